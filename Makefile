@@ -1,0 +1,49 @@
+# One command from a fresh clone: every target sets up what it needs first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check style types layers test demo serve bench clean tesseract
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: $(READY) tesseract  ## virtual environment in .venv and Tesseract; every target below does this first
+
+check: $(READY)  ## formatting, lint, types and layers; runs no tests
+	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 style types layers
+
+test: setup  ## the tests that need no GPU and no long wait
+	$(BIN)/python -m pytest
+
+demo: setup  ## pages to a served extractor on data made here, in under 10 minutes
+	$(BIN)/python -m pipelines.demo
+
+serve: setup  ## serve the demo's model; MODEL=folder or models:/NAME@ALIAS serves another
+	$(BIN)/python -m pipelines.serve $(MODEL)
+
+bench: setup  ## ingest and training benchmarks: ours over a peer's, measured in one run
+	$(BIN)/python -m pipelines.benchmark ingest
+	$(BIN)/python -m pipelines.benchmark training
+
+clean:  ## remove the virtual environment and the tools' caches; what you made stays
+	rm -rf $(VENV) build layoutray.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+style:
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+
+types:
+	$(BIN)/pyright
+
+layers:
+	$(BIN)/lint-imports
+
+$(READY): pyproject.toml constraints.txt infra/setup.sh
+	@bash infra/setup.sh environment $(PYTHON) $(VENV)
+	@touch $@
+
+tesseract:
+	@bash infra/setup.sh tesseract

@@ -1,0 +1,71 @@
+"""What an extractor answers: entities with value, confidence, page and place. Plain data, the shape of the public JSON."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A place on a page: `polygon` holds eight numbers, clockwise from top left, in pixels of the page."""
+
+    page_number: int
+    polygon: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One found entity.
+
+    Attributes:
+        type: the entity's name, e.g. `total`.
+        content: its words as they stand on the page, joined by blanks.
+        confidence: 0..1, the geometric mean of its tokens' probabilities.
+        bounding_regions: one per line of the page that it stands on.
+        words: indices of its words within the page.
+    """
+
+    type: str
+    content: str
+    confidence: float
+    bounding_regions: tuple[Region, ...]
+    words: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageAnswer:
+    """A page as it was read, and how many words it had."""
+
+    page_number: int
+    width: int
+    height: int
+    num_words: int
+    unit: str = "pixel"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that went wrong with a document or one of its pages; what did work is answered all the same."""
+
+    code: str
+    stage: str
+    message: str
+    retryable: bool
+    page_number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Everything said about one document."""
+
+    doc_id: str
+    source: str
+    model_id: str
+    model_version: str
+    status: str
+    entities: tuple[Entity, ...]
+    pages: tuple[PageAnswer, ...]
+    errors: tuple[Problem, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Nested plain dicts and lists, ready for `json.dumps`."""
+        return asdict(self)

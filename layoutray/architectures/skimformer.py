@@ -1,0 +1,233 @@
+"""Skimformer (Nguyen, Scialom, Staiano, Piwowarski 2021, "Skim-Attention: Learning to Focus via Document Layout", arXiv:2109.01078).
+
+Where to look on a page is decided by layout alone. Attention is computed once, from embeddings of the tokens' boxes, and
+all text layers reuse it. Text layers therefore only move values around; optionally, a small transformer over the boxes
+(the contextualiser) goes first.
+
+    symbol      name here                       meaning
+    ℓ           layout_embedding(boxes)         what a box looks like (Eq. 2)
+    ℓ^c         contextualiser(ℓ, mask)         the same, seen among its neighbours
+    A           skim_attention(ℓ, mask)         attention probabilities, one matrix per head (Eq. 3)
+    Q, K        skim_attention.query, .key      projections of the layout, e → H·s
+    T           embed_text(ids)                 text embedding without positions
+    V^k, W_o    layers[k].value, .output        projections of the text, d → H·a → d (Eq. 4)
+    d, e        hidden, layout_hidden           widths of text and layout
+    H, a, s     heads, head_size, skim_head_size
+    F           feed_forward
+
+Departures from the paper, all but the first after the authors' released code:
+- The contextualiser does not see padding. The release shows it the padding boxes, so that a page's result depends on how
+  long its neighbours in the batch are; `contextualiser_mask = "reference_parity"` does the same.
+- Layout embeddings go through LayerNorm and dropout; Eq. 2 stops at the sum.
+- The √d^ℓ of Eq. 3 is the size of a skim head.
+- Attention probabilities pass through dropout once, so that all layers of a step share one sample.
+- The degraded variant keeps no tables of widths and heights; the release keeps them unused.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from einops import einsum, rearrange
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.errors import InputError
+from layoutray.nn.attention import attention_probabilities, split_heads
+from layoutray.nn.block import LAYER_NORM_EPSILON, AddAndNorm, EncoderLayer, FeedForward
+from layoutray.nn.initialise import initialise
+from layoutray.nn.layout_embedding import BoxEmbedding, CentreEmbedding, SequenceEmbedding, UniformBoxEmbedding
+from layoutray.tensors import Batch, Encoded
+
+
+@dataclass(frozen=True)
+class SkimformerConfig:
+    """The defaults are the paper's Skimformer (§4.1 and appendix A), contextualised.
+
+    Attributes:
+        hidden: width d of text states (§3.2).
+        layout_hidden: width e of layout embeddings (§3.1).
+        layers: number of text layers (§3.2).
+        heads: attention heads H, of Skim-Attention and so of every text layer (§3.2).
+        head_size: size a of a head's values (§3.2).
+        skim_head_size: size s of a head's queries and keys (Eq. 3).
+        feed_forward: inner width F of feed-forward blocks, in text layers and contextualiser.
+        dropout: on embeddings, updates and heads.
+        attention_dropout: on attention probabilities.
+        max_2d: rows of the coordinate tables; boxes go up to 1000 (§3.1).
+        max_length: longest window in tokens (§4.1).
+        segments: rows of the segment table, of which only the first is used; kept for the paper's parameter count.
+        contextualiser_layers: 0 is the ablation "Layout", 2 the paper's "Contextualised" (§4.4, Table 3).
+        contextualiser_heads: attention heads of the contextualiser.
+        contextualiser_mask: `masked` hides padding from it, `reference_parity` shows it, as the release does.
+        layout: what stands for a token's place (§4.4, Table 3): its box, the box's centre (`degraded`), nothing (`uniform`) or its
+            number in the window (`1d`).
+    """
+
+    hidden: int = 768
+    layout_hidden: int = 768
+    layers: int = 12
+    heads: int = 12
+    head_size: int = 64
+    skim_head_size: int = 64
+    feed_forward: int = 3072
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    max_2d: int = 1024
+    max_length: int = 512
+    segments: int = 2
+    contextualiser_layers: int = 2
+    contextualiser_heads: int = 12
+    contextualiser_mask: Literal["masked", "reference_parity"] = "masked"
+    layout: Literal["boxes", "degraded", "uniform", "1d"] = "boxes"
+
+    def __post_init__(self) -> None:
+        check_ranges(self, smallest={"max_2d": 1001, "contextualiser_layers": 0})
+        if self.contextualiser_layers:
+            check_heads(self, "layout_hidden", "contextualiser_heads")
+        if self.layout == "1d" and self.contextualiser_layers:
+            raise InputError(f"contextualiser_layers is {self.contextualiser_layers}; it must be 0 with layout '1d', which has no boxes")
+
+
+class SkimAttention(nn.Module):
+    """Eq. 3: A = softmax(QKᵀ/√s) from layout alone."""
+
+    def __init__(self, config: SkimformerConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.query = nn.Linear(config.layout_hidden, config.heads * config.skim_head_size)
+        self.key = nn.Linear(config.layout_hidden, config.heads * config.skim_head_size)
+        self.dropout = nn.Dropout(config.attention_dropout)
+
+    def forward(
+        self, layout: Float[Tensor, "batch length layout_width"], mask: Bool[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch heads length length"]:
+        query, key = split_heads(self.query(layout), self.heads), split_heads(self.key(layout), self.heads)
+        return self.dropout(attention_probabilities(query, key, mask))
+
+
+class TextLayer(nn.Module):
+    """Eq. 4: a BERT layer that is given its attention instead of computing it."""
+
+    def __init__(self, config: SkimformerConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.value = nn.Linear(config.hidden, config.heads * config.head_size)
+        self.output = nn.Linear(config.heads * config.head_size, config.hidden)
+        self.join = AddAndNorm(config.hidden, config.dropout)
+        self.feed_forward = FeedForward(config.hidden, config.feed_forward, config.dropout)
+
+    def forward(
+        self, states: Float[Tensor, "batch length width"], attention: Float[Tensor, "batch heads length length"]
+    ) -> Float[Tensor, "batch length width"]:
+        value = split_heads(self.value(states), self.heads)
+        context = einsum(attention, value, "batch heads query key, batch heads key size -> batch heads query size")
+        update = self.output(rearrange(context, "batch heads query size -> batch query (heads size)"))
+        return self.feed_forward(self.join(states, update))
+
+
+class Contextualiser(nn.Module):
+    """A small transformer over layout embeddings, so that a box knows its neighbours before attention is decided.
+
+    Args:
+        visible: from the mask of real tokens to the mask of tokens that are attended to.
+    """
+
+    def __init__(self, config: SkimformerConfig, visible: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.visible = visible
+        self.layers = nn.ModuleList(
+            EncoderLayer(
+                config.layout_hidden,
+                config.contextualiser_heads,
+                feed_forward=config.feed_forward,
+                dropout=config.dropout,
+                attention_dropout=config.attention_dropout,
+            )
+            for _ in range(config.contextualiser_layers)
+        )
+
+    def forward(
+        self, layout: Float[Tensor, "batch length layout_width"], mask: Bool[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length layout_width"]:
+        for layer in self.layers:
+            layout = layer(layout, self.visible(mask))
+        return layout
+
+
+class Skimformer(nn.Module):
+    """Figure 2 of the paper."""
+
+    def __init__(self, config: SkimformerConfig, *, vocab_size: int, pad_id: int) -> None:
+        super().__init__()
+        self.width = config.hidden
+        self.max_length = config.max_length
+        self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
+        self.segment_embedding = nn.Embedding(config.segments, config.hidden)
+        self.text_norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
+        self.text_dropout = nn.Dropout(config.dropout)
+        self.layout_embedding = _layout_embedding(config)
+        self.contextualiser = Contextualiser(config, torch.ones_like if config.contextualiser_mask == "reference_parity" else _real_tokens)
+        self.skim_attention = SkimAttention(config)
+        self.layers = nn.ModuleList(TextLayer(config) for _ in range(config.layers))
+
+    def forward(self, batch: Batch) -> Encoded:
+        layout = self.contextualiser(self.layout_embedding(batch.boxes), batch.mask)
+        attention = self.skim_attention(layout, batch.mask)
+        states = self.embed_text(batch.input_ids)
+        for layer in self.layers:
+            states = layer(states, attention)
+        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
+        return Encoded(states, batch.mask, origin)
+
+    def embed_text(self, input_ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
+        """T: word and (always the first) segment, no positions."""
+        return self.text_dropout(self.text_norm(self.word_embedding(input_ids) + self.segment_embedding.weight[0]))
+
+
+def _layout_embedding(config: SkimformerConfig) -> nn.Module:
+    match config.layout:
+        case "boxes":
+            return BoxEmbedding(config.layout_hidden, config.max_2d, config.dropout)
+        case "degraded":
+            return CentreEmbedding(config.layout_hidden, config.max_2d, config.dropout)
+        case "uniform":
+            return UniformBoxEmbedding(config.layout_hidden, config.max_2d, config.dropout)
+        case "1d":
+            return SequenceEmbedding(config.layout_hidden, config.max_length, config.dropout)
+
+
+def _real_tokens(mask: Tensor) -> Tensor:
+    return mask
+
+
+def build(config: SkimformerConfig, *, vocab_size: int, pad_id: int) -> Skimformer:
+    """A Skimformer with BERT's initial weights."""
+    encoder = Skimformer(config, vocab_size=vocab_size, pad_id=pad_id)
+    initialise(encoder)
+    return encoder
+
+
+ARCHITECTURE = Architecture(
+    name="skimformer",
+    config=SkimformerConfig,
+    sizes={
+        "tiny": SkimformerConfig(
+            hidden=128,
+            layout_hidden=128,
+            layers=2,
+            heads=4,
+            head_size=32,
+            skim_head_size=32,
+            feed_forward=512,
+            contextualiser_layers=1,
+            contextualiser_heads=4,
+        ),
+        "small": SkimformerConfig(hidden=256, layout_hidden=256, layers=4, heads=4, feed_forward=1024, contextualiser_heads=4),
+        "base": SkimformerConfig(),
+    },
+    build=build,
+    initialise=initialise,
+)

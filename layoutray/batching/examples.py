@@ -1,0 +1,64 @@
+"""EXAMPLES tables as arrays: a column is read once, a row is a view of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One window of a page.
+
+    Attributes:
+        boxes: a row of x0 y0 x1 y1 in 0..1000 per token.
+        word_index: word of the page that each token came from, -1 for special tokens.
+        labels: target per token, -100 where none; None where the task makes its own targets.
+    """
+
+    doc_id: str
+    page: int
+    window: int
+    input_ids: NDArray[np.int32]
+    boxes: NDArray[np.int32]
+    word_index: NDArray[np.int32]
+    labels: NDArray[np.int32] | None
+
+
+class ExampleSet:
+    """Random access to the rows of an EXAMPLES table, in memory, without copies per row."""
+
+    def __init__(self, table: pa.Table) -> None:
+        table = table.combine_chunks()
+        self._where = [(row["doc_id"], row["page"], row["window"]) for row in table.select(["doc_id", "page", "window"]).to_pylist()]
+        ids = _list_column(table, "input_ids")
+        self._offsets = ids.offsets.to_numpy()
+        self._ids = ids.values.to_numpy()
+        boxes = _list_column(table, "boxes")
+        self._boxes = boxes.values.flatten().to_numpy().reshape(-1, 4)[: len(boxes.values)]
+        self._words = _list_column(table, "word_index").values.to_numpy()
+        labels = _list_column(table, "labels")
+        self._labels = labels.values.to_numpy() if labels.null_count == 0 else None
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+    def __getitem__(self, index: int) -> Example:
+        rows = slice(self._offsets[index], self._offsets[index + 1])
+        labels = None if self._labels is None else self._labels[rows]
+        return Example(*self._where[index], self._ids[rows], self._boxes[rows], self._words[rows], labels)
+
+    def __iter__(self) -> Iterator[Example]:
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each example."""
+        return np.diff(self._offsets)
+
+
+def _list_column(table: pa.Table, name: str) -> pa.LargeListArray:
+    column = table.column(name)
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)

@@ -1,0 +1,73 @@
+"""Cut the words of a page into windows of tokens: with overflow, without stride, nothing dropped.
+
+The scheme of the Skim-Attention release (§1.3 of its data pipeline): a page becomes as many windows as it needs; every
+sub-token carries its word's box; special tokens carry zeros; a word cut by a window's border goes on in the next one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+
+from layoutray.document import Page
+from layoutray.tokenizer import Tokenizer
+
+GRID = 1000
+"""Boxes are handed to models as integers 0..GRID, in thousandths of the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One model input.
+
+    Attributes:
+        input_ids: start token, pieces, end token; at most the maximum length, unpadded.
+        boxes: a row of x0 y0 x1 y1 in 0..1000 per token.
+        word_index: word of the page that each token came from, -1 for special tokens.
+    """
+
+    input_ids: NDArray[np.int32]
+    boxes: NDArray[np.int32]
+    word_index: NDArray[np.int32]
+
+
+def quantise(boxes: Float[np.ndarray, "words 4"]) -> Int[np.ndarray, "words 4"]:
+    """Boxes in shares of the page to the integer grid 0..1000, rounded to nearest; order of sides is kept."""
+    return np.clip(np.rint(np.asarray(boxes, np.float64) * GRID), 0, GRID).astype(np.int32)
+
+
+def cut(words: list[str], boxes: Int[np.ndarray, "words 4"], tokenizer: Tokenizer, max_length: int) -> list[Window]:
+    """Windows of at most `max_length` tokens that together hold every piece of every word, in order.
+
+    A page without words gives no window.
+    """
+    pieces = tokenizer.words_to_ids(words)
+    ids = np.fromiter((piece for word in pieces for piece in word), np.int32)
+    origin = np.repeat(np.arange(len(words), dtype=np.int32), [len(word) for word in pieces])
+    room = max_length - 2
+    return [_window(ids[at : at + room], origin[at : at + room], boxes, tokenizer) for at in range(0, len(ids), room)]
+
+
+def windows(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Window]:
+    """The model inputs of a page, in order; none for a page without words."""
+    boxes = np.array([(word.box.x0, word.box.y0, word.box.x1, word.box.y1) for word in page.words]).reshape(-1, 4)
+    return cut([word.text for word in page.words], quantise(boxes), vocabulary, max_length)
+
+
+def _window(ids: NDArray[np.int32], origin: NDArray[np.int32], boxes: NDArray[np.int32], tokenizer: Tokenizer) -> Window:
+    nowhere = np.zeros((1, 4), np.int32)
+    return Window(
+        np.concatenate(([tokenizer.start_id], ids, [tokenizer.end_id])).astype(np.int32),
+        np.concatenate((nowhere, boxes[origin], nowhere)).astype(np.int32),
+        np.concatenate(([-1], origin, [-1])).astype(np.int32),
+    )
+
+
+def first_pieces(word_index: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """True on the first token of each word within a window: where labels stand and predictions are read.
+
+    A word that a border has cut is first again in the next window, as in the release.
+    """
+    before = np.concatenate(([-1], word_index[:-1]))
+    return (word_index >= 0) & (word_index != before)

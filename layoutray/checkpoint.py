@@ -1,0 +1,164 @@
+"""Checkpoints: a folder with all that a model needs, and nothing that could run code.
+
+recipe.json         the resolved training recipe
+labels.json         names of the outputs, in order
+model.safetensors   weights
+tokenizer.json      vocabulary
+metrics.json        what was measured when it was saved
+provenance.json     data, code version and parents it came from
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import safetensors
+import torch
+from safetensors.torch import load_file, save_file
+
+from layoutray import architectures, tasks, tokenizer
+from layoutray import recipe as recipes
+from layoutray.errors import CheckpointError
+from layoutray.recipe import Recipe
+from layoutray.tasks import TaskModel
+from layoutray.tensors import Encoder
+from layoutray.tokenizer import Tokenizer
+
+_FILES = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "metrics.json", "provenance.json")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded checkpoint; the model is on the CPU, in evaluation mode."""
+
+    recipe: Recipe
+    labels: tuple[str, ...]
+    tokenizer: Tokenizer
+    model: TaskModel
+    metrics: dict[str, float]
+    provenance: dict[str, Any]
+    version: str
+    """Hash of the weights: changes when they do."""
+
+
+def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) -> TaskModel:
+    """A fresh model of `recipe`, its weights drawn from the recipe's seed alone."""
+    architecture = architectures.load(recipe.arch)
+    arch_config = recipe.arch_config
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.seed)
+        encoder = architecture.build(arch_config, vocab_size=vocabulary.vocab_size, pad_id=vocabulary.pad_id)
+        head = tasks.load(recipe.task.name).head(cast(Encoder, encoder), len(labels), arch_config.dropout)
+        architecture.initialise(head)
+    return TaskModel(encoder, head)
+
+
+def save(
+    folder: Path,
+    model: TaskModel,
+    *,
+    recipe: Recipe,
+    labels: Sequence[str],
+    vocabulary: Tokenizer,
+    metrics: Mapping[str, float],
+    provenance: Mapping[str, Any],
+) -> None:
+    """Write a checkpoint into `folder` (made when missing)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "recipe.json", recipe.to_dict())
+    _write(folder / "labels.json", list(labels))
+    _write(folder / "metrics.json", dict(metrics))
+    _write(folder / "provenance.json", dict(provenance))
+    vocabulary.save(folder / "tokenizer.json")
+    save_file(unique_tensors(model), folder / "model.safetensors")
+
+
+def load(folder: str | Path) -> Checkpoint:
+    """The checkpoint in `folder`.
+
+    Raises:
+        CheckpointError: when a file is missing, or the weights do not fit the recipe's model (names the tensors).
+    """
+    where = Path(folder)
+    missing = [name for name in _FILES if not (where / name).is_file()]
+    if missing:
+        raise CheckpointError(f"{where} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(_FILES)}")
+    recipe = recipes.from_dict(_read(where / "recipe.json"))
+    vocabulary = tokenizer.load(where)
+    labels = tuple(_read(where / "labels.json"))
+    model = build_model(recipe, vocabulary, labels)
+    load_weights(model, where / "model.safetensors")
+    version = hashlib.sha256((where / "model.safetensors").read_bytes()).hexdigest()[:12]
+    return Checkpoint(recipe, labels, vocabulary, model.eval(), _read(where / "metrics.json"), _read(where / "provenance.json"), version)
+
+
+def load_weights(model: TaskModel, file: Path) -> None:
+    """Put the weights of `file` into `model`. Raises CheckpointError unless every tensor fits."""
+    weights = _tensors(file)
+    expected = unique_tensors(model)
+    problems = [f"missing {name}" for name in expected.keys() - weights.keys()]
+    problems += [f"unexpected {name}" for name in weights.keys() - expected.keys()]
+    problems += [
+        f"{name} is {tuple(weights[name].shape)}, the model needs {tuple(tensor.shape)}"
+        for name, tensor in expected.items()
+        if name in weights and weights[name].shape != tensor.shape
+    ]
+    if problems:
+        raise CheckpointError(f"{file} does not fit the model of its recipe: {'; '.join(sorted(problems)[:8])}")
+    model.load_state_dict(weights, strict=False)  # tied tensors are stored once; all others were checked above
+
+
+def load_encoder(model: TaskModel, checkpoint: Checkpoint, vocabulary: Tokenizer) -> None:
+    """Start the encoder of `model` from a trained one.
+
+    Raises:
+        CheckpointError: when the vocabularies or the encoders' tensors differ.
+    """
+    if checkpoint.tokenizer.inner.get_vocab() != vocabulary.inner.get_vocab():
+        raise CheckpointError(
+            "the examples were encoded with another vocabulary than the checkpoint's; encode them with tokenizer.path set to the checkpoint"
+        )
+    source = checkpoint.model.encoder.state_dict()
+    target = model.encoder.state_dict()
+    different = [
+        name
+        for name in source.keys() | target.keys()
+        if name not in source or name not in target or source[name].shape != target[name].shape
+    ]
+    if different:
+        raise CheckpointError(
+            f"the checkpoint's encoder differs from the recipe's in {sorted(different)[:8]}; use the same [model] section"
+        )
+    model.encoder.load_state_dict(source)
+
+
+def unique_tensors(model: TaskModel) -> dict[str, torch.Tensor]:
+    """Tensors by name, those that share memory under their first name only, as safetensors demands."""
+    seen: set[int] = set()
+    unique: dict[str, torch.Tensor] = {}
+    for name, tensor in model.state_dict().items():
+        if tensor.data_ptr() not in seen or tensor.numel() == 0:
+            seen.add(tensor.data_ptr())
+            unique[name] = tensor.contiguous()
+    return unique
+
+
+def _tensors(file: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(file)
+    except (safetensors.SafetensorError, OSError) as error:
+        raise CheckpointError(f"{file} is not a readable safetensors file: {error}") from error
+
+
+def _write(file: Path, content: Any) -> None:
+    file.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _read(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CheckpointError(f"{file} is not valid JSON: {error}") from error

@@ -1,0 +1,108 @@
+"""`prepare.encode` over the cluster: PAGES shards in, EXAMPLES shards out."""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import ray.data
+
+from layoutray.errors import InputError
+from layoutray.prepare.encode import SPLITS, Encoder, digest_of, labels_for, vocabulary_for
+from layoutray.recipe import Recipe
+from layoutray.store import codec, shards, sources
+from layoutray.store.card import Card
+from layoutray.store.schema import PAGES
+from layoutray.tokenizer import Tokenizer
+
+_PAGES_PER_SHARD = 256
+
+
+def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
+    """Encode the PAGES of `folders` for the recipe's task into `out`: shards by split, `tokenizer.json`, `dataset.json`.
+
+    Pages that cannot be encoded become dead letters in `out/dead_letters`. The card is written last: without it the
+    folder is no data set.
+
+    Raises:
+        InputError: when `out` is already a data set, or no page is for training.
+        SchemaError: when a folder holds no PAGES.
+    """
+    if sources.exists(sources.join(out, "dataset.json")):
+        raise InputError(f"{out} already holds encoded examples; give another --out, or delete that folder")
+    inputs = [_pages_folder(folder) for folder in folders]
+    vocabulary = vocabulary_for(recipe.tokenizer, inputs)
+    encoder = Encoder(recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str())
+    receipts = list(_run(encoder, inputs, out))
+    pages = Counter[str]()
+    examples = Counter[str]()
+    for receipt in receipts:
+        pages.update({split: receipt[f"{split}_pages"] for split in SPLITS})
+        examples.update({split: receipt[f"{split}_examples"] for split in SPLITS})
+    if not examples["train"]:
+        raise InputError(f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting")
+    ids = [page_id for receipt in receipts for page_id in receipt["page_ids"]]
+    _write_vocabulary(vocabulary, out)
+    card = Card(
+        task=recipe.task.name,
+        max_length=recipe.max_length,
+        labels=encoder.labels,
+        sources=tuple(folders),
+        pages=dict(pages),
+        examples=dict(examples),
+        dead=sum(receipt["dead"] for receipt in receipts),
+        digest=digest_of(encoder, ids),
+    )
+    card.write(out)
+    return card
+
+
+class _EncodeShard:
+    """Encodes a batch of pages and writes its shard; the name comes from the pages, so a repeated task replaces its own shard."""
+
+    def __init__(self, encoder: Encoder, out: str) -> None:
+        self._encoder = encoder
+        self._out = out
+
+    def __call__(self, pages: pa.Table) -> pa.Table:
+        examples, dead = self._encoder(pages)
+        ids = pages["page_id"].to_pylist()
+        receipt: dict[str, Any] = {"page_ids": ids, "dead": len(dead)}
+        for split in SPLITS:
+            part = examples.filter(pc.field("split") == split)
+            if part.num_rows:
+                shards.write(part, sources.join(self._out, split), shards.part_name(ids))
+            receipt[f"{split}_examples"] = part.num_rows
+            receipt[f"{split}_pages"] = pages["split"].to_pylist().count(split)
+        if dead:
+            shards.write(codec.dead_letters_table(dead), sources.join(self._out, "dead_letters"), shards.part_name(ids))
+        return pa.Table.from_pylist([receipt])
+
+
+def _run(encoder: Encoder, inputs: Sequence[str], out: str) -> list[dict[str, Any]]:
+    logging.getLogger("ray.data").setLevel(logging.WARNING)
+    files = [uri for folder in inputs for uri in shards.shards(folder)]
+    pages = ray.data.read_parquet(files, num_cpus=0.1)
+    done = pages.map_batches(
+        _EncodeShard,
+        fn_constructor_args=(encoder, out),
+        batch_size=_PAGES_PER_SHARD,
+        batch_format="pyarrow",
+        num_cpus=0.5,
+        concurrency=(1, 2),
+    )
+    return done.take_all()
+
+
+def _pages_folder(folder: str) -> str:
+    """`folder` itself, or its `pages` where it is what `ingest` wrote."""
+    inside = sources.join(folder, "pages")
+    chosen = inside if sources.exists(inside) else folder
+    next(shards.scan(chosen, PAGES, ["page_id"]), None)  # speaks up when there are no pages
+    return chosen
+
+
+def _write_vocabulary(vocabulary: Tokenizer, out: str) -> None:
+    shards.write_bytes(vocabulary.inner.to_str(pretty=True).encode(), out, "tokenizer.json")

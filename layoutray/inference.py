@@ -1,0 +1,88 @@
+"""A trained extractor: pages in, entities out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch.nn import functional
+
+from layoutray import checkpoint, tasks
+from layoutray.answers import Answer, Entity, PageAnswer
+from layoutray.batching.collate import collate
+from layoutray.batching.examples import Example
+from layoutray.batching.windows import windows
+from layoutray.checkpoint import Checkpoint
+from layoutray.document import Page
+
+_WINDOWS_PER_PASS = 16
+"""Bounds the memory of one forward pass, however long the documents are."""
+
+
+class Extractor:
+    """A checkpoint ready to answer. Not thread safe: one per process or actor."""
+
+    def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
+        self._checkpoint = loaded
+        self._model = loaded.model.to(device)
+        self._device = device
+        self._task = tasks.load(loaded.recipe.task.name)
+        self.model_id = model_id
+        self.model_version = loaded.version
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Extractor":
+        """The extractor in a checkpoint folder, on the first GPU where there is one. Raises CheckpointError."""
+        loaded = checkpoint.load(folder)
+        return cls(loaded, loaded.recipe.name, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+
+    @property
+    def entity_types(self) -> tuple[str, ...]:
+        """Names of the entities that this model looks for."""
+        return tuple(sorted({label.partition("-")[2] for label in self._checkpoint.labels if label != "O"}))
+
+    def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
+        """Entities of each page, in order; pages share forward passes."""
+        examples = [(row, example) for row, page in enumerate(pages) for example in self._examples(page)]
+        outputs: list[list[tuple[Example, torch.Tensor]]] = [[] for _ in pages]
+        for at in range(0, len(examples), _WINDOWS_PER_PASS):
+            chunk = examples[at : at + _WINDOWS_PER_PASS]
+            for (row, example), probabilities in zip(chunk, self._probabilities([example for _, example in chunk]), strict=True):
+                outputs[row].append((example, probabilities))
+        return [self._task.answer(page, found, self._checkpoint.labels) for page, found in zip(pages, outputs, strict=True)]
+
+    def answers(self, pages: Sequence[Page]) -> list[Answer]:
+        """One answer per page, in order."""
+        return [
+            Answer(
+                doc_id=page.doc_id,
+                source=page.source,
+                model_id=self.model_id,
+                model_version=self.model_version,
+                status="success",
+                entities=entities,
+                pages=(PageAnswer(page.number, page.width, page.height, len(page.words)),),
+            )
+            for page, entities in zip(pages, self.extract(pages), strict=True)
+        ]
+
+    def _examples(self, page: Page) -> list[Example]:
+        loaded = self._checkpoint
+        return [
+            Example(page.doc_id, page.number, number, window.input_ids, window.boxes, window.word_index, None)
+            for number, window in enumerate(windows(page, loaded.tokenizer, loaded.recipe.max_length))
+        ]
+
+    @torch.inference_mode()
+    def _probabilities(self, examples: Sequence[Example]) -> list[torch.Tensor]:
+        batch = collate(examples, self._checkpoint.tokenizer.pad_id).to(self._device)
+        encoded, logits = self._model.scores(batch)
+        shares = functional.softmax(logits.float(), -1).cpu()
+        return [_in_input_order(shares[row], encoded.origin[row].cpu(), len(example.input_ids)) for row, example in enumerate(examples)]
+
+
+def _in_input_order(shares: torch.Tensor, origin: torch.Tensor, length: int) -> torch.Tensor:
+    kept = origin < length
+    ordered = torch.zeros(length, shares.shape[-1])
+    ordered[:, 0] = 1.0  # a token that the architecture dropped is no part of an entity
+    ordered[origin[kept]] = shares[kept]
+    return ordered

@@ -1,0 +1,1 @@
+"""Scores of what models answer; plain Python, no tensors."""

@@ -1,0 +1,27 @@
+"""How many of a page's true words an OCR engine found, places and order aside."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def word_recall(recognised_texts: Iterable[str], truth_texts: Iterable[str]) -> tuple[float, float]:
+    """Recall and precision over bags of words, upper-cased and split at everything but letters and digits.
+
+    Returns:
+        Share of true words that were recognised, and share of recognised words that are true; each 1 where there is
+        nothing to find.
+    """
+    recognised, truth = _bag(recognised_texts), _bag(truth_texts)
+    common = (recognised & truth).total()
+    return _share(common, truth.total()), _share(common, recognised.total())
+
+
+def _bag(texts: Iterable[str]) -> Counter[str]:
+    return Counter(word for text in texts for word in _WORD.findall(text.upper()))
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0

@@ -1,0 +1,1 @@
+"""Bricks that architectures are made of: modules and functions that know shapes and mathematics, but no task, file or recipe."""

@@ -1,0 +1,65 @@
+"""From boxes to vectors: learned tables, summed, LayerNorm, dropout. All variants take boxes, so that one can stand for another.
+
+Boxes are integers x0 y0 x1 y1 with 0 ≤ x0 ≤ x1 < max_2d, likewise y; collation checks that.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from layoutray.nn.block import LAYER_NORM_EPSILON
+
+
+class BoxEmbedding(nn.Module):
+    """LN(X[x0] + Y[y0] + X[x1] + Y[y1] + H[y1−y0] + W[x1−x0]): the four tables of LayoutLM and Skim-Attention."""
+
+    def __init__(self, size: int, max_2d: int, dropout: float) -> None:
+        super().__init__()
+        self.x = nn.Embedding(max_2d, size)
+        self.y = nn.Embedding(max_2d, size)
+        self.width = nn.Embedding(max_2d, size)
+        self.height = nn.Embedding(max_2d, size)
+        self.norm = nn.LayerNorm(size, eps=LAYER_NORM_EPSILON)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch length size"]:
+        x0, y0, x1, y1 = boxes.unbind(-1)
+        corners = self.x(x0) + self.y(y0) + self.x(x1) + self.y(y1)
+        return self.dropout(self.norm(corners + self.height(y1 - y0) + self.width(x1 - x0)))
+
+
+class UniformBoxEmbedding(BoxEmbedding):
+    """Every token at the same place: boxes are taken as zeros (the ablation without layout)."""
+
+    def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch length size"]:
+        return super().forward(torch.zeros_like(boxes))
+
+
+class CentreEmbedding(nn.Module):
+    """LN(X[(x0+x1)//2] + Y[(y0+y1)//2]): places without extents (the degraded ablation)."""
+
+    def __init__(self, size: int, max_2d: int, dropout: float) -> None:
+        super().__init__()
+        self.x = nn.Embedding(max_2d, size)
+        self.y = nn.Embedding(max_2d, size)
+        self.norm = nn.LayerNorm(size, eps=LAYER_NORM_EPSILON)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch length size"]:
+        x0, y0, x1, y1 = boxes.unbind(-1)
+        return self.dropout(self.norm(self.x((x0 + x1) // 2) + self.y((y0 + y1) // 2)))
+
+
+class SequenceEmbedding(nn.Module):
+    """LN(P[i]) for the i-th token, whatever its box (the 1-D ablation)."""
+
+    def __init__(self, size: int, max_length: int, dropout: float) -> None:
+        super().__init__()
+        self.position = nn.Embedding(max_length, size)
+        self.norm = nn.LayerNorm(size, eps=LAYER_NORM_EPSILON)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch length size"]:
+        batch, length, _ = boxes.shape
+        positions = torch.arange(length, device=boxes.device).expand(batch, length)
+        return self.dropout(self.norm(self.position(positions)))

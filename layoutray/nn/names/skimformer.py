@@ -1,0 +1,63 @@
+"""Parameter names of the Skim-Attention release <-> ours (an encoder and a head within a task model)."""
+
+from layoutray.nn.names import NameTable
+
+_LAYER = (
+    ("attention.output.LayerNorm", "join.norm"),
+    ("intermediate.dense", "feed_forward.expand"),
+    ("output.dense", "feed_forward.contract"),
+    ("output.LayerNorm", "feed_forward.join.norm"),
+)
+
+_CONTEXTUALISER_LAYER = (
+    ("attention.self.query", "attention.query"),
+    ("attention.self.key", "attention.key"),
+    ("attention.self.value", "attention.value"),
+    ("attention.output.dense", "attention.output"),
+    *_LAYER,
+)
+
+_TEXT_LAYER = (("attention.self.value", "value"), ("attention.output.dense", "output"), *_LAYER)
+
+_TEXT_AND_HEADS = (
+    ("skimformer.text_embeddings.word_embeddings", "encoder.word_embedding"),
+    ("skimformer.text_embeddings.token_type_embeddings", "encoder.segment_embedding"),
+    ("skimformer.text_embeddings.LayerNorm", "encoder.text_norm"),
+    ("skimformer.skim_attention.query", "encoder.skim_attention.query"),
+    ("skimformer.skim_attention.key", "encoder.skim_attention.key"),
+    *(
+        (f"skimformer.layout_encoder.layer.{{}}.{theirs}", f"encoder.contextualiser.layers.{{}}.{ours}")
+        for theirs, ours in _CONTEXTUALISER_LAYER
+    ),
+    *((f"skimformer.encoder.layer.{{}}.{theirs}", f"encoder.layers.{{}}.{ours}") for theirs, ours in _TEXT_LAYER),
+    ("cls.predictions.transform.dense", "head.dense"),
+    ("cls.predictions.transform.LayerNorm", "head.norm"),
+    ("cls.predictions.bias", "head.decoder.bias"),
+    ("cls.predictions.decoder.weight", "head.decoder.weight"),
+    ("classifier", "head.classifier"),
+)
+
+_REPEATED = frozenset({"cls.predictions.decoder.bias"})
+
+BOXES = NameTable(
+    (
+        ("skimformer.two_dim_pos_embeddings.x_position_embeddings", "encoder.layout_embedding.x"),
+        ("skimformer.two_dim_pos_embeddings.y_position_embeddings", "encoder.layout_embedding.y"),
+        ("skimformer.two_dim_pos_embeddings.w_position_embeddings", "encoder.layout_embedding.width"),
+        ("skimformer.two_dim_pos_embeddings.h_position_embeddings", "encoder.layout_embedding.height"),
+        ("skimformer.two_dim_pos_embeddings.LayerNorm", "encoder.layout_embedding.norm"),
+        *_TEXT_AND_HEADS,
+    ),
+    _REPEATED,
+)
+"""For every model with boxes; the release keeps (unused) width and height tables in its degraded models too, ours has none there."""
+
+POSITIONS = NameTable(
+    (
+        ("skimformer.one_dim_pos_embeddings.position_embeddings", "encoder.layout_embedding.position"),
+        ("skimformer.one_dim_pos_embeddings.LayerNorm", "encoder.layout_embedding.norm"),
+        *_TEXT_AND_HEADS,
+    ),
+    _REPEATED,
+)
+"""For the model with 1-D positions."""

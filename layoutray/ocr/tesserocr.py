@@ -1,0 +1,54 @@
+"""Tesseract inside this process, through tesserocr: the fast engine."""
+
+import numpy as np
+import tesserocr
+from numpy.typing import NDArray
+
+from layoutray.document import Word
+from layoutray.errors import DocumentError, Reason
+from layoutray.ocr import tessdata, tsv
+from layoutray.ocr.settings import TesseractSettings
+
+
+class TesserocrEngine:
+    """Keeps the loaded model between pages, for as long as language and segmentation mode stay the same."""
+
+    name = "tesserocr"
+
+    def __init__(self) -> None:
+        self._api: tesserocr.PyTessBaseAPI | None = None
+        self._loaded: tuple[str, int] | None = None
+
+    def version(self, settings: TesseractSettings) -> str:
+        program = tesserocr.tesseract_version().split()[1]
+        return f"{program} {tessdata.fingerprint(tessdata.find_folder(settings.language), settings.language)}"
+
+    def recognise(self, image: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
+        height, width = image.shape
+        api = self._ready(settings)
+        try:
+            api.SetImageBytes(np.ascontiguousarray(image).tobytes(), width, height, 1, width)
+            if not api.Recognize(round(settings.deadline * 1000)):
+                raise DocumentError(
+                    Reason.TIMEOUT,
+                    f"Tesseract did not finish a picture of {width} x {height} pixels in {settings.deadline} s; raise tesseract.deadline",
+                    stage="ocr",
+                )
+            return tsv.parse_words(api.GetTSVText(0), width, height)
+        except RuntimeError as error:
+            raise DocumentError(Reason.ENGINE_ERROR, f"Tesseract refuses a picture of {width} x {height} pixels: {error}", stage="ocr") from error
+        finally:
+            api.Clear()
+
+    def _ready(self, settings: TesseractSettings) -> tesserocr.PyTessBaseAPI:
+        wanted = (settings.language, settings.psm)
+        if self._api is None or wanted != self._loaded:
+            if self._api is not None:
+                self._api.End()
+            folder = tessdata.find_folder(settings.language)
+            self._api = tesserocr.PyTessBaseAPI(path=f"{folder}/", lang=settings.language, psm=settings.psm)
+            self._loaded = wanted
+        return self._api
+
+
+ENGINE = TesserocrEngine()

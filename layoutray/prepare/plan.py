@@ -1,0 +1,101 @@
+"""Which pages there are to do, decided before any is done: identities, splits, duplicates."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from layoutray import config
+from layoutray.document import Document
+from layoutray.prepare.units import Opened, Unit
+from layoutray.recipe import IngestRecipe
+from layoutray.store.dead_letter import DeadLetter
+
+_PREFERRED = {"test": 0, "dev": 1, "train": 2}
+"""Of two copies of a document, the one held back for measuring stays: nothing leaks from it into training."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A file whose bytes are those of another file of the set; only that one is used."""
+
+    source: str
+    same_as: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Every page of a set.
+
+    Attributes:
+        letters: one for each document that cannot be opened.
+        repairs: boxes of annotations that had to be put in order or cut to the page.
+        dropped: annotated words that were left out: without text or place, or exact repeats.
+    """
+
+    units: tuple[Unit, ...]
+    documents: tuple[Document, ...]
+    letters: tuple[DeadLetter, ...]
+    duplicates: tuple[Duplicate, ...]
+    repairs: int
+    dropped: int
+
+
+def settings_hash(recipe: IngestRecipe) -> str:
+    """Short hash of everything in `recipe` that decides what a page row says (not of how many go into a shard)."""
+    values = config.to_dict(recipe)
+    del values["pages_per_shard"]
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def page_id(doc_id: str, number: int, settings: str) -> str:
+    """Identity of a page's row: the bytes, the page, and the hash of the settings that make its words."""
+    return hashlib.sha256(f"{doc_id} {number} {settings}".encode()).hexdigest()[:32]
+
+
+def plan_of(opened: Iterable[Opened], recipe: IngestRecipe) -> Plan:
+    """The plan for documents in the order in which they were found."""
+    found = list(opened)
+    settings = settings_hash(recipe)
+    copies: dict[str, list[Opened]] = {}
+    for one in _with_splits(found, recipe):
+        copies.setdefault(_doc_id(one), []).append(one)
+    kept = {doc_id: min(same, key=lambda one: _PREFERRED[one.item.split]) for doc_id, same in copies.items()}
+    return Plan(
+        units=tuple(Unit(page_id(doc_id, page, settings), doc_id, page, one.item) for doc_id, one in kept.items() for page in one.pages),
+        documents=tuple(one.document for one in kept.values() if one.document is not None),
+        letters=tuple(one.letter for one in found if one.letter is not None),
+        duplicates=tuple(
+            Duplicate(one.item.source, kept[doc_id].item.source)
+            for doc_id, same in copies.items()
+            for one in same
+            if one is not kept[doc_id]
+        ),
+        repairs=sum(one.repairs for one in kept.values()),
+        dropped=sum(one.dropped for one in kept.values()),
+    )
+
+
+def _with_splits(found: Sequence[Opened], recipe: IngestRecipe) -> Iterator[Opened]:
+    """The documents that could be opened, each with the split that it ends in."""
+    has_dev = any(one.item.split == "dev" for one in found)
+    for one in found:
+        if one.document is None:
+            continue
+        split = _split(one.item.split, one.document.doc_id, recipe, has_dev=has_dev)
+        yield replace(one, item=replace(one.item, split=split), document=replace(one.document, split=split))
+
+
+def _split(given: str, doc_id: str, recipe: IngestRecipe, *, has_dev: bool) -> str:
+    """The set's own split; by the document's hash where it has none, or has no dev split to take from train."""
+    share = int(hashlib.sha256(f"split {doc_id}".encode()).hexdigest()[:8], 16) / 2**32
+    if given in ("dev", "test") or (given and has_dev):
+        return given
+    if share < recipe.dev_share:
+        return "dev"
+    return "test" if not given and share < recipe.dev_share + recipe.test_share else "train"
+
+
+def _doc_id(one: Opened) -> str:
+    assert one.document is not None
+    return one.document.doc_id

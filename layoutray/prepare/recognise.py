@@ -1,0 +1,178 @@
+"""From a document's files to PAGES, one page at a time; what fails becomes a dead letter and nothing else is lost.
+
+A LANE is one way to get at words: `OcrLane` looks at the picture, `AnnotationLane` takes the words that a data set ships.
+Both run in whatever process calls them; the native code of OCR runs in a child that may crash or hang without harm.
+"""
+
+from contextlib import ExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import Protocol, Self
+
+from layoutray import readers
+from layoutray.document import Page
+from layoutray.errors import DocumentError, LayoutrayError, Reason
+from layoutray.ocr.isolated import IsolatedRecogniser
+from layoutray.ocr.settings import Recognition
+from layoutray.prepare.align import transfer_tags
+from layoutray.prepare.units import Opened, Unit
+from layoutray.readers import Item, Reader, Truth
+from layoutray.store import sources
+from layoutray.store.dead_letter import DeadLetter
+
+_ATTEMPTS = 2
+"""A page or document whose failure may pass (a time-out, a crash) is tried once more on the spot."""
+
+
+class Lane(Protocol):
+    """A way to get at the words of a page. Holds native state: one thread, one process; enter it before use."""
+
+    stage: str
+    """Where an error that says nothing else has happened."""
+
+    def open(self, item: Item) -> Opened:
+        """The document and its page numbers. Raises DocumentError."""
+        ...
+
+    def page(self, unit: Unit) -> Page:
+        """One page with its words. Raises DocumentError."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *reason: object) -> None: ...
+
+
+class AnnotationLane:
+    """Words as the data set ships them."""
+
+    stage = "annotation"
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._latest: tuple[str, Truth] | None = None
+
+    def open(self, item: Item) -> Opened:
+        truth = self.truth(item)
+        if not truth.pages:
+            raise _bad_annotation(f"{item.source} has no words of its own; ingest the set with words = 'ocr'")
+        return Opened(item, truth.document, None, tuple(page.number for page in truth.pages), truth.repairs, truth.dropped)
+
+    def page(self, unit: Unit) -> Page:
+        found = [page for page in self.truth(unit.item).pages if page.number == unit.page]
+        if not found:
+            raise _bad_annotation(f"{unit.item.annotation or unit.item.source} says nothing of page {unit.page}")
+        return replace(found[0], doc_id=unit.doc_id, split=unit.item.split)
+
+    def truth(self, item: Item) -> Truth:
+        """What the data set says about a document."""
+        # The pages of one document come one after the other: its annotation is read once for all of them.
+        if self._latest is None or self._latest[0] != item.source:
+            self._latest = item.source, self._reader.read(item)
+        return self._latest[1]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._latest = None
+
+
+class OcrLane:
+    """Words as the OCR engine (or a PDF's own text) gives them, with the data set's tags carried over where it has any."""
+
+    stage = "ocr"
+
+    def __init__(self, reader: Reader, recognition: Recognition) -> None:
+        self._reader = reader
+        self._annotation = AnnotationLane(reader)
+        self._recogniser = IsolatedRecogniser(recognition)
+        self._running = ExitStack()
+
+    def open(self, item: Item) -> Opened:
+        if not item.image:
+            raise DocumentError(
+                Reason.NOT_FOUND, f"{item.source} comes without a picture; ingest the set with words = 'annotation'", stage="open"
+            )
+        data = sources.read_bytes(item.image)
+        num_pages = self._recogniser.count_pages(data)
+        truth = self._annotation.truth(item)
+        document = replace(truth.document, num_pages=num_pages)
+        return Opened(item, document, None, tuple(range(1, num_pages + 1)), truth.repairs, truth.dropped)
+
+    def page(self, unit: Unit) -> Page:
+        seen = self._recogniser.recognise(sources.read_bytes(unit.item.image), unit.page)
+        words = seen.words
+        if self._reader.tags:
+            words = transfer_tags(words, self._truth_of(unit).words).words
+        return Page(
+            doc_id=unit.doc_id,
+            number=unit.page,
+            width=seen.width,
+            height=seen.height,
+            words=words,
+            source=unit.item.source,
+            image=unit.item.image,
+            split=unit.item.split,
+            provenance=seen.provenance,
+        )
+
+    def _truth_of(self, unit: Unit) -> Page:
+        # By position: a picture's pages count from 1 even where the data set cut it out of a longer document.
+        pages = self._annotation.truth(unit.item).pages
+        if unit.page > len(pages):
+            raise _bad_annotation(f"{unit.item.annotation} annotates {len(pages)} pages, {unit.item.image} has a page {unit.page}")
+        return pages[unit.page - 1]
+
+    def __enter__(self) -> Self:
+        self._running.enter_context(self._recogniser)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._running.__exit__(kind, error, trace)
+
+
+def lane(reader: str, words: str, recognition: Recognition) -> Lane:
+    """The lane for `words` (`ocr` or `annotation`) of data set `reader`."""
+    found = readers.load(reader)
+    return AnnotationLane(found) if words == "annotation" else OcrLane(found, recognition)
+
+
+def open_item(by: Lane, item: Item) -> Opened:
+    """Open a document: its identity, number of pages and truth, or the dead letter that says why it cannot be used."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return by.open(item)
+        except Exception as error:
+            failure = _as_document_error(error, "open")
+            if not failure.retryable or attempt == _ATTEMPTS:
+                return Opened(item, None, DeadLetter.of(failure, source=item.source, attempts=attempt))
+    raise AssertionError("every attempt returns")
+
+
+def recognise_unit(by: Lane, unit: Unit) -> Page | DeadLetter:
+    """Do one page: its words, or the dead letter that says why there are none."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return by.page(unit)
+        except Exception as error:
+            failure = _as_document_error(error, by.stage)
+            if not failure.retryable or attempt == _ATTEMPTS:
+                return DeadLetter.of(
+                    failure, source=unit.item.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page, attempts=attempt
+                )
+    raise AssertionError("every attempt returns")
+
+
+def _as_document_error(error: Exception, stage: str) -> DocumentError:
+    """A failure that concerns this page alone; a missing program or a wrong setting concerns all and is raised again."""
+    if isinstance(error, DocumentError):
+        return error
+    if isinstance(error, LayoutrayError):
+        raise error
+    failure = DocumentError(Reason.INTERNAL, f"{type(error).__name__}: {error}", stage=stage)
+    return failure.with_traceback(error.__traceback__)
+
+
+def _bad_annotation(message: str) -> DocumentError:
+    return DocumentError(Reason.BAD_ANNOTATION, message, stage="annotation")

@@ -1,0 +1,98 @@
+"""What passes between the one that plans and the workers: documents as opened, pages to do; and both as Arrow rows."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+
+from layoutray.document import Document, Field
+from layoutray.readers import Item
+from layoutray.store.dead_letter import DeadLetter
+from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One page to do.
+
+    Attributes:
+        page: counted from 1.
+        item: the document that it belongs to, with its split decided.
+    """
+
+    page_id: str
+    doc_id: str
+    page: int
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What opening a document told: either `document`, or the `letter` that says why not.
+
+    Attributes:
+        pages: numbers of its pages, counted from 1 (a data set may cut single pages out of longer documents).
+        repairs: boxes of the annotation that had to be put in order or cut to the page.
+        dropped: words of the annotation that were left out: without text or place, or exact repeats.
+    """
+
+    item: Item
+    document: Document | None
+    letter: DeadLetter | None = None
+    pages: tuple[int, ...] = ()
+    repairs: int = 0
+    dropped: int = 0
+
+
+_ITEM = pa.struct([(name, pa.string()) for name in ("key", "source", "image", "annotation", "split")])
+_ITEMS = pa.schema(list(_ITEM))
+_UNITS = pa.schema([("page_id", pa.string()), ("doc_id", pa.string()), ("page", pa.int32()), ("item", _ITEM)])
+_OPENED = pa.schema(
+    [
+        ("item", _ITEM),
+        ("document", pa.struct(list(DOCUMENTS))),
+        ("letter", pa.struct(list(DEAD_LETTERS))),
+        ("pages", pa.list_(pa.int32())),
+        ("repairs", pa.int32()),
+        ("dropped", pa.int32()),
+    ]
+)
+
+
+def items_table(items: Iterable[Item]) -> pa.Table:
+    """Items as rows."""
+    return pa.Table.from_pylist([asdict(item) for item in items], schema=_ITEMS)
+
+
+def items_of(table: pa.Table) -> Iterator[Item]:
+    """The items of `items_table`'s rows."""
+    return (Item(**row) for row in table.to_pylist())
+
+
+def units_table(units: Iterable[Unit]) -> pa.Table:
+    """Units as rows."""
+    return pa.Table.from_pylist([asdict(unit) for unit in units], schema=_UNITS)
+
+
+def units_of(table: pa.Table) -> Iterator[Unit]:
+    """The units of `units_table`'s rows."""
+    return (Unit(row["page_id"], row["doc_id"], row["page"], Item(**row["item"])) for row in table.to_pylist())
+
+
+def opened_table(opened: Iterable[Opened]) -> pa.Table:
+    """Opened documents as rows."""
+    return pa.Table.from_pylist([asdict(one) for one in opened], schema=_OPENED)
+
+
+def opened_of(table: pa.Table) -> Iterator[Opened]:
+    """The opened documents of `opened_table`'s rows."""
+    for row in table.to_pylist():
+        document, letter = row["document"], row["letter"]
+        yield Opened(
+            item=Item(**row["item"]),
+            document=document and Document(**{**document, "fields": tuple(Field(**field) for field in document["fields"])}),
+            letter=letter and DeadLetter(**letter),
+            pages=tuple(row["pages"]),
+            repairs=row["repairs"],
+            dropped=row["dropped"],
+        )

@@ -1,0 +1,145 @@
+"""What the readers share: opening native annotations, putting their boxes on the page, and refusing what is wrong by name."""
+
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from PIL import Image, UnidentifiedImageError
+
+from layoutray.document import Box, Provenance, Word
+from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.store import sources
+
+ANNOTATED = Provenance(words="annotation", reason="the data set's own annotation")
+IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
+_ORIENTATION, _TURNED = 0x0112, (5, 6, 7, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class PageSize:
+    """Width and height in the unit of the annotation's boxes."""
+
+    width: float
+    height: float
+
+
+@dataclass(slots=True)
+class PageWords:
+    """Words of one page while they are collected, with counts of what had to be changed or left out."""
+
+    size: PageSize
+    words: list[Word] = field(default_factory=list[Word])
+    repairs: int = 0
+    dropped: int = 0
+
+    def place(self, sides: Iterable[float], where: str) -> Box:
+        """The box on the page, repaired where it must be (and counted).
+
+        Raises:
+            DocumentError: (bad_box) naming `where`, when it cannot be repaired.
+        """
+        try:
+            box, changed = Box.repaired(sides, self.size.width, self.size.height)
+        except DocumentError as error:
+            raise DocumentError(Reason.BAD_BOX, f"{where}: {error}", stage="annotation") from error
+        self.repairs += changed
+        return box
+
+
+def malformed(where: str, what: str) -> DocumentError:
+    """The error for an annotation that is not what its format says."""
+    return DocumentError(Reason.BAD_ANNOTATION, f"{where}: {what}", stage="annotation")
+
+
+def nothing_found(root: str, looked_for: str) -> InputError:
+    """The error for a root without a single item of the data set."""
+    state = "it holds no such file" if sources.exists(root) else "it does not exist"
+    return InputError(f"nothing to read below {root!r} ({state}); looked for {looked_for}. Point to the folder of the download")
+
+
+def text_of(data: bytes, where: str) -> str:
+    """Text in UTF-8, with or without a byte order mark, else in GBK (a few Chinese-made annotations are)."""
+    for encoding in ("utf-8-sig", "gb18030"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise malformed(where, "the bytes are neither UTF-8 nor GBK text; save the annotation as UTF-8")
+
+
+def json_object(data: bytes, where: str) -> dict[str, Any]:
+    """A JSON file that holds one object."""
+    text = text_of(data, where)
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise malformed(where, "a \\u escape is half of a surrogate pair, which is no character") from error
+    except json.JSONDecodeError as error:
+        raise malformed(where, f"not JSON, line {error.lineno} column {error.colno}: {error.msg}") from error
+    except ValueError as error:
+        raise malformed(where, f"not JSON that can be read: {error}") from error
+    except RecursionError as error:
+        raise malformed(where, "not an annotation: JSON nested too deep to read") from error
+    if not isinstance(value, dict):
+        raise malformed(where, f"the JSON holds a {type(value).__name__}, expected an object")
+    return value
+
+
+def member(owner: dict[str, Any], key: str, kind: type, where: str) -> Any:
+    """`owner[key]`, which has to be a `kind`."""
+    value = owner.get(key)
+    if not isinstance(value, kind):
+        found = f"is {value!r:.80}" if key in owner else "is missing"
+        raise malformed(where, f"`{key}` {found}, expected a {kind.__name__}")
+    return value
+
+
+def four_sides(value: object, where: str) -> list[float]:
+    """A JSON box: four numbers x0 y0 x1 y1."""
+    if not isinstance(value, list) or len(value) != 4 or not all(type(side) in (int, float) for side in value):
+        raise malformed(where, f"`box` is {value!r:.80}, expected four numbers x0, y0, x1, y1")
+    try:
+        return [float(side) for side in value]
+    except OverflowError as error:
+        raise malformed(where, "`box` holds a number too large for any page") from error
+
+
+def picture_size(data: bytes, where: str) -> PageSize:
+    """Pixels of a picture as it is looked at (EXIF turns applied), from its header alone.
+
+    Raises:
+        DocumentError: (empty_file, too_large or unreadable, stage `open`).
+    """
+    if not data:
+        raise DocumentError(Reason.EMPTY_FILE, f"{where} holds no bytes", stage="open")
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            width, height = picture.size
+            turned = picture.getexif().get(_ORIENTATION) in _TURNED
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise DocumentError(Reason.TOO_LARGE, f"{where}: {error}", stage="open") from error
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        raise DocumentError(Reason.UNREADABLE, f"{where} is not a picture that can be read: {error}", stage="open") from error
+    return PageSize(height, width) if turned else PageSize(width, height)
+
+
+def extent(boxes: Iterable[Sequence[float]]) -> PageSize:
+    """The page size when no picture tells it: as far as the boxes (in pixels) reach, at least one pixel."""
+    sides = list(boxes)
+    width = max((max(box[0], box[2]) for box in sides), default=1)
+    height = max((max(box[1], box[3]) for box in sides), default=1)
+    return PageSize(max(width, 1), max(height, 1))
+
+
+def file_name(uri: str) -> PurePosixPath:
+    """The last part of `uri`, with its `stem` and `suffix`."""
+    return PurePosixPath(uri.rpartition("/")[2])
+
+
+def folder_of(uri: str) -> str:
+    """`uri` without its last part."""
+    return uri.rpartition("/")[0]

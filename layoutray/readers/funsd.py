@@ -1,0 +1,133 @@
+"""FUNSD: noisy scanned forms whose entities (question, answer, header, other) are annotated word by word.
+
+Files: `{training,testing}_data/annotations/<id>.json` beside `images/<id>.png`. The entity carries the label and its words
+become IOB2 tags; `other` is `O`. Words stay in the file's order, as the papers use them. Words without text (ticked
+boxes, signatures) are dropped and the next one of their entity begins it; words with blanks inside are split, each part
+with its characters' share of the box. `block` is the entity, `line` a line of an entity.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from layoutray.document import Box, Document, Page, Word
+from layoutray.readers import Item, Truth
+from layoutray.readers.annotation import (
+    ANNOTATED,
+    IMAGE_SUFFIXES,
+    PageSize,
+    PageWords,
+    extent,
+    file_name,
+    folder_of,
+    four_sides,
+    json_object,
+    malformed,
+    member,
+    nothing_found,
+    picture_size,
+)
+from layoutray.readers.segments import line_starts, split_words
+from layoutray.store import sources
+
+LABELS = ("question", "answer", "header", "other")
+_SPLITS = {"training_data": "train", "testing_data": "test"}
+_SUFFIXES = {"annotations": frozenset({".json"}), "images": IMAGE_SUFFIXES}
+
+
+class _Funsd:
+    name = "funsd"
+    tags = "iob2"
+
+    def discover(self, root: str) -> Iterator[Item]:
+        parts = _parts(root)
+        if not parts:
+            raise nothing_found(root, "{training_data,testing_data}/annotations/*.json and images/*.png beside them")
+        for folder, kinds in sorted(parts.items()):
+            annotations, images = kinds["annotations"], kinds.get("images", {})
+            for key in sorted(annotations.keys() | images.keys()):
+                image, annotation = images.get(key, ""), annotations.get(key, "")
+                yield Item(key, image or annotation, image, annotation, split=_SPLITS.get(file_name(folder).name, ""))
+
+    def read(self, item: Item) -> Truth:
+        data = sources.read_bytes(item.source)
+        doc_id = sources.content_id(data)
+        document = Document(doc_id, item.source, item.split, num_pages=1)
+        if not item.annotation:
+            return Truth(document, pages=())
+        form = _form(item.annotation)
+        size = picture_size(data, item.source) if item.image else extent(box for _, words, _ in form for _, box in words)
+        collected = _collect(form, size)
+        page = Page(
+            doc_id=doc_id,
+            number=1,
+            width=int(size.width),
+            height=int(size.height),
+            words=tuple(collected.words),
+            source=item.source,
+            image=item.image,
+            split=item.split,
+            provenance=ANNOTATED,
+        )
+        return Truth(document, (page,), collected.repairs, collected.dropped)
+
+
+_Entity = tuple[str, list[tuple[str, list[float]]], str]
+"""Label, words with their boxes in pixels, and where it stands."""
+
+
+def _parts(root: str) -> dict[str, dict[str, dict[str, str]]]:
+    """Files of each folder that has annotations, by kind (annotations, images) and by form."""
+    parts: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for uri in sources.list_files(root):
+        folder, kind, name = folder_of(uri), file_name(folder_of(uri)).name, file_name(uri)
+        if name.suffix.lower() in _SUFFIXES.get(kind, ()):
+            parts[folder_of(folder)][kind][name.stem] = uri
+    return {folder: kinds for folder, kinds in parts.items() if "annotations" in kinds}
+
+
+def _form(uri: str) -> list[_Entity]:
+    entities = member(json_object(sources.read_bytes(uri), uri), "form", list, uri)
+    return [_entity(entity, f"{uri}, entity {index}") for index, entity in enumerate(entities)]
+
+
+def _entity(entity: object, where: str) -> _Entity:
+    if not isinstance(entity, dict):
+        raise malformed(where, f"is {entity!r:.80}, expected an object")
+    label = member(entity, "label", str, where)
+    if label not in LABELS:
+        raise malformed(where, f"`label` is {label!r}, allowed are {', '.join(LABELS)}")
+    words = member(entity, "words", list, where)
+    return label, [_word(word, f"{where}, word {index}") for index, word in enumerate(words)], where
+
+
+def _word(word: Any, where: str) -> tuple[str, list[float]]:
+    if not isinstance(word, dict):
+        raise malformed(where, f"is {word!r:.80}, expected an object")
+    return member(word, "text", str, where), four_sides(word.get("box"), where)
+
+
+def _collect(form: list[_Entity], size: PageSize) -> PageWords:
+    page = PageWords(size)
+    line = -1
+    for block, (label, words, where) in enumerate(form):
+        placed: list[tuple[str, Box]] = []
+        for index, (text, sides) in enumerate(words):
+            if text.strip():
+                placed += split_words(text, page.place(sides, f"{where}, word {index} ({text!r:.40})"))
+            else:
+                page.dropped += 1
+        starts = line_starts([box for _, box in placed])
+        for index, ((text, box), begins) in enumerate(zip(placed, starts, strict=True)):
+            line += begins
+            page.words.append(Word(text, box, line=line, block=block, tag=_tag(label, index)))
+    return page
+
+
+def _tag(label: str, index: int) -> str:
+    if label == "other":
+        return "O"
+    return f"{'I' if index else 'B'}-{label}"
+
+
+READER = _Funsd()

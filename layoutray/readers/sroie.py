@@ -1,0 +1,180 @@
+"""SROIE (ICDAR 2019): scanned receipts with their lines of text and four fields, in either of the two usual downloads.
+
+* `{train,test}/{img,box,entities}`: ids of the competition, `.txt` files.
+* `data/{img,box,key}`: the cleaned training set; rows in `.csv`, fields in `.json`. It repeats the receipts of the other
+  download under other ids, so it is left out where both lie below one root.
+
+A row holds a line, not a word: eight integers (a quad, clockwise from top left, in pixels) and the transcript, which may hold
+commas and quotes. Lines are split at blanks and each word gets its characters' share of the line's box; `line` is the
+row. The fields have no positions, so words have no tags. Without a picture the page is as large as its boxes reach.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from layoutray.document import Document, Field, Page, Word
+from layoutray.readers import Item, Truth
+from layoutray.readers.annotation import (
+    ANNOTATED,
+    IMAGE_SUFFIXES,
+    PageSize,
+    PageWords,
+    extent,
+    file_name,
+    folder_of,
+    json_object,
+    malformed,
+    nothing_found,
+    picture_size,
+    text_of,
+)
+from layoutray.readers.segments import split_words
+from layoutray.store import sources
+
+_SUFFIXES = {
+    "box": frozenset({".txt", ".csv"}),
+    "entities": frozenset({".txt", ".json"}),
+    "key": frozenset({".txt", ".json"}),
+    "img": IMAGE_SUFFIXES,
+}
+_LOOKED_FOR = "{train,test}/{box,entities,img}/* or data/{box,key,img}/* (.txt, .csv, .json, pictures)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One line of a box file: the bounds of its quad, and whether the quad ran the wrong way round."""
+
+    sides: tuple[float, float, float, float]
+    turned: bool
+    text: str
+    where: str
+
+
+class _Sroie:
+    name = "sroie"
+    tags = ""
+
+    def discover(self, root: str) -> Iterator[Item]:
+        parts = _parts(root)
+        official = [folder for folder in parts if file_name(folder).name in ("train", "test")]
+        found = False
+        for folder in sorted(official or parts):
+            kinds = parts[folder]
+            for key in sorted({key for files in kinds.values() for key in files}):
+                found = True
+                yield _item(folder, key, kinds)
+        if not found:
+            raise nothing_found(root, _LOOKED_FOR)
+
+    def read(self, item: Item) -> Truth:
+        data = sources.read_bytes(item.source)
+        doc_id = sources.content_id(data)
+        size = picture_size(data, item.source) if item.image else None
+        box_file, field_file = _annotations(item.annotation)
+        fields = _fields(field_file) if field_file else ()
+        document = Document(doc_id, item.source, item.split, num_pages=1, fields=fields)
+        if not box_file:
+            return Truth(document, pages=())
+        collected = _collect(_rows(box_file), size)
+        page = Page(
+            doc_id=doc_id,
+            number=1,
+            width=int(collected.size.width),
+            height=int(collected.size.height),
+            words=tuple(collected.words),
+            source=item.source,
+            image=item.image,
+            split=item.split,
+            provenance=ANNOTATED,
+        )
+        return Truth(document, (page,), collected.repairs, collected.dropped)
+
+
+def _parts(root: str) -> dict[str, dict[str, dict[str, str]]]:
+    """Files of each `{train,test,data}` folder, by kind (box, img, …) and by key."""
+    parts: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for uri in sources.list_files(root):
+        folder, kind, name = folder_of(uri), file_name(folder_of(uri)).name, file_name(uri)
+        if name.suffix.lower() in _SUFFIXES.get(kind, ()):
+            parts[folder_of(folder)][kind][name.stem] = uri
+    # Folders of pictures alone are some other data set's.
+    return {folder: kinds for folder, kinds in parts.items() if kinds.keys() - {"img"}}
+
+
+def _item(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> Item:
+    image = kinds.get("img", {}).get(key, "")
+    box, fields = kinds.get("box", {}).get(key, ""), kinds.get("entities", kinds.get("key", {})).get(key, "")
+    name = file_name(folder).name
+    split = name if name in ("train", "test") else "train"
+    return Item(key, source=image or box or fields, image=image, annotation=box or fields, split=split)
+
+
+def _annotations(annotation: str) -> tuple[str, str]:
+    """Box file and field file of a receipt; empty where there is none. They lie in sister folders under one stem."""
+    if not annotation:
+        return "", ""
+    kind, stem = file_name(folder_of(annotation)).name, file_name(annotation).stem
+    if kind != "box":
+        return "", annotation
+    part = folder_of(folder_of(annotation))
+    candidates = (sources.join(part, kind, stem + suffix) for kind in ("entities", "key") for suffix in sorted(_SUFFIXES[kind]))
+    return annotation, next((uri for uri in candidates if sources.exists(uri)), "")
+
+
+def _fields(uri: str) -> tuple[Field, ...]:
+    """Fields in the file's order; empty ones say nothing and are left out."""
+    values = json_object(sources.read_bytes(uri), uri)
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise malformed(uri, f"`{name}` is {value!r:.80}, expected text")
+    return tuple(Field(name, value) for name, value in values.items() if value.strip())
+
+
+def _rows(uri: str) -> list[_Row]:
+    """Rows of a box file; blank lines end every file and may stand between."""
+    # Not splitlines(): transcripts may hold the odd separators that it would break at.
+    lines = text_of(sources.read_bytes(uri), uri).split("\n")
+    return [_row(line.rstrip("\r"), f"{uri}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()]
+
+
+def _row(line: str, where: str) -> _Row:
+    parts = line.split(",", 8)
+    if len(parts) != 9:
+        raise malformed(where, f"{line!r:.80} is not `x1,y1,x2,y2,x3,y3,x4,y4,transcript`")
+    try:
+        quad = [float(side) for side in parts[:8]]
+    except ValueError as error:
+        raise malformed(where, f"the first eight values of {line!r:.80} must be numbers") from error
+    xs, ys = quad[::2], quad[1::2]
+    if not all(map(math.isfinite, quad)):
+        raise malformed(where, f"the quad {parts[:8]} holds a value that is not finite")
+    return _Row((min(xs), min(ys), max(xs), max(ys)), _turned(xs, ys), parts[8], where)
+
+
+def _turned(xs: list[float], ys: list[float]) -> bool:
+    """Whether the corners run anticlockwise, so that some side is inverted (shoelace formula, y pointing down)."""
+    return sum(xs[i] * ys[(i + 1) % 4] - xs[(i + 1) % 4] * ys[i] for i in range(4)) < 0
+
+
+def _collect(rows: list[_Row], size: PageSize | None) -> PageWords:
+    page = PageWords(size or extent(row.sides for row in rows))
+    seen: set[tuple[tuple[float, ...], str]] = set()
+    line = 0
+    for row in rows:
+        x0, y0, x1, y1 = row.sides
+        # A quad without an area places its text nowhere; an exact repeat says nothing new.
+        if not row.text.strip() or x0 == x1 or y0 == y1 or (row.sides, row.text) in seen:
+            page.dropped += 1
+            continue
+        seen.add((row.sides, row.text))
+        before = page.repairs
+        box = page.place(row.sides, f"{row.where} ({row.text!r:.40})")
+        page.repairs = before + (page.repairs > before or row.turned)
+        page.words += [Word(word, place, line=line) for word, place in split_words(row.text, box)]
+        line += 1
+    return page
+
+
+READER = _Sroie()

@@ -1,0 +1,144 @@
+"""Paper to write on: draws words and remembers what stands where, then ages the sheet as a scanner would."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+
+import matplotlib as mpl
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+_WHITE = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A typeface of Matplotlib's font folder at a size in pixels."""
+
+    family: str
+    size: int
+
+    def scaled(self, factor: float) -> "Face":
+        return replace(self, size=round(self.size * factor))
+
+    @property
+    def bold(self) -> "Face":
+        return replace(self, family=self.family + "-Bold")
+
+    @property
+    def leading(self) -> int:
+        """Distance of lines in pixels."""
+        return round(self.size * 1.45)
+
+    def font(self) -> ImageFont.FreeTypeFont:
+        return _font(self.family, self.size)
+
+    def width(self, text: str) -> float:
+        return self.font().getlength(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A drawn word: box in pixels, IOB2 tag, number of its line."""
+
+    text: str
+    box: tuple[float, float, float, float]
+    tag: str
+    line: int
+
+
+class Canvas:
+    """A white sheet in 8-bit grey. Positions are the left end of a line's baseline, in pixels."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.image = Image.new("L", (width, height), _WHITE)
+        self.marks: list[Mark] = []
+        self.width = width
+        self._draw = ImageDraw.Draw(self.image)
+        self._line = 0
+
+    def write(self, at: tuple[float, float], text: str, face: Face, kind: str = "") -> None:
+        """One line of text; all its words are one entity of type `kind`, if it has one."""
+        self.write_block(at, [text], face, kind)
+
+    def write_right(self, at: tuple[float, float], text: str, face: Face, kind: str = "") -> None:
+        """Like `write`, with the right end at `at`."""
+        self.write((at[0] - face.width(text), at[1]), text, face, kind)
+
+    def write_centred(self, y: float, lines: Sequence[str], face: Face, kind: str = "") -> None:
+        """Lines in the middle of the sheet, all one entity."""
+        self._write(
+            [((self.width - face.width(text)) / 2, y + index * face.leading) for index, text in enumerate(lines)], lines, face, kind
+        )
+
+    def write_block(self, at: tuple[float, float], lines: Sequence[str], face: Face, kind: str = "") -> None:
+        """Lines below one another, all one entity."""
+        self._write([(at[0], at[1] + index * face.leading) for index in range(len(lines))], lines, face, kind)
+
+    def rule(self, start: tuple[float, float], end: tuple[float, float], thickness: int = 2) -> None:
+        self._draw.line((*start, *end), fill=40, width=thickness)
+
+    def frame(self, corner: tuple[float, float], opposite: tuple[float, float], thickness: int = 2) -> None:
+        self._draw.rectangle((*corner, *opposite), outline=40, width=thickness)
+
+    def _write(self, places: Sequence[tuple[float, float]], lines: Sequence[str], face: Face, kind: str) -> None:
+        font, prefix = face.font(), "B"
+        for (start, y), text in zip(places, lines, strict=True):
+            x = start
+            for word in text.split():
+                self._draw.text((x, y), word, fill=0, font=font, anchor="ls")
+                left, top, right, bottom = font.getbbox(word, anchor="ls")
+                self.marks.append(Mark(word, (x + left, y + top, x + right, y + bottom), f"{prefix}-{kind}" if kind else "O", self._line))
+                x += font.getlength(word + " ")
+                prefix = "I"
+            self._line += 1
+
+
+def cropped(canvas: Canvas, height: int) -> tuple[Image.Image, list[Mark]]:
+    """The sheet cut off below `height` pixels."""
+    return canvas.image.crop((0, 0, canvas.width, min(height, canvas.image.height))), canvas.marks
+
+
+def scanned(image: Image.Image, marks: Sequence[Mark], random: Random) -> tuple[Image.Image, list[Mark]]:
+    """The sheet as it comes out of a scanner: off level by less than a degree, greyish, speckled, with a shadow or two."""
+    degrees = random.uniform(-0.8, 0.8)
+    image = image.rotate(degrees, Image.Resampling.BILINEAR, fillcolor=_WHITE)
+    turned = [replace(mark, box=_turned(mark.box, image.size, degrees)) for mark in marks]
+    ink, paper = random.randint(0, 50), random.randint(225, 255)
+    pixels = np.array(image.point([ink + (paper - ink) * level // _WHITE for level in range(_WHITE + 1)]))
+    _speckle(pixels, random)
+    for _ in range(random.randrange(3)):
+        _shade(pixels, random)
+    return Image.fromarray(pixels), turned
+
+
+def _turned(box: Sequence[float], size: tuple[int, int], degrees: float) -> tuple[float, float, float, float]:
+    """Bounds of `box` after the sheet was turned anticlockwise about its middle, cut to the sheet, in tenths of a pixel."""
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    middle_x, middle_y = size[0] / 2, size[1] / 2
+    corners = [(x - middle_x, y - middle_y) for x in (box[0], box[2]) for y in (box[1], box[3])]
+    xs = [min(max(middle_x + x * cos + y * sin, 0.0), size[0]) for x, y in corners]
+    ys = [min(max(middle_y - x * sin + y * cos, 0.0), size[1]) for x, y in corners]
+    return round(min(xs), 1), round(min(ys), 1), round(max(xs), 1), round(max(ys), 1)
+
+
+def _speckle(pixels: np.ndarray, random: Random) -> None:
+    generator = np.random.default_rng(random.getrandbits(64))
+    count = int(pixels.size * random.choice((0.0, 0.0003, 0.001)))
+    pixels.ravel()[generator.integers(0, pixels.size, count)] = generator.integers(60, 220, count, dtype=np.uint8)
+
+
+def _shade(pixels: np.ndarray, random: Random) -> None:
+    """A fold: a band across the sheet that is a little darker."""
+    start, depth = random.randrange(pixels.shape[0]), random.randint(4, 14)
+    band = pixels[start : start + random.randint(4, 40)]
+    band -= np.minimum(band, np.uint8(depth))
+
+
+@lru_cache(maxsize=256)
+def _font(family: str, size: int) -> ImageFont.FreeTypeFont:
+    path = Path(mpl.get_data_path(), "fonts", "ttf", f"{family}.ttf")
+    return ImageFont.truetype(path, size, layout_engine=ImageFont.Layout.BASIC)

@@ -1,0 +1,241 @@
+"""Ways to lay out a bill: three kinds of receipts and three kinds of forms, each with distractors that only their place tells apart."""
+
+from collections.abc import Callable
+from random import Random
+
+from layoutray.readers.synthetic_canvas import Canvas, Face
+from layoutray.readers.synthetic_text import Bill
+
+FAMILIES = ("DejaVuSans", "DejaVuSerif", "DejaVuSansMono")
+_TALL = 1600
+_MARGIN = 60
+
+Layout = Callable[[Bill, Random], tuple[Canvas, int]]
+"""Draws a bill; returns the sheet and the height in pixels that it used."""
+
+
+def centred_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
+    """A till receipt: everything in the middle above, goods in two columns below."""
+    face = _face(random)
+    canvas = Canvas(random.randrange(800, 880, 8), _TALL)
+    big = face.bold.scaled(1.35)
+    y = 90
+    canvas.write_centred(y, [bill.company], big, "company")
+    y += big.leading
+    canvas.write_centred(y, bill.address, face, "address")
+    y += face.leading * len(bill.address)
+    canvas.write_centred(y, [f"{random.choice(('Tel', 'Phone', 'Tel.'))} {bill.phone}"], face)
+    y += 2 * face.leading
+    y = _pairs(canvas, (_MARGIN, y), _heading(bill, random), face)
+    y = _goods(canvas, bill, y, face)
+    y = _sums(canvas, bill, y, face, random)
+    canvas.write_centred(
+        y + face.leading, [random.choice(("Thank you for your visit", "Please come again", "Goods sold are not returnable"))], face
+    )
+    return canvas, y + 3 * face.leading
+
+
+def left_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
+    """A receipt flush left, with its number and date above the name of the shop or below its address."""
+    face = _face(random)
+    canvas = Canvas(random.randrange(800, 920, 8), _TALL)
+    y = 80
+    heading = _heading(bill, random)
+    cut = random.randrange(len(heading))
+    y = _pairs(canvas, (_MARGIN, y), heading[:cut], face) + face.leading * bool(cut)
+    big = face.bold.scaled(1.2)
+    canvas.write((_MARGIN, y), bill.company, big, "company")
+    y += big.leading
+    canvas.write((_MARGIN, y), ", ".join(bill.address), face, "address")
+    y += face.leading
+    canvas.write((_MARGIN, y), f"Tel {bill.phone}", face)
+    y = _pairs(canvas, (_MARGIN, y + 2 * face.leading), heading[cut:], face)
+    y = _goods(canvas, bill, y, face)
+    y = _sums(canvas, bill, y, face, random)
+    return canvas, y + 2 * face.leading
+
+
+def split_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
+    """A receipt with the shop on the left of its head and its own data on the right."""
+    face = _face(random).scaled(0.92)
+    canvas = Canvas(random.randrange(920, 1000, 8), _TALL)
+    y = 90
+    canvas.write((_MARGIN, y), bill.company, face.bold, "company")
+    canvas.write_block((_MARGIN, y + face.leading), bill.address, face, "address")
+    right = canvas.width - _MARGIN
+    for index, (label, value, kind) in enumerate(_heading(bill, random)):
+        row = y + index * face.leading
+        canvas.write_right((right, row), value, face, kind)
+        canvas.write_right((right - face.width(value + "  "), row), label, face)
+    y = _goods(canvas, bill, y + 5 * face.leading, face)
+    y = _sums(canvas, bill, y, face, random)
+    return canvas, y + 2 * face.leading
+
+
+def invoice(bill: Bill, random: Random) -> tuple[Canvas, int]:
+    """A letter: head, customer on the left, own data on the right, a ruled table, the sum to pay below."""
+    face = _face(random).scaled(0.88)
+    canvas = Canvas(random.randrange(920, 1000, 8), _TALL)
+    big = face.bold.scaled(1.4)
+    canvas.write((_MARGIN, 90), bill.company, big, "company")
+    canvas.write((_MARGIN, 90 + big.leading), ", ".join(bill.address), face.scaled(0.95), "address")
+    canvas.rule((_MARGIN, 150), (canvas.width - _MARGIN, 150), thickness=3)
+    y = 210
+    canvas.write((_MARGIN, y), random.choice(("Invoice", "Bill", "Delivery note")), big)
+    y += round(1.3 * big.leading)
+    canvas.write((_MARGIN, y), random.choice(("Bill to", "Customer", "Sold to")), face.bold)
+    canvas.write((_MARGIN, y + face.leading), bill.name, face, "name")
+    canvas.write_block((_MARGIN, y + 2 * face.leading), bill.home, face)
+    _pairs(canvas, (canvas.width * 0.53, y), _data(bill, random), face)
+    y = _goods(canvas, bill, y + 6 * face.leading, face)
+    canvas.rule((_MARGIN, y - face.leading), (canvas.width - _MARGIN, y - face.leading))
+    y = _sums(canvas, bill, y, face, random)
+    canvas.write((_MARGIN, y + face.leading), f"Questions? Ask {bill.clerk} on {bill.phone}.", face)
+    return canvas, y + 3 * face.leading
+
+
+def boxed_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
+    """A form of framed cells, each with a small label above its value."""
+    face = _face(random)
+    canvas = Canvas(random.randrange(880, 1000, 8), _TALL)
+    y = _form_head(canvas, bill, face, random)
+    cells = [
+        (random.choice(("Name", "Full name", "Applicant", "Customer name")), bill.name, "name"),
+        *_data(bill, random),
+        ("Contact person", f"{bill.clerk}", ""),
+        ("Phone", bill.phone, ""),
+        (_total_label(random), bill.currency.strip() + bill.total if bill.currency == "$" else bill.total, "total"),
+        (random.choice(("Deposit", "Fee paid", "Tax")), bill.tax, ""),
+    ]
+    random.shuffle(cells)
+    half, high = (canvas.width - 2 * _MARGIN) / 2, face.leading * 2.3
+    for index, (label, value, kind) in enumerate(cells):
+        x, top = _MARGIN + index % 2 * half, y + index // 2 * high
+        canvas.frame((x, top), (x + half, top + high))
+        canvas.write((x + 14, top + face.leading * 0.8), label, face.scaled(0.8))
+        canvas.write((x + 14, top + face.leading * 1.8), value, face, kind)
+    y += round(high * -(-len(cells) // 2)) + 2 * face.leading
+    canvas.write((_MARGIN, y), "Signature", face)
+    canvas.rule((_MARGIN + 160, y), (_MARGIN + 520, y))
+    return canvas, y + 2 * face.leading
+
+
+def lined_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
+    """A form of labels with answers on dotted or solid lines, one below the other."""
+    face = _face(random)
+    canvas = Canvas(random.randrange(800, 960, 8), _TALL)
+    y = _form_head(canvas, bill, face, random) + face.leading
+    rows = [
+        (random.choice(("Name:", "Applicant:", "Member name:")), bill.name, "name"),
+        ("Home address:", ", ".join(bill.home), ""),
+        *_data(bill, random),
+        (_total_label(random) + ":", bill.total, "total"),
+        ("Of which tax:", bill.tax, ""),
+        ("Handled by:", bill.clerk, ""),
+    ]
+    start = _MARGIN + max(face.bold.width(label) for label, _, _ in rows) + 24
+    step = round(face.leading * random.uniform(1.3, 1.7))
+    for label, value, kind in rows:
+        canvas.write((_MARGIN, y), label, face.bold)
+        canvas.write((start + 8, y), value, face, kind)
+        canvas.rule((start, y + 8), (canvas.width - _MARGIN, y + 8), thickness=1)
+        y += step
+    return canvas, y + face.leading
+
+
+LAYOUTS: tuple[Layout, ...] = (centred_receipt, left_receipt, split_receipt, invoice, boxed_form, lined_form)
+
+
+def _face(random: Random) -> Face:
+    family = random.choice(FAMILIES)
+    # The fixed-width face runs wider at the same size.
+    return Face(family, random.randint(20, 23) if family == "DejaVuSansMono" else random.randint(22, 26))
+
+
+def _heading(bill: Bill, random: Random) -> list[tuple[str, str, str]]:
+    """Label, value and type of the data at the head of a receipt."""
+    rows = [
+        (random.choice(("Receipt No:", "Invoice No:", "Bill No:", "Doc No:")), bill.number, "number"),
+        (random.choice(("Date:", "Date of sale:", "Issued:")), bill.date, "date"),
+        (random.choice(("Time:", "At:")), bill.time, ""),
+        (random.choice(("Cashier:", "Served by:", "Clerk:")), bill.clerk, ""),
+    ]
+    random.shuffle(rows)
+    return rows
+
+
+def _data(bill: Bill, random: Random) -> list[tuple[str, str, str]]:
+    """Label, value and type of the data at the head of a form or letter."""
+    rows = [
+        (random.choice(("Document No", "Invoice No", "Form No", "Reference No")), bill.number, "number"),
+        (random.choice(("Date", "Date of issue", "Issued on")), bill.date, "date"),
+        (random.choice(("Due date", "Valid until", "Pay before")), bill.due, ""),
+        (random.choice(("Order No", "Member No", "Account")), bill.order, ""),
+    ]
+    random.shuffle(rows)
+    return rows
+
+
+def _total_label(random: Random) -> str:
+    return random.choice(("Total", "Total due", "Amount due", "Grand total"))
+
+
+def _form_head(canvas: Canvas, bill: Bill, face: Face, random: Random) -> int:
+    big = face.bold.scaled(1.3)
+    canvas.write_centred(90, [bill.company], big, "company")
+    canvas.write_centred(90 + big.leading, [", ".join(bill.address)], face, "address")
+    y = 90 + big.leading + 2 * face.leading
+    canvas.write_centred(
+        y, [random.choice(("Registration Form", "Application Form", "Order Form", "Membership Form"))], face.bold.scaled(1.15)
+    )
+    return y + face.leading
+
+
+def _pairs(canvas: Canvas, at: tuple[float, float], rows: list[tuple[str, str, str]], face: Face) -> int:
+    """Labels with their values in a second column; returns where the next line goes."""
+    x, y = at
+    column = x + max((face.width(label) for label, _, _ in rows), default=0) + 20
+    for label, value, kind in rows:
+        canvas.write((x, y), label, face)
+        canvas.write((column, y), value, face, kind)
+        y += face.leading
+    return round(y)
+
+
+def _goods(canvas: Canvas, bill: Bill, y: int, face: Face) -> int:
+    right = canvas.width - _MARGIN
+    middle = right - face.width("0000000.00")
+    y += face.leading
+    canvas.write((_MARGIN, y), "Item", face.bold)
+    canvas.write_right((middle, y), "Qty x Price", face.bold)
+    canvas.write_right((right, y), "Amount", face.bold)
+    canvas.rule((_MARGIN, y + 10), (right, y + 10))
+    y += round(face.leading * 1.2)
+    for good in bill.goods:
+        canvas.write((_MARGIN, y), good.name, face)
+        canvas.write_right((middle, y), f"{good.quantity} x {good.price}", face)
+        canvas.write_right((right, y), good.amount, face)
+        y += face.leading
+    canvas.rule((_MARGIN, y - face.size // 2), (right, y - face.size // 2))
+    return y + face.leading
+
+
+def _sums(canvas: Canvas, bill: Bill, y: int, face: Face, random: Random) -> int:
+    right, left = canvas.width - _MARGIN, canvas.width * random.choice((0.08, 0.4, 0.5))
+    total = _total_label(random)
+    rows = [
+        (random.choice(("Subtotal", "Net amount", "Sub total")), bill.subtotal, ""),
+        (random.choice(("Tax", "VAT", "GST")), bill.tax, ""),
+        (total.upper() if random.random() < 0.4 else total, bill.total, "total"),
+    ]
+    if random.random() < 0.6:
+        rows += [(random.choice(("Cash", "Paid", "Card")), bill.cash, ""), ("Change", bill.change, "")]
+    for label, value, kind in rows:
+        weight = face.bold.scaled(1.1) if kind else face
+        canvas.write((left, y), label, weight)
+        shown = f"${value}" if bill.currency == "$" else value
+        canvas.write_right((right, y), shown, weight, kind)
+        if bill.currency.strip() not in ("", "$"):
+            canvas.write_right((right - weight.width(shown + "  "), y), bill.currency.strip(), weight)
+        y += weight.leading
+    return y

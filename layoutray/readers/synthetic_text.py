@@ -1,0 +1,150 @@
+"""Invented businesses, people, goods and sums for synthetic pages. Nobody and nothing in here exists."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from random import Random
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(text.split(", "))
+
+
+_STEMS = _listed(
+    "Abervale, Birchmoor, Calder, Dunmere, Elmstead, Fernhollow, Glenmar, Harrowby, Ironbridge, Juniper, Kestrel, Larkfield, Marlow, "
+    "Northwick, Oakhurst, Pinecrest, Quillon, Redmarsh, Silverbrook, Thornbury, Umberly, Velmont, Westerly, Yarrow, Zephyr, Amberline, "
+    "Bluestone, Coppergate, Driftwood"
+)
+_TRADES = _listed(
+    "Bakery, Books, Cafe, Electrics, Florist, Garage, Garden Centre, Grocers, Hardware, Kitchen, Market, Motors, Optics, Pharmacy, "
+    "Print Shop, Stationers, Supplies, Tailors, Textiles, Timber, Tools, Trading, Transport, Wholesale"
+)
+_ENDINGS = ("Ltd", "Inc.", "GmbH", "& Sons", "Sdn Bhd", "Co.", "Group", "")
+_STREETS = _listed(
+    "Anchor, Beacon, Chapel, Dover, Eastgate, Foundry, Granary, Harbour, Island, Kiln, Lantern, Meadow, Orchard, Priory, Quarry, River, "
+    "Station, Tannery, Upper Mill, Valley, Willow"
+)
+_WAYS = ("Street", "Road", "Lane", "Avenue", "Square", "Drive")
+_TOWNS = _listed(
+    "Arden Falls, Brookhaven, Carrow, Dellmont, Eastmere, Farrowdale, Grantham Bay, Holmwood, Kingsmarsh, Lindenau, Millbrook, Netherby, "
+    "Port Sable, Ravenhill, Stonebridge, Tarn Valley, Westhaven"
+)
+_FORENAMES = _listed(
+    "Adela, Bastian, Corin, Dalia, Edwin, Fiora, Gareth, Helena, Ivor, Jolanda, Kasper, Leonie, Marten, Nadine, Orson, Petra, Quentin, "
+    "Rosalie, Stefan, Tamsin, Ulrich, Verena, Wendel, Yvette"
+)
+_SURNAMES = _listed(
+    "Ashgrove, Bellwether, Corvane, Dunsley, Eldermoor, Farraday, Greymark, Hollins, Ingleton, Jessamy, Kirkwall, Lorrimer, Marchetti, "
+    "Norfield, Ostrander, Penhallow, Quarles, Rookwood, Seldon, Tolvane, Underhill, Vantongen, Whitlock"
+)
+_GOODS = _listed(
+    "Apple juice, Battery pack, Brown bread, Canvas bag, Ceramic mug, Cheddar, Coffee beans, Copper wire, Cotton towel, Desk lamp, "
+    "Door hinge, Envelope set, Garden hose, Ginger tea, Glass jar, Green paint, Honey, Ink cartridge, Key copy, Lemon cake, Light bulb, Masking tape, "
+    "Notebook, Oat flakes, Olive oil, Paper roll, Pencil box, Pillow, Rice noodles, Rope 10m, Sandwich, Screw set, Shelf board, Soap bar, "
+    "Sponge, Tomato soup, USB cable, Vase, Washing powder, Wooden spoon"
+)
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
+_CURRENCIES = ("", "", "$", "EUR ", "CHF ")
+
+
+@dataclass(frozen=True, slots=True)
+class Good:
+    """One row of a bill; sums are texts as printed."""
+
+    name: str
+    quantity: int
+    price: str
+    amount: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """Everything that a receipt or a form may print; a layout takes what it has room for.
+
+    Attributes:
+        date, time, due: when it was issued, and the date until which to pay or come (a distractor).
+        name, clerk: the customer, and who served (a distractor).
+        number, order: the document's own number, and another one (a distractor).
+        currency: what stands before each sum: nothing, a sign, or a code and a blank.
+    """
+
+    company: str
+    address: tuple[str, ...]
+    home: tuple[str, ...]
+    phone: str
+    name: str
+    clerk: str
+    number: str
+    order: str
+    date: str
+    time: str
+    due: str
+    currency: str
+    goods: tuple[Good, ...]
+    subtotal: str
+    tax: str
+    total: str
+    cash: str
+    change: str
+
+
+def invent_bill(random: Random) -> Bill:
+    """A bill whose sums add up."""
+    issued = date(2015, 1, 1) + timedelta(days=random.randrange(3600))
+    style = random.randrange(5)
+    rows = [(random.choice(_GOODS), random.choice((1, 1, 1, 2, 3, 4, 6)), random.randrange(80, 6000)) for _ in range(random.randint(2, 8))]
+    subtotal = sum(quantity * price for _, quantity, price in rows)
+    tax = round(subtotal * random.choice((0.05, 0.06, 0.07, 0.1, 0.19, 0.2)))
+    cash = -(-(subtotal + tax) // 1000) * 1000
+    return Bill(
+        company=_company(random),
+        address=_address(random),
+        home=_address(random),
+        phone=f"{random.randint(100, 999)}-{random.randint(100, 999)} {random.randint(1000, 9999)}",
+        name=_person(random),
+        clerk=random.choice(_FORENAMES),
+        number=_number(random),
+        order=str(random.randint(1000, 99999)),
+        date=_written(issued, style),
+        time=f"{random.randint(8, 20):02}:{random.randrange(60):02}",
+        due=_written(issued + timedelta(days=random.choice((7, 14, 21, 30))), style),
+        currency=random.choice(_CURRENCIES),
+        goods=tuple(Good(name, quantity, _sum(price), _sum(quantity * price)) for name, quantity, price in rows),
+        subtotal=_sum(subtotal),
+        tax=_sum(tax),
+        total=_sum(subtotal + tax),
+        cash=_sum(cash),
+        change=_sum(cash - subtotal - tax),
+    )
+
+
+def _company(random: Random) -> str:
+    return f"{random.choice(_STEMS)} {random.choice(_TRADES)} {random.choice(_ENDINGS)}".strip()
+
+
+def _address(random: Random) -> tuple[str, ...]:
+    street = f"{random.randint(1, 240)} {random.choice(_STREETS)} {random.choice(_WAYS)}"
+    return street, f"{random.randint(10000, 99999)} {random.choice(_TOWNS)}"
+
+
+def _person(random: Random) -> str:
+    return f"{random.choice(_FORENAMES)} {random.choice(_SURNAMES)}"
+
+
+def _number(random: Random) -> str:
+    digits = random.randint(10000, 999999)
+    return random.choice((f"{digits}", f"A{digits}", f"{random.randint(2015, 2024)}-{digits}", f"INV-{digits}", f"R{digits}"))
+
+
+def _written(day: date, style: int) -> str:
+    month = _MONTHS[day.month - 1]
+    return (
+        f"{day.day:02}/{day.month:02}/{day.year}",
+        f"{day.year}-{day.month:02}-{day.day:02}",
+        f"{day.day} {month[:3]} {day.year}",
+        f"{month} {day.day}, {day.year}",
+        f"{day.day:02}.{day.month:02}.{day.year}",
+    )[style]
+
+
+def _sum(cents: int) -> str:
+    return f"{cents // 100}.{cents % 100:02}"

@@ -1,0 +1,189 @@
+"""Recipes: what a run does, as TOML on disk and frozen dataclasses in memory. The record of a run is its input.
+
+Two kinds: an ingest recipe says how pages become words (`layoutray.prepare` has the dataclass, so that this module
+stays below it); a training recipe says how words become a model.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from layoutray import architectures, config
+from layoutray.errors import RecipeError
+from layoutray.ocr.settings import Recognition
+
+RECIPES = Path(__file__).resolve().parents[1] / "pipelines" / "recipes"
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRecipe:
+    """How files become PAGES.
+
+    Attributes:
+        reader: name of the data set's reader.
+        words: `ocr` reads the pictures, `annotation` takes the words that the data set ships.
+        dev_share, test_share: share of documents, by hash of their id, that go to dev and test where the set does not say.
+        pages_per_shard: pages committed together; what a killed run loses at most, per writer.
+    """
+
+    reader: str
+    words: Literal["ocr", "annotation"] = "ocr"
+    dev_share: float = 0.1
+    test_share: float = 0.0
+    pages_per_shard: int = 64
+    recognition: Recognition = field(default_factory=Recognition)
+
+    def __post_init__(self) -> None:
+        if not (self.dev_share >= 0 and self.test_share >= 0 and self.dev_share + self.test_share < 1):
+            raise RecipeError(
+                f"dev_share {self.dev_share} and test_share {self.test_share} must not be negative and must leave some training pages"
+            )
+        if self.pages_per_shard < 1:
+            raise RecipeError(f"pages_per_shard is {self.pages_per_shard}; it must be at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerRecipe:
+    """Attributes:
+    path: a `tokenizer.json` or a folder that holds one; empty trains a WordPiece vocabulary on the training pages.
+    vocab_size: of the trained vocabulary.
+    """
+
+    path: str = ""
+    vocab_size: int = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecipe:
+    """Attributes:
+    name: of the task.
+    mask_share: masked_lm: share of non-special tokens to predict (the paper's 15 %).
+    """
+
+    name: str
+    mask_share: float = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class TrainRecipe:
+    """How long and how to optimise.
+
+    Attributes:
+        steps: optimiser steps.
+        batch_size: windows per step over all workers and accumulations.
+        micro_batch_size: windows per forward pass; a fixed unit with its own random numbers, which is why the loss does
+            not depend on how many workers share a step.
+        learning_rate: peak, after warm-up.
+        warmup_steps: linear from 0; then linear decay to 0 at `steps`.
+        weight_decay: not on biases and norms.
+        clip: largest gradient norm; 0 is off.
+        precision: `bf16` autocast (for GPUs) or `fp32`.
+        evaluate_every, checkpoint_every: in steps; 0 means at the end of training only.
+        patience: stop after this many evaluations without a better one; 0 is off.
+    """
+
+    steps: int
+    batch_size: int = 8
+    micro_batch_size: int = 4
+    learning_rate: float = 1e-4
+    warmup_steps: int = 0
+    weight_decay: float = 0.01
+    adam_beta1: float = 0.9
+    adam_beta2: float = 0.999
+    adam_epsilon: float = 1e-8
+    clip: float = 1.0
+    precision: Literal["fp32", "bf16"] = "fp32"
+    evaluate_every: int = 0
+    checkpoint_every: int = 0
+    patience: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_size", "micro_batch_size"):
+            if getattr(self, name) < 1:
+                raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be at least 1")
+        if self.batch_size % self.micro_batch_size:
+            raise RecipeError(f"train.batch_size {self.batch_size} must be a multiple of train.micro_batch_size {self.micro_batch_size}")
+        if self.warmup_steps > self.steps:
+            raise RecipeError(f"train.warmup_steps {self.warmup_steps} must not exceed train.steps {self.steps}")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A whole training recipe.
+
+    Attributes:
+        model: `arch`, optionally `size`, and any key of that architecture's configuration; resolved when read.
+        max_length: tokens per window, the two special ones included.
+        seed: of initial weights, order of windows, dropout and masking.
+    """
+
+    name: str
+    task: TaskRecipe
+    train: TrainRecipe
+    model: dict[str, Any]
+    tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
+    max_length: int = 512
+    seed: int = 42
+
+    @property
+    def arch(self) -> str:
+        return self.model["arch"]
+
+    @property
+    def arch_config(self) -> Any:
+        """The architecture's own configuration, complete."""
+        return config.build(architectures.load(self.arch).config, {k: v for k, v in self.model.items() if k != "arch"}, "model")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nested plain dict; `from_dict` gives the same recipe back."""
+        return config.to_dict(self)
+
+
+def load(recipe: str, overrides: Sequence[str] = ()) -> Recipe:
+    """The training recipe in a TOML file, or shipped under that name. Raises RecipeError."""
+    return from_dict(config.override(config.read_toml(_find(recipe)), overrides))
+
+
+def load_ingest(recipe: str, overrides: Sequence[str] = ()) -> IngestRecipe:
+    """The ingest recipe in a TOML file, or shipped under that name. Raises RecipeError."""
+    return config.build(IngestRecipe, config.override(config.read_toml(_find(recipe)), overrides))
+
+
+def from_dict(values: Mapping[str, Any]) -> Recipe:
+    """A recipe with its model configuration resolved: size expanded, every default filled in. Raises RecipeError."""
+    recipe = config.build(Recipe, values)
+    return dataclasses.replace(recipe, model=_resolve_model(recipe.model, recipe.max_length))
+
+
+def to_json(recipe: Recipe | IngestRecipe) -> str:
+    """Stable, readable JSON of a recipe."""
+    return json.dumps(config.to_dict(recipe), indent=2, sort_keys=True)
+
+
+def _resolve_model(model: Mapping[str, Any], max_length: int) -> dict[str, Any]:
+    values: dict[str, Any] = {"max_length": max_length, **model}
+    if "arch" not in values:
+        raise RecipeError("recipe key model.arch is missing; name an architecture, e.g. arch = 'skimformer'")
+    architecture = architectures.load(str(values.pop("arch")))
+    size = values.pop("size", None)
+    if size is not None and size not in architecture.sizes:
+        raise RecipeError(f"recipe key model.size is {size!r}; {architecture.name} has {', '.join(architecture.sizes)}")
+    start = config.to_dict(architecture.sizes[size]) if size is not None else {}
+    complete = config.build(architecture.config, {**start, **values}, "model")
+    if complete.max_length < max_length:
+        raise RecipeError(f"max_length {max_length} is over model.max_length {complete.max_length}")
+    return {"arch": architecture.name, **config.to_dict(complete)}
+
+
+def _find(recipe: str) -> Path:
+    path = Path(recipe)
+    if path.suffix == ".toml":
+        return path
+    shipped = RECIPES / f"{recipe}.toml"
+    if not shipped.is_file():
+        known = sorted(file.stem for file in RECIPES.glob("*.toml"))
+        raise RecipeError(f"no recipe called {recipe!r}; shipped: {', '.join(known)}; or give the path of a .toml file")
+    return shipped

@@ -1,0 +1,49 @@
+"""Which entity types are taken for which."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+OUTSIDE = "O"
+"""The type of words that belong to no entity."""
+
+
+def confusion(counts: Mapping[tuple[str, str], int], types: Sequence[str]) -> Figure:
+    """Picture of `counts`, words by (truth, prediction): the shade is the share of the truth's words, the figure their number.
+
+    Args:
+        counts: pairs that never occurred may be absent.
+        types: entity types in the order to show; `O` is put last, whether named or not.
+    """
+    names = [*(name for name in types if name != OUTSIDE), OUTSIDE]
+    words = np.array([[counts.get((truth, found), 0) for found in names] for truth in names])
+    side = max(4.5, 2.2 + 0.62 * len(names))
+    figure = Figure(figsize=(side + 1.0, side), dpi=120, layout="constrained")
+    axes = figure.add_subplot()
+    shares = words / np.maximum(words.sum(axis=1, keepdims=True), 1)
+    picture = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    _write_numbers(axes, words, shares)
+    _name_axes(axes, names)
+    figure.colorbar(picture, ax=axes, shrink=0.7, label="share of the true type's words")
+    return figure
+
+
+def _write_numbers(axes: Axes, words: NDArray[np.int_], shares: NDArray[np.float64]) -> None:
+    for row, column in np.argwhere(words > 0):
+        ink = "white" if shares[row, column] > 0.55 else "#212529"
+        axes.text(column, row, f"{words[row, column]:,}", ha="center", va="center", color=ink, fontsize=9)
+
+
+def _name_axes(axes: Axes, names: Sequence[str]) -> None:
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xlabel("predicted")
+    axes.set_ylabel("truth")
+    axes.set_xticks(np.arange(len(names) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(names) + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.5)
+    axes.tick_params(which="both", length=0)
+    axes.spines[:].set_visible(False)

@@ -1,0 +1,116 @@
+"""The tables on disk: columns, types and versions. Parquet that any reader opens without this package.
+
+Lists are `large_list` and text in them `large_string`: a shard of many pages overflows 32-bit offsets otherwise.
+Boxes lie in one contiguous float buffer (`fixed_size_list<float>[4]` inside the list).
+"""
+
+import pyarrow as pa
+
+from layoutray.errors import SchemaError
+
+VERSION = "1"
+
+_BOXES = pa.large_list(pa.list_(pa.float32(), 4))
+_TEXTS = pa.large_list(pa.large_string())
+_INTS = pa.large_list(pa.int32())
+
+
+def _table(name: str, *columns: pa.Field) -> pa.Schema:
+    return pa.schema(columns, metadata={"layoutray.table": name, "layoutray.version": VERSION})
+
+
+def _required(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, nullable=False)
+
+
+PAGES = _table(
+    "pages",
+    _required("page_id", pa.string()),  # hash of doc_id, page and the settings that made the words
+    _required("doc_id", pa.string()),
+    _required("page", pa.int32()),
+    _required("split", pa.string()),
+    _required("source", pa.string()),
+    _required("image", pa.string()),
+    _required("width", pa.int32()),
+    _required("height", pa.int32()),
+    _required("words", _TEXTS),
+    _required("boxes", _BOXES),
+    pa.field("confidences", pa.large_list(pa.float32())),
+    _required("lines", _INTS),
+    _required("blocks", _INTS),
+    pa.field("tags", _TEXTS),
+    _required("words_from", pa.string()),
+    _required("words_reason", pa.string()),
+    _required("engine", pa.string()),
+    _required("engine_version", pa.string()),
+    _required("settings", pa.string()),
+)
+
+DOCUMENTS = _table(
+    "documents",
+    _required("doc_id", pa.string()),
+    _required("source", pa.string()),
+    _required("split", pa.string()),
+    _required("num_pages", pa.int32()),
+    _required("fields", pa.large_list(pa.struct([("name", pa.string()), ("value", pa.large_string())]))),
+)
+
+DEAD_LETTERS = _table(
+    "dead_letters",
+    _required("page_id", pa.string()),  # empty when the document could not even be opened
+    _required("doc_id", pa.string()),
+    _required("source", pa.string()),
+    pa.field("page", pa.int32()),
+    _required("stage", pa.string()),
+    _required("reason", pa.string()),
+    _required("message", pa.large_string()),
+    _required("attempts", pa.int32()),
+    _required("retryable", pa.bool_()),
+    _required("trace", pa.large_string()),
+)
+
+EXAMPLES = _table(
+    "examples",
+    _required("doc_id", pa.string()),
+    _required("page", pa.int32()),
+    _required("window", pa.int32()),
+    _required("split", pa.string()),
+    _required("input_ids", _INTS),
+    _required("boxes", pa.large_list(pa.list_(pa.int32(), 4))),
+    _required("word_index", _INTS),  # word of the page that each token came from; -1 on special tokens
+    pa.field("labels", _INTS),
+)
+
+ANSWERS = _table(
+    "answers",
+    _required("doc_id", pa.string()),
+    _required("source", pa.string()),
+    _required("status", pa.string()),
+    _required("model_id", pa.string()),
+    _required("model_version", pa.string()),
+    _required("page", pa.int32()),
+    _required("type", pa.string()),
+    _required("content", pa.large_string()),
+    _required("confidence", pa.float32()),
+    _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
+)
+
+
+def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
+    """Raise SchemaError unless `schema` is `expected`: same table, version and columns.
+
+    Args:
+        where: the file or folder, for the message.
+    """
+    name = _meta(expected, "layoutray.table")
+    if _meta(schema, "layoutray.table") != name:
+        raise SchemaError(f"{where} holds {_meta(schema, 'layoutray.table') or 'no layoutray table'}, expected {name}; point to a folder of {name} shards")
+    if _meta(schema, "layoutray.version") != VERSION:
+        raise SchemaError(f"{where} has {name} version {_meta(schema, 'layoutray.version')}, this program reads version {VERSION}; make it again with `layoutray`")
+    missing = set(expected.names) - set(schema.names)
+    if missing:
+        raise SchemaError(f"{where} lacks the columns {sorted(missing)} of {name}")
+
+
+def _meta(schema: pa.Schema, key: str) -> str:
+    return (schema.metadata or {}).get(key.encode(), b"").decode()

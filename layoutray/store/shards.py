@@ -1,0 +1,105 @@
+"""Parquet shards that are either whole or not there, in a folder that is local or in an object store."""
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from layoutray.errors import SchemaError
+from layoutray.store import sources
+from layoutray.store.schema import check
+
+_HALF_WRITTEN = ".part"
+"""Ending of hidden names: what a killed writer leaves behind is never read."""
+
+
+def part_name(ids: Iterable[str]) -> str:
+    """Name of the shard that holds the rows `ids`: the same rows always go to the same name, so writing again replaces."""
+    return f"part-{hashlib.sha256(chr(10).join(sorted(ids)).encode()).hexdigest()[:20]}.parquet"
+
+
+def final_name(split: str, index: int, count: int) -> str:
+    """Name of shard `index` of `count` of a finished data set."""
+    return f"{split}-{index:05d}-of-{count:05d}.parquet"
+
+
+def write(table: pa.Table, folder: str, name: str) -> str:
+    """Write `table` as `folder/name`, replacing it as a whole; returns its URI."""
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table, buffer, compression="zstd")
+    return write_bytes(buffer.getvalue(), folder, name)
+
+
+def write_bytes(data: pa.Buffer | bytes, folder: str, name: str) -> str:
+    """Write a file that appears under its name only when it is complete; returns its URI."""
+    files, path = sources.filesystem(folder)
+    files.create_dir(path, recursive=True)
+    hidden = sources.join(path, f".{name}.{uuid.uuid4().hex}{_HALF_WRITTEN}")
+    with files.open_output_stream(hidden) as stream:
+        stream.write(data)
+    files.move(hidden, sources.join(path, name))
+    return sources.join(folder, name)
+
+
+def write_final(table: pa.Table, folder: str, rows: int) -> list[str]:
+    """Write a finished data set, `rows` to a shard and every shard of one split; returns the URIs."""
+    written: list[str] = []
+    for split in sorted(pc.unique(table["split"]).to_pylist()):
+        part = table.filter(pc.field("split") == split)
+        starts = range(0, part.num_rows, rows)
+        written += [write(part.slice(start, rows), folder, final_name(split, index, len(starts))) for index, start in enumerate(starts)]
+    return written
+
+
+def shards(folder: str) -> list[str]:
+    """URIs of the shards of a data set, sorted; empty when the folder is not there."""
+    return [uri for uri in sources.list_files(folder) if uri.endswith(".parquet")]
+
+
+def read(folder: str, schema: pa.Schema, columns: Sequence[str] | None = None, filter: pc.Expression | None = None) -> pa.Table:  # noqa: A002
+    """The rows of a data set, or some of their columns.
+
+    Raises:
+        SchemaError: when there are no shards, or they hold something else than `schema`.
+    """
+    return _dataset(folder, schema).to_table(columns=columns and list(columns), filter=filter)
+
+
+def scan(folder: str, schema: pa.Schema, columns: Sequence[str] | None = None, filter: pc.Expression | None = None) -> Iterator[pa.Table]:  # noqa: A002
+    """Like `read`, a batch of rows at a time, for data sets larger than memory."""
+    for batch in _dataset(folder, schema).to_batches(columns=columns and list(columns), filter=filter, batch_size=1024):
+        if batch.num_rows:
+            yield pa.Table.from_batches([batch])
+
+
+def remove(uris: Iterable[str]) -> None:
+    """Delete shards."""
+    for uri in uris:
+        files, path = sources.filesystem(uri)
+        files.delete_file(path)
+
+
+def remove_half_written(folder: str) -> int:
+    """Delete what killed writers left behind; returns how many files. Only while nobody writes there."""
+    files, path = sources.filesystem(folder)
+    found = files.get_file_info(pafs.FileSelector(path, allow_not_found=True))
+    leftover = [info.path for info in found if info.base_name.startswith(".") and info.base_name.endswith(_HALF_WRITTEN)]
+    for hidden in leftover:
+        files.delete_file(hidden)
+    return len(leftover)
+
+
+def _dataset(folder: str, schema: pa.Schema) -> pads.Dataset:
+    found = shards(folder)
+    if not found:
+        raise SchemaError(f"{folder} has no .parquet shards; point to a data set that `layoutray` has written")
+    files, _ = sources.filesystem(folder)
+    paths = [sources.filesystem(uri)[1] for uri in found]
+    for uri, path in zip(found, paths, strict=True):
+        check(pq.read_schema(path, filesystem=files), schema, uri)
+    return pads.dataset(paths, schema=schema, filesystem=files, format="parquet")

@@ -1,0 +1,124 @@
+"""Files by URI: a local path, or an object store's address (`s3://bucket/key`) through Arrow's file systems.
+
+Credentials and endpoints come from the standard chain (`AWS_*` variables, `AWS_ENDPOINT_URL` for other servers than AWS).
+Local names need not be text: Arrow can hold no name that is not UTF-8, so local files are listed and opened by their
+bytes, and such a name is written as a `file://` URI with percent escapes, which every function here takes back.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes
+
+import pyarrow.fs as pafs
+
+from layoutray.errors import DocumentError, InputError, Reason
+
+
+def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
+    """The Arrow file system of `uri`, and the path within it."""
+    local = local_path(uri)
+    if local is None:
+        return pafs.FileSystem.from_uri(uri)
+    return pafs.LocalFileSystem(), str(local)
+
+
+def local_path(uri: str) -> Path | None:
+    """The absolute local path that `uri` names; None for an object store's address."""
+    if uri.startswith("file://"):
+        return Path(os.fsdecode(unquote_to_bytes(uri.removeprefix("file://"))))
+    return None if "://" in uri else Path(uri).absolute()
+
+
+def local_uri(path: Path) -> str:
+    """The printable name of a local file: its path, or a `file://` URI when the path is not UTF-8."""
+    raw = os.fsencode(path)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return "file://" + quote(raw)
+
+
+def join(root: str, *parts: str) -> str:
+    """`root` with `parts` appended, whatever its scheme."""
+    return "/".join((root.rstrip("/"), *parts))
+
+
+def exists(uri: str) -> bool:
+    """Whether a file or folder is there."""
+    local = local_path(uri)
+    if local is not None:
+        return local.exists()
+    files, path = filesystem(uri)
+    return files.get_file_info(path).type != pafs.FileType.NotFound
+
+
+def list_files(root: str) -> Iterator[str]:
+    """URIs of all files below `root` (or `root` itself when it is a file), sorted; names that start with a dot are left out.
+
+    Links are followed; one that leads nowhere is listed all the same, so that opening it says so. Pipes and devices are not files.
+
+    Raises:
+        InputError: when a local folder may not be listed.
+    """
+    local = local_path(root)
+    if local is None:
+        yield from _remote_files(root)
+    elif local.is_file():
+        yield local_uri(local)
+    else:
+        yield from map(local_uri, sorted(_local_files(local), key=os.fsencode))
+
+
+def read_bytes(uri: str) -> bytes:
+    """The whole file.
+
+    Raises:
+        DocumentError: (not_found or unreadable, stage `open`).
+    """
+    local = local_path(uri)
+    try:
+        if local is not None:
+            return local.read_bytes()
+        files, path = filesystem(uri)
+        with files.open_input_file(path) as stream:
+            return stream.read()
+    except FileNotFoundError as error:
+        raise DocumentError(Reason.NOT_FOUND, f"{uri} does not exist", stage="open") from error
+    except OSError as error:
+        raise DocumentError(Reason.UNREADABLE, f"{uri} cannot be read: {error.strerror or error}", stage="open") from error
+
+
+def content_id(data: bytes) -> str:
+    """Identity of a document: SHA-256 of its bytes, as hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _local_files(root: Path) -> Iterator[Path]:
+    seen: set[str] = set()
+    for folder, folders, names in os.walk(root, followlinks=True, onerror=_refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if (real := os.path.realpath(folder)) in seen:  # a link back up would be walked for ever
+            folders.clear()
+            continue
+        seen.add(real)
+        paths = (Path(folder, name) for name in names if not name.startswith("."))
+        yield from (path for path in paths if path.is_file() or not path.exists())
+
+
+def _refuse(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise InputError(f"folder {os.fsencode(error.filename)!r} cannot be listed: {error.strerror}; its files would be lost") from error
+
+
+def _remote_files(root: str) -> Iterator[str]:
+    files, path = filesystem(root)
+    if files.get_file_info(path).type == pafs.FileType.File:
+        yield root
+        return
+    scheme = root.partition("://")[0] + "://"
+    for info in sorted(files.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True)), key=lambda info: info.path):
+        inside = info.path[len(path) :].lstrip("/")
+        if info.type == pafs.FileType.File and not any(part.startswith(".") for part in inside.split("/")):
+            yield scheme + quote(info.path)

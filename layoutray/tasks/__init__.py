@@ -1,0 +1,101 @@
+"""What a model is trained for. A task is a module here that ends in `TASK`.
+
+A task meets a model in two places: its head turns encoded states into a loss or into scores, and `observe`/`summarise`
+turn those into metrics: observations are made batch by batch on any worker and summed up once.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, Protocol, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from layoutray import registry
+from layoutray.answers import Entity
+from layoutray.batching.examples import Example
+from layoutray.batching.windows import Window
+from layoutray.document import Page
+from layoutray.tensors import Batch, Encoded, Encoder
+from layoutray.tokenizer import Tokenizer
+
+Corruption = Callable[[Batch, torch.Generator], Batch]
+"""Turns a collated batch into what the model sees, with its targets."""
+
+
+class Head(Protocol):
+    """What stands on top of an encoder."""
+
+    def __call__(self, encoded: Encoded) -> Float[Tensor, "batch kept labels"]: ...
+
+    def loss(self, encoded: Encoded, batch: Batch) -> Float[Tensor, ""]:
+        """Cross-entropy summed over the targets of `batch`; the caller divides by their number."""
+        ...
+
+
+class TaskModel(nn.Module):
+    """An encoder with a head; the forward pass gives the summed loss, so that wrappers (DDP) see one call."""
+
+    def __init__(self, encoder: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head = head
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        return cast(Head, self.head).loss(self.encoder(batch), batch)
+
+    def scores(self, batch: Batch) -> tuple[Encoded, Float[Tensor, "batch kept labels"]]:
+        """Encoded states, and the head's logits for each."""
+        encoded = self.encoder(batch)
+        return encoded, self.head(encoded)
+
+
+class Task(Protocol):
+    """See the module's docstring."""
+
+    name: str
+    objective: tuple[str, Literal["min", "max"]]
+    """The metric that chooses the best checkpoint, and which way is better."""
+
+    def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:
+        """Labels in the order of the model's outputs, from the word tags of all pages; empty for tasks without."""
+        ...
+
+    def targets(self, page: Page, window: Window, labels: Sequence[str]) -> list[int] | None:
+        """Target per token of `window`, -100 where none; None when the task makes its own targets.
+
+        Raises:
+            DocumentError: (bad_annotation) when the page has no truth for this task.
+        """
+        ...
+
+    def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module: ...
+
+    def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption: ...
+
+    def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list[Any]:
+        """What `summarise` needs to know of this batch; plain data."""
+        ...
+
+    def summarise(self, observations: Sequence[Any], labels: Sequence[str]) -> dict[str, float]:
+        """Metrics over all observations; their order does not matter."""
+        ...
+
+    def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
+        """Entities of a page from its windows and their probabilities (length, labels).
+
+        Raises:
+            InputError: for tasks that answer nothing.
+        """
+        ...
+
+
+def load(name: str) -> Task:
+    """The task called `name`."""
+    return cast(Task, registry.load(__name__, "TASK", name))
+
+
+def targets_of(encoded: Encoded, batch: Batch) -> Tensor:
+    """Labels of the tokens that the states stand for (batch, kept); -100 on padding."""
+    assert batch.labels is not None, "a loss needs a batch with labels"
+    return batch.labels.gather(1, encoded.origin).masked_fill(~encoded.mask, -100)

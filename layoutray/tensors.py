@@ -1,0 +1,60 @@
+"""What flows through models: a batch in, encoded states out.
+
+Shape legend, used in every signature: `batch`, `length` tokens, `width` of states, `labels`, `vocabulary`.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Protocol
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded windows of tokens.
+
+    Attributes:
+        input_ids: token ids; padding holds the tokenizer's pad id.
+        boxes: x0 y0 x1 y1, integers 0..1000 in thousandths of the page; special and padding tokens hold zeros.
+        mask: True on real tokens (special ones too), False on padding.
+        labels: target per token, -100 where none; absent when there is no truth.
+    """
+
+    input_ids: Int[Tensor, "batch length"]
+    boxes: Int[Tensor, "batch length 4"]
+    mask: Bool[Tensor, "batch length"]
+    labels: Int[Tensor, "batch length"] | None = None
+
+    def to(self, device: torch.device) -> "Batch":
+        moved = {f.name: value.to(device, non_blocking=True) for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)}
+        return replace(self, **moved)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """States of an architecture.
+
+    Attributes:
+        states: one vector per kept token.
+        mask: True on states that stand for real tokens.
+        origin: index of the input token that each state came from, so that tasks work for architectures that drop tokens.
+    """
+
+    states: Float[Tensor, "batch kept width"]
+    mask: Bool[Tensor, "batch kept"]
+    origin: Int[Tensor, "batch kept"]
+
+
+class Encoder(Protocol):
+    """What a task needs of an architecture's module."""
+
+    width: int
+    """Width of the states."""
+    max_length: int
+    """Longest window that the module takes, in tokens."""
+    word_embedding: nn.Embedding
+    """Token table, for heads whose decoder is tied to it."""
+
+    def __call__(self, batch: Batch) -> Encoded: ...

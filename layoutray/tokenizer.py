@@ -1,0 +1,120 @@
+"""Sub-word tokenizers: train a WordPiece vocabulary on pages, or load one from a `tokenizer.json` or a Hugging Face folder.
+
+Words come in already split; each is tokenised on its own, as the papers do, so that every sub-token knows its word.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+from layoutray.errors import CheckpointError
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+# The roles of the special tokens, under the names that BERT's and RoBERTa's vocabularies give them.
+_ROLES = {
+    "pad": ("[PAD]", "<pad>"),
+    "start": ("[CLS]", "<s>"),
+    "end": ("[SEP]", "</s>"),
+    "mask": ("[MASK]", "<mask>"),
+    "unknown": ("[UNK]", "<unk>"),
+}
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """A vocabulary and the ids of its special tokens.
+
+    Attributes:
+        inner: the `tokenizers` object; its own truncation, padding and special-token template are switched off.
+    """
+
+    inner: tokenizers.Tokenizer
+    pad_id: int
+    start_id: int
+    end_id: int
+    mask_id: int
+    unknown_id: int
+
+    @property
+    def vocab_size(self) -> int:
+        return self.inner.get_vocab_size()
+
+    @property
+    def special_ids(self) -> tuple[int, ...]:
+        return self.pad_id, self.start_id, self.end_id, self.mask_id, self.unknown_id
+
+    def words_to_ids(self, words: list[str]) -> list[list[int]]:
+        """Token ids of each word; a word that the normaliser empties gets the unknown token, so that none is lost.
+
+        A blank in front of each word makes byte-level vocabularies see it as a word of running text.
+        """
+        ids = [encoding.ids for encoding in self.inner.encode_batch([f" {word}" for word in words], add_special_tokens=False)]
+        return [word_ids or [self.unknown_id] for word_ids in ids]
+
+    def save(self, path: Path) -> None:
+        self.inner.save(str(path))
+
+
+def train_wordpiece(words: Iterable[str], vocab_size: int) -> Tokenizer:
+    """A lower-cased WordPiece vocabulary (as bert-base-uncased's) of at most `vocab_size` pieces.
+
+    Args:
+        words: every word of the training pages, in any order; the result depends on their counts alone.
+    """
+    inner = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
+    inner.normalizer = normalizers.BertNormalizer(lowercase=True)
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    inner.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=list(SPECIAL_TOKENS), show_progress=False)
+    inner.train_from_iterator(_chunks(words), trainer)
+    return wrap(inner)
+
+
+def load(path: str | Path) -> Tokenizer:
+    """The tokenizer of a `tokenizer.json`, or of a folder that holds one.
+
+    Raises:
+        CheckpointError: when there is none, it cannot be parsed, or a special token is missing.
+    """
+    file = Path(path)
+    file = file / "tokenizer.json" if file.is_dir() else file
+    if not file.is_file():
+        raise CheckpointError(f"no tokenizer.json at {path}; give that file, or a folder that holds it")
+    return parse(file.read_text(encoding="utf-8"), str(file))
+
+
+def parse(text: str, where: str = "the text") -> Tokenizer:
+    """The tokenizer in the text of a `tokenizer.json`. Raises CheckpointError, with `where` in its message."""
+    try:
+        return wrap(tokenizers.Tokenizer.from_str(text))
+    except CheckpointError:
+        raise
+    except Exception as error:  # the tokenizers library raises bare Exception for every parse error
+        raise CheckpointError(f"{where} is not a tokenizers file: {error}") from error
+
+
+def wrap(inner: tokenizers.Tokenizer) -> Tokenizer:
+    """`inner` with the ids of its special tokens looked up. Raises CheckpointError when one is missing."""
+    inner.no_truncation()
+    inner.no_padding()
+    vocabulary = inner.get_vocab()
+    found = {role: next((vocabulary[name] for name in names if name in vocabulary), None) for role, names in _ROLES.items()}
+    missing = [role for role, index in found.items() if index is None]
+    if missing:
+        raise CheckpointError(f"the tokenizer has no {', '.join(missing)} token; it needs one of each of {list(_ROLES.values())}")
+    return Tokenizer(inner, **{f"{role}_id": index for role, index in found.items() if index is not None})
+
+
+def _chunks(words: Iterable[str], size: int = 1000) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    for word in words:
+        chunk.append(word)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

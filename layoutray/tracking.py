@@ -1,0 +1,184 @@
+"""Runs in MLflow: what went in, what was measured, what came out. The only module that knows MLflow.
+
+A run is opened once, in the driver; workers get its id, so that a recovered worker goes on in the same run.
+"""
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlflow.artifacts import download_artifacts
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+
+from layoutray.errors import InputError
+from layoutray.store.card import Card
+
+ALIAS = "champion"
+"""Alias that a newly registered version gets: what `models:/NAME@champion` serves."""
+
+_CHECKPOINT = "checkpoint"
+_FLUSH_SECONDS = 2.0
+_MAX_BATCH = 1000  # what one log_batch call may carry
+
+
+def default_uri() -> str:
+    """`MLFLOW_TRACKING_URI` where set, else a SQLite file in the working folder, as an absolute path."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path.cwd() / 'mlflow.db'}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One MLflow run, open for writing from any process that has its tracking URI and id."""
+
+    uri: str
+    run_id: str
+
+    @property
+    def client(self) -> MlflowClient:
+        return MlflowClient(tracking_uri=self.uri)
+
+    def log_dataset(self, folder: str, card: Card, context: str) -> None:
+        """Note which data set went in: its place, its counts and the digest of its content."""
+        source = folder if "://" in folder else str(Path(folder).absolute())
+        kind = source.partition("://")[0] if "://" in source else "local"
+        profile = json.dumps({"pages": card.pages, "examples": card.examples})
+        dataset = Dataset(Path(folder).name, card.digest, kind, json.dumps({"uri": source}), profile=profile)
+        self.client.log_inputs(self.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])])
+
+    def log_metrics(self, step: int, values: Mapping[str, float]) -> None:
+        self.client.log_batch(self.run_id, metrics=[_metric(name, value, step) for name, value in values.items()])
+
+    def log_picture(self, name: str, png: bytes) -> None:
+        """Store PNG bytes as `pictures/NAME.png`."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / f"{name}.png"
+            file.write_bytes(png)
+            self.client.log_artifact(self.run_id, str(file), "pictures")
+
+    def log_checkpoint(self, folder: Path) -> None:
+        """Store a checkpoint folder as the run's artifact `checkpoint`."""
+        self.client.log_artifacts(self.run_id, str(folder), _CHECKPOINT)
+
+    def register(self, name: str) -> str:
+        """Make the logged checkpoint the next version of model `name`, with the alias `champion`; returns its version."""
+        client = self.client
+        try:
+            client.create_registered_model(name)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
+        artifacts = client.get_run(self.run_id).info.artifact_uri
+        version = client.create_model_version(name, f"{artifacts}/{_CHECKPOINT}", self.run_id).version
+        client.set_registered_model_alias(name, ALIAS, version)
+        return str(version)
+
+    def finish(self, status: str = "FINISHED") -> None:
+        """Close the run: FINISHED, FAILED or KILLED."""
+        self.client.set_terminated(self.run_id, status)
+
+
+def create_run(uri: str, experiment: str, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str]) -> Run:
+    """Open a run with the resolved recipe as its parameters, nested keys joined by dots."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    client = MlflowClient(tracking_uri=uri)
+    known = client.get_experiment_by_name(experiment)
+    experiment_id = known.experiment_id if known else client.create_experiment(experiment, artifact_location=_artifacts(uri))
+    run_id = client.create_run(experiment_id, run_name=name).info.run_id
+    flat = [Param(key, str(value)) for key, value in _flatten(parameters).items()]
+    client.log_batch(run_id, params=flat, tags=[RunTag(key, value) for key, value in tags.items()])
+    return Run(uri, run_id)
+
+
+def reopen(uri: str, run_id: str) -> Run:
+    """A run of before, to go on in. Raises InputError when the server does not know it."""
+    client = MlflowClient(tracking_uri=uri)
+    try:
+        client.update_run(run_id, status="RUNNING")
+    except MlflowException as error:
+        raise InputError(f"MLflow at {_without_password(uri)} does not know run {run_id}: {error.error_code}") from error
+    return Run(uri, run_id)
+
+
+class MlflowReporter:
+    """Sends training's metrics to a run, a batch every two seconds; a step that the run already has is not sent again."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._client = run.client
+        self._waiting: list[Metric] = []
+        self._last: dict[str, int] = {}
+        self._flushed = time.monotonic()
+
+    def start(self, step: int, steps: int) -> None:
+        """Look up what the run has: after a recovery some steps are trained again, and are already there."""
+        for name in self._client.get_run(self._run.run_id).data.metrics:
+            history = self._client.get_metric_history(self._run.run_id, name)
+            self._last[name] = max(metric.step for metric in history)
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        self._waiting += [_metric(name, value, step) for name, value in values.items() if step > self._last.get(name, -1)]
+        if time.monotonic() - self._flushed > _FLUSH_SECONDS or len(self._waiting) >= _MAX_BATCH:
+            self.flush()
+
+    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+        """What lies before a saved state is never trained again, so it has to be in the run by now."""
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what is waiting."""
+        for at in range(0, len(self._waiting), _MAX_BATCH):
+            self._client.log_batch(self._run.run_id, metrics=self._waiting[at : at + _MAX_BATCH])
+        self._waiting.clear()
+        self._flushed = time.monotonic()
+
+
+def checkpoint_folder(model: str, uri: str) -> tuple[Path, str]:
+    """The local checkpoint folder that `model` names, and the model version for answers (empty for a plain folder).
+
+    Args:
+        model: a folder, or `models:/NAME@ALIAS` or `models:/NAME/VERSION` of the registry at `uri`.
+
+    Raises:
+        InputError: when the registry does not have it.
+    """
+    if not model.startswith("models:/"):
+        return Path(model), ""
+    client = MlflowClient(tracking_uri=uri)
+    name, at, alias = model.removeprefix("models:/").partition("@")
+    try:
+        if at:
+            version = client.get_model_version_by_alias(name, alias)
+        else:
+            name, _, number = name.partition("/")
+            version = client.get_model_version(name, number)
+        return Path(download_artifacts(version.source, tracking_uri=uri)), str(version.version)
+    except MlflowException as error:
+        raise InputError(f"MLflow at {_without_password(uri)} has no {model}: {error.message}") from error
+
+
+def _metric(name: str, value: float, step: int) -> Metric:
+    return Metric(name, value, int(time.time() * 1000), step)
+
+
+def _artifacts(uri: str) -> str | None:
+    """A server decides where artifacts lie; beside a local SQLite file they lie in its folder, whoever's working folder it is."""
+    return (Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts").as_uri() if uri.startswith("sqlite:///") else None
+
+
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return flat
+
+
+def _without_password(uri: str) -> str:
+    scheme, separator, rest = uri.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"

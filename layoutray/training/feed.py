@@ -1,0 +1,89 @@
+"""Which examples each step sees: a pure function of the seed and the step, so that resuming needs no state.
+
+A step's batch is cut into micro-batches of fixed size. Each is padded, masked and dropped out with random numbers that
+depend on (seed, step, micro-batch) alone. Workers take turns at them; so one process and many see the same numbers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+
+from layoutray.batching.collate import collate
+from layoutray.batching.examples import Example, ExampleSet
+from layoutray.errors import InputError
+from layoutray.tasks import Corruption
+from layoutray.tensors import Batch
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """One forward pass.
+
+    Attributes:
+        seed: for the random numbers of that pass (dropout).
+    """
+
+    batch: Batch
+    examples: tuple[Example, ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Batches of a set.
+
+    Attributes:
+        batch_size: windows per step, over all workers.
+        micro_batch_size: windows per forward pass; divides `batch_size`.
+    """
+
+    examples: ExampleSet
+    corruption: Corruption
+    pad_id: int
+    batch_size: int
+    micro_batch_size: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if len(self.examples) == 0:
+            raise InputError("there are no examples to feed; check the split's pages and the dead letters of `encode`")
+
+    def training(self, step: int, rank: int, size: int) -> list[MicroBatch]:
+        """This worker's micro-batches of `step` (from 0). Epochs follow one another; each is a new shuffle.
+
+        Raises:
+            InputError: when the step's micro-batches cannot be shared evenly by `size` workers.
+        """
+        parts = self.batch_size // self.micro_batch_size
+        if parts % size:
+            raise InputError(
+                f"{parts} micro-batches per step cannot be shared by {size} workers; make train.batch_size / train.micro_batch_size a multiple"
+            )
+        rows = np.array([self._row(position) for position in range(step * self.batch_size, (step + 1) * self.batch_size)])
+        chunks = rows.reshape(parts, self.micro_batch_size)
+        return [self._micro_batch(chunks[part], (self.seed, 1, step, part)) for part in range(rank, parts, size)]
+
+    def evaluation(self, rank: int, size: int) -> Iterator[MicroBatch]:
+        """This worker's share of every example once, in order of length (little padding); the same masks every time."""
+        order = np.argsort(self.examples.lengths, kind="stable")
+        chunks = [order[at : at + self.micro_batch_size] for at in range(0, len(order), self.micro_batch_size)]
+        for part in range(rank, len(chunks), size):
+            yield self._micro_batch(chunks[part], (self.seed, 2, part))
+
+    def _row(self, position: int) -> int:
+        epoch, at = divmod(position, len(self.examples))
+        return int(_shuffle(self.seed, epoch, len(self.examples))[at])
+
+    def _micro_batch(self, rows: np.ndarray, key: tuple[int, ...]) -> MicroBatch:
+        masking, dropout = (int(number) for number in np.random.SeedSequence(key).generate_state(2, np.uint64) >> np.uint64(1))
+        examples = tuple(self.examples[int(row)] for row in rows)
+        generator = torch.Generator().manual_seed(masking)
+        return MicroBatch(self.corruption(collate(examples, self.pad_id), generator), examples, dropout)
+
+
+@lru_cache(maxsize=2)
+def _shuffle(seed: int, epoch: int, size: int) -> np.ndarray:
+    return np.random.default_rng((seed, 0, epoch)).permutation(size)

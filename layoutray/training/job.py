@@ -1,0 +1,136 @@
+"""One training run: from a data set of examples and a recipe to a checkpoint. The same function everywhere."""
+
+import importlib.metadata
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from layoutray import checkpoint, tasks, tokenizer
+from layoutray.batching.examples import ExampleSet
+from layoutray.errors import CheckpointError, InputError
+from layoutray.recipe import Recipe
+from layoutray.store import shards
+from layoutray.store.card import Card
+from layoutray.store.schema import EXAMPLES
+from layoutray.tasks import TaskModel
+from layoutray.tokenizer import Tokenizer
+from layoutray.training.feed import Feed
+from layoutray.training.loop import Loop
+from layoutray.training.reporter import Reporter
+from layoutray.training.resume import Progress
+from layoutray.training.world import World
+
+FINISHED = "finished.json"
+"""Written into the checkpoint folder when training has reached its end."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to train, from what, to where.
+
+    Attributes:
+        examples: folder of EXAMPLES with their vocabulary and card.
+        out: checkpoint folder; the best model so far lies in it.
+        init: checkpoint whose encoder the model starts from; empty starts from scratch.
+    """
+
+    recipe: Recipe
+    examples: str
+    out: Path
+    init: str = ""
+
+
+def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: Path | None = None) -> Progress:
+    """Run `job` on this worker to its end; the checkpoint in `job.out` is then complete.
+
+    Args:
+        state: folder for the resumable state; the leading worker writes it.
+        resume_from: a state to go on from, the same on every worker; None starts at step 0.
+
+    Raises:
+        InputError: when data, recipe and starting checkpoint do not fit together.
+    """
+    card = Card.read(job.examples)
+    _check_fit(job, card)
+    vocabulary = tokenizer.load(Path(job.examples))
+    model = _starting_model(job, vocabulary, card.labels)
+    task = tasks.load(job.recipe.task.name)
+    splits = read_splits(job.examples)
+    keep = partial(_keep, job, vocabulary, card)
+    evaluation = feed(job.recipe, vocabulary, splits["dev"]) if len(splits["dev"]) else None
+    loop = Loop(
+        model, task, card.labels, feed(job.recipe, vocabulary, splits["train"]), evaluation, job.recipe.train, world, reporter, state
+    )
+    progress = loop.run(resume_from, keep)
+    if evaluation is None and world.leads:
+        keep(model, {"step": float(progress.step)})
+    if world.leads:
+        (job.out / FINISHED).write_text(json.dumps(asdict(progress)), encoding="utf-8")
+    return progress
+
+
+def finished(job: Job) -> bool:
+    """Whether `job.out` holds the finished result of this very recipe and these examples.
+
+    Raises:
+        CheckpointError: when it holds the result of another job.
+    """
+    if not (job.out / FINISHED).is_file():
+        return False
+    done = json.loads((job.out / "recipe.json").read_text(encoding="utf-8"))
+    digest = json.loads((job.out / "provenance.json").read_text(encoding="utf-8"))["examples_digest"]
+    if done != job.recipe.to_dict() or digest != Card.read(job.examples).digest:
+        raise CheckpointError(
+            f"{job.out} holds a checkpoint of another recipe or other examples; give another --out, or delete that folder"
+        )
+    return True
+
+
+def feed(recipe: Recipe, vocabulary: Tokenizer, examples: ExampleSet) -> Feed:
+    """The batches of `recipe` from `examples`."""
+    corruption = tasks.load(recipe.task.name).corruption(vocabulary, recipe.task.mask_share)
+    return Feed(examples, corruption, vocabulary.pad_id, recipe.train.batch_size, recipe.train.micro_batch_size, recipe.seed)
+
+
+def read_splits(folder: str) -> dict[str, ExampleSet]:
+    """The examples of each split, in an order that does not depend on how they are sharded."""
+    table = shards.read(folder, EXAMPLES).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])
+    return {split: ExampleSet(table.filter(pc.field("split") == split)) for split in ("train", "dev", "test")}
+
+
+def _starting_model(job: Job, vocabulary: Tokenizer, labels: tuple[str, ...]) -> TaskModel:
+    model = checkpoint.build_model(job.recipe, vocabulary, labels)
+    if job.init:
+        checkpoint.load_encoder(model, checkpoint.load(job.init), vocabulary)
+    return model
+
+
+def _check_fit(job: Job, card: Card) -> None:
+    recipe = job.recipe
+    if card.task != recipe.task.name:
+        raise InputError(
+            f"{job.examples} was encoded for task {card.task}, the recipe trains {recipe.task.name}; encode again or use the other recipe"
+        )
+    if card.max_length > recipe.max_length:
+        raise InputError(f"{job.examples} has windows of up to {card.max_length} tokens, the recipe allows {recipe.max_length}")
+
+
+def _keep(job: Job, vocabulary: Tokenizer, card: Card, model: TaskModel, metrics: Mapping[str, float]) -> None:
+    checkpoint.save(
+        job.out, model, recipe=job.recipe, labels=card.labels, vocabulary=vocabulary, metrics=metrics, provenance=_provenance(job, card)
+    )
+
+
+def _provenance(job: Job, card: Card) -> dict[str, Any]:
+    return {
+        "layoutray": importlib.metadata.version("layoutray"),
+        "examples": job.examples,
+        "examples_digest": card.digest,
+        "pages_from": list(card.sources),
+        "init": job.init,
+    }

@@ -1,0 +1,160 @@
+"""The training loop: steps, evaluations, early stopping, saving."""
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from layoutray.batching.collate import IGNORED
+from layoutray.recipe import TrainRecipe
+from layoutray.tasks import Task, TaskModel
+from layoutray.training import resume
+from layoutray.training.feed import Feed, MicroBatch
+from layoutray.training.optimizer import adamw, learning_rate
+from layoutray.training.reporter import Reporter
+from layoutray.training.resume import Progress
+from layoutray.training.world import World
+
+KeepBest = Callable[[TaskModel, Mapping[str, float]], None]
+"""Called on the leading worker with the model and the metrics of an evaluation that beats all before it."""
+
+
+@dataclass
+class Loop:
+    """One training run on one worker.
+
+    Attributes:
+        evaluation: the dev set; None where there is none.
+        state: folder of the resumable state; written by the leading worker, read by all.
+    """
+
+    model: TaskModel
+    task: Task
+    labels: tuple[str, ...]
+    feed: Feed
+    evaluation: Feed | None
+    settings: TrainRecipe
+    world: World
+    reporter: Reporter
+    state: Path
+
+    def __post_init__(self) -> None:
+        self._wrapped = self.world.wrap(self.model)
+        self._optimizer = adamw(self.model, self.settings)
+        self._saved = -1
+        self.progress = Progress()
+
+    def run(self, resume_from: Path | None, keep_best: KeepBest) -> Progress:
+        """Train from the state in `resume_from` (or from the start) to the last step, or until patience ends."""
+        if resume_from is not None:
+            self.progress = resume.load(resume_from, self.model, self._optimizer)
+        if self.world.leads:
+            self.reporter.start(self.progress.step, self.settings.steps)
+        while self.progress.step < self.settings.steps and not self._out_of_patience():
+            clock = time.perf_counter()
+            loss, tokens = self._step(self.progress.step)
+            self.progress.step += 1
+            speed = tokens / (time.perf_counter() - clock)
+            self._report({"loss": loss, "learning_rate": self._rate(), "tokens_per_second": speed})
+            if self._due(self.settings.evaluate_every):
+                self._evaluate(keep_best)
+            if self._due(self.settings.checkpoint_every):
+                self._save()
+        if self._saved != self.progress.step:  # patience ended between two saves
+            self._save()
+        return self.progress
+
+    def _step(self, step: int) -> tuple[float, float]:
+        parts = self.feed.training(step, self.world.rank, self.world.size)
+        targets, tokens = self.world.sum(sum(_num_targets(part) for part in parts), sum(int(part.batch.mask.sum()) for part in parts))
+        for group in self._optimizer.param_groups:
+            group["lr"] = learning_rate(step, self.settings)
+        self._optimizer.zero_grad(set_to_none=True)
+        self._wrapped.train()
+        total = torch.zeros((), device=self.world.device)
+        for number, part in enumerate(parts):
+            with _no_sync(self._wrapped, number < len(parts) - 1):
+                # DDP averages over workers; multiplying by their number makes it the sum that one process would have.
+                loss = self._forward(part)
+                (loss * (self.world.size / max(targets, 1.0))).backward()
+            total += loss.detach()
+        if self.settings.clip:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        self._optimizer.step()
+        return self.world.sum(float(total))[0] / max(targets, 1.0), tokens
+
+    def _forward(self, part: MicroBatch) -> torch.Tensor:
+        torch.manual_seed(part.seed)
+        with _autocast(self.world.device, self.settings.precision):
+            return self._wrapped(part.batch.to(self.world.device))
+
+    def _evaluate(self, keep_best: KeepBest) -> None:
+        if self.evaluation is None:
+            return
+        values = evaluate(self.model, self.task, self.labels, self.evaluation, self.world)
+        self._report({f"dev.{name}": value for name, value in values.items()})
+        name, direction = self.task.objective
+        value = values[name]
+        best = self.progress.best
+        if best is None or (value < best if direction == "min" else value > best):
+            self.progress.best, self.progress.best_step, self.progress.worse = value, self.progress.step, 0
+            if self.world.leads:
+                keep_best(self.model, {f"dev.{key}": number for key, number in values.items()} | {"step": float(self.progress.step)})
+        else:
+            self.progress.worse += 1
+
+    def _save(self) -> None:
+        self._saved = self.progress.step
+        if self.world.leads:
+            resume.save(self.state, self.model, self._optimizer, self.progress)
+        self.reporter.saved(self.progress.step, self.state if self.world.leads else None, {})
+
+    def _due(self, every: int) -> bool:
+        """Every so many steps and at the end; `every` 0 means at the end only."""
+        step = self.progress.step
+        return step == self.settings.steps or (every > 0 and step % every == 0)
+
+    def _out_of_patience(self) -> bool:
+        return self.settings.patience > 0 and self.progress.worse >= self.settings.patience
+
+    def _rate(self) -> float:
+        return float(self._optimizer.param_groups[0]["lr"])
+
+    def _report(self, values: Mapping[str, float]) -> None:
+        if self.world.leads:
+            self.reporter.metrics(self.progress.step, values)
+
+
+@torch.no_grad()
+def evaluate(model: TaskModel, task: Task, labels: tuple[str, ...], feed: Feed, world: World) -> dict[str, float]:
+    """Metrics of `model` on all examples of `feed`, shared by the workers; the same on each of them."""
+    return task.summarise(observe(model, task, feed, world), labels)
+
+
+@torch.no_grad()
+def observe(model: TaskModel, task: Task, feed: Feed, world: World) -> list[Any]:
+    """What `task` observes on all examples of `feed`, on every worker."""
+    model.eval()
+    seen: list[Any] = []
+    for part in feed.evaluation(world.rank, world.size):
+        seen += task.observe(model, part.batch.to(world.device), part.examples)
+    return world.gather(seen)
+
+
+def _num_targets(part: MicroBatch) -> int:
+    assert part.batch.labels is not None
+    return int((part.batch.labels != IGNORED).sum())
+
+
+def _no_sync(model: nn.Module, waiting: bool) -> contextlib.AbstractContextManager[None]:
+    return model.no_sync() if waiting and isinstance(model, DistributedDataParallel) else contextlib.nullcontext()
+
+
+def _autocast(device: torch.device, precision: str) -> contextlib.AbstractContextManager[Any]:
+    return torch.autocast(device.type, torch.bfloat16) if precision == "bf16" else contextlib.nullcontext()

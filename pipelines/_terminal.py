@@ -1,0 +1,55 @@
+"""What the verbs share at the terminal: recipe options, plans, tables, and errors as one clear line."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from layoutray import recipe
+from layoutray.errors import LayoutrayError
+from layoutray.recipe import IngestRecipe, Recipe
+
+_SPEAK = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def add_recipe_options(parser: argparse.ArgumentParser) -> None:
+    """`--set` and `--dry-run`, the same for every verb that takes a recipe."""
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="override a recipe key by its dotted path; repeatable"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the plan, and do nothing")
+
+
+def run(verb: Callable[[], int]) -> int:
+    """Call `verb`; an error of ours becomes one line on stderr and exit status 1."""
+    try:
+        return verb()
+    except LayoutrayError as error:
+        _SPEAK.print(f"error: {error}", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        _SPEAK.print("stopped")
+        return 130
+
+
+def say(text: str) -> None:
+    """A line for people, on stderr; results for programs go to stdout."""
+    _SPEAK.print(text, markup=False)
+
+
+def show_plan(chosen: Recipe | IngestRecipe, plan: Mapping[str, Any]) -> int:
+    """Print the resolved recipe and the plan as JSON on stdout."""
+    sys.stdout.write(json.dumps({"recipe": json.loads(recipe.to_json(chosen)), "plan": dict(plan)}, indent=2) + "\n")
+    return 0
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table for people, on stderr."""
+    table = Table(*columns, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row))
+    _SPEAK.print(table)

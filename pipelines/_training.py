@@ -1,0 +1,129 @@
+"""What `pretrain` and `finetune` share: choose this process or Ray, wire MLflow, draw the curve, register."""
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from layoutray.cluster.connect import connect
+
+from layoutray import recipe, tracking
+from layoutray.cluster import train as on_ray
+from layoutray.cluster.train import Workers
+from layoutray.report import curves, png
+from layoutray.store.card import Card
+from layoutray.tracking import MlflowReporter, Run
+from layoutray.training import job as jobs
+from layoutray.training import resume
+from layoutray.training import world as worlds
+from layoutray.training.job import Job
+from layoutray.training.reporter import JsonLines, ProgressBar, Reporter, Together
+from pipelines import _terminal as terminal
+
+_RUN = "mlflow_run.json"
+_HISTORY = "history.jsonl"
+
+
+def parser(verb: str, description: str | None) -> argparse.ArgumentParser:
+    """Options of a training verb."""
+    made = argparse.ArgumentParser(prog=f"layoutray {verb}", description=description)
+    made.add_argument("recipe", help="a training recipe: its name, or a .toml file")
+    made.add_argument("examples", help="folder that `layoutray encode` has written")
+    made.add_argument("--out", required=True, type=Path, help="checkpoint folder; an unfinished run there goes on")
+    made.add_argument("--workers", type=int, default=0, help="Ray Train workers; 0 trains in this process (or under torchrun)")
+    made.add_argument("--gpus", type=int, default=0, help="GPUs of each Ray worker")
+    made.add_argument("--experiment", default="layoutray", help="MLflow experiment")
+    made.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    made.add_argument("--register", metavar="NAME", default="", help="register the model under this name, alias `champion`")
+    terminal.add_recipe_options(made)
+    return made
+
+
+def run(options: argparse.Namespace, init: str) -> int:
+    """Train as `options` say, from the encoder of checkpoint `init` if given."""
+    job = Job(recipe.load(options.recipe, options.set), options.examples, options.out, init)
+    if options.dry_run:
+        return terminal.show_plan(
+            job.recipe, {"examples": options.examples, "checkpoint": str(job.out), "init": init, "workers": options.workers}
+        )
+    if jobs.finished(job):
+        terminal.say(f"{job.out} is finished; delete it to train again")
+        return 0
+    uri = options.tracking_uri or tracking.default_uri()
+    if "WORLD_SIZE" in os.environ and not options.workers:
+        return _under_torchrun(job, uri, options)
+    tracked = _open_run(job, uri, options.experiment)
+    try:
+        if options.workers:
+            with connect():
+                on_ray.train(job, Workers(options.workers, gpus=options.gpus), partial(reporters, job, tracked))
+        else:
+            jobs.train(job, worlds.alone(), Together(reporters(job, tracked)), _state(job), _resumable(job))
+    except BaseException:
+        tracked.finish("FAILED")
+        raise
+    _close_run(job, tracked, options.register)
+    return 0
+
+
+def reporters(job: Job, tracked: Run) -> Sequence[Reporter]:
+    """Who listens on the leading worker."""
+    job.out.mkdir(parents=True, exist_ok=True)
+    return ProgressBar(job.recipe.name), JsonLines(job.out / _HISTORY), MlflowReporter(tracked)
+
+
+def _under_torchrun(job: Job, uri: str, options: argparse.Namespace) -> int:
+    with worlds.from_environment() as world:
+        tracked = _open_run(job, uri, options.experiment) if world.leads else None
+        jobs.train(job, world, Together(reporters(job, tracked) if tracked else []), _state(job), _resumable(job))
+        if tracked:
+            _close_run(job, tracked, options.register)
+    return 0
+
+
+def _open_run(job: Job, uri: str, experiment: str) -> Run:
+    """The run noted in the checkpoint folder when an interrupted training goes on there, else a new one."""
+    note = job.out / _RUN
+    if note.is_file():
+        noted = json.loads(note.read_text(encoding="utf-8"))
+        return tracking.reopen(noted["uri"], noted["run_id"])
+    card = Card.read(job.examples)
+    tags = {"task": job.recipe.task.name, "arch": job.recipe.arch, "examples_digest": card.digest, "init": job.init}
+    tracked = tracking.create_run(uri, experiment, job.recipe.name, job.recipe.to_dict(), tags)
+    tracked.log_dataset(job.examples, card, "training")
+    job.out.mkdir(parents=True, exist_ok=True)
+    note.write_text(json.dumps({"uri": uri, "run_id": tracked.run_id}), encoding="utf-8")
+    return tracked
+
+
+def _close_run(job: Job, tracked: Run, register: str) -> None:
+    series = _history(job.out / _HISTORY)
+    tracked.log_picture("loss", png.png(curves.loss_curve({name: series[name] for name in ("loss", "dev.loss") if name in series}, "loss")))
+    tracked.log_checkpoint(job.out)
+    version = tracked.register(register) if register else ""
+    tracked.finish()
+    terminal.say(f"checkpoint: {job.out}\nMLflow run: {tracked.run_id}")
+    if version:
+        terminal.say(f"registered: models:/{register}@{tracking.ALIAS} (version {version})")
+
+
+def _history(file: Path) -> dict[str, list[tuple[int, float]]]:
+    """(step, value) by metric; where a recovered run has trained a step again, its last report counts."""
+    series: dict[str, dict[int, float]] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row.pop("event") == "metrics":
+            step = row.pop("step")
+            for name, value in row.items():
+                series.setdefault(name, {})[step] = value
+    return {name: sorted(values.items()) for name, values in series.items()}
+
+
+def _state(job: Job) -> Path:
+    return job.out / "state"
+
+
+def _resumable(job: Job) -> Path | None:
+    return _state(job) if resume.exists(_state(job)) else None

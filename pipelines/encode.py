@@ -1,0 +1,37 @@
+"""Cut PAGES into the windows of tokens that a task trains on."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from layoutray.cluster.connect import connect
+
+from layoutray import recipe
+from layoutray.cluster.encode import encode
+from pipelines import _terminal as terminal
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="layoutray encode", description=__doc__)
+    parser.add_argument("recipe", help="a training recipe: its name, or a .toml file")
+    parser.add_argument("pages", nargs="+", help="folders that `layoutray ingest` has written")
+    parser.add_argument("--out", required=True, help="folder for the examples")
+    terminal.add_recipe_options(parser)
+    options = parser.parse_args(arguments)
+    chosen = recipe.load(options.recipe, options.set)
+    if options.dry_run:
+        return terminal.show_plan(chosen, {"pages from": options.pages, "examples to": options.out})
+    with connect():
+        card = encode(chosen, options.pages, options.out)
+    terminal.show_table(
+        f"Examples in {options.out}",
+        ("split", "pages", "examples"),
+        [(split, card.pages[split], card.examples[split]) for split in card.pages],
+    )
+    if card.dead:
+        terminal.say(f"{card.dead} pages could not be encoded: see {options.out}/dead_letters")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(terminal.run(main))

@@ -1,0 +1,90 @@
+"""Measure a checkpoint on pages with truth: perplexity, or entity precision, recall and F1."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from layoutray import checkpoint, tasks, tracking
+from layoutray.batching.examples import ExampleSet
+from layoutray.checkpoint import Checkpoint
+from layoutray.errors import InputError
+from layoutray.metrics import confusion
+from layoutray.prepare.encode import Encoder
+from layoutray.report import png
+from layoutray.report.confusion import confusion as confusion_picture
+from layoutray.store import shards, sources
+from layoutray.store.schema import PAGES
+from layoutray.tasks.entities import word_tags
+from layoutray.training import job, loop, world
+from pipelines import _terminal as terminal
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="layoutray evaluate", description=__doc__)
+    parser.add_argument("checkpoint", help="checkpoint folder, or models:/NAME@ALIAS")
+    parser.add_argument("pages", nargs="+", help="folders that `layoutray ingest` has written")
+    parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
+    parser.add_argument("--json", type=Path, help="also write the metrics to this file")
+    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    options = parser.parse_args(arguments)
+    uri = options.tracking_uri or tracking.default_uri()
+    folder, _ = tracking.checkpoint_folder(options.checkpoint, uri)
+    loaded = checkpoint.load(folder)
+    task = tasks.load(loaded.recipe.task.name)
+    examples, dead = encoded(loaded, options.pages, options.split)
+    here = world.alone()
+    seen = loop.observe(loaded.model.to(here.device), task, job.feed(loaded.recipe, loaded.tokenizer, examples), here)
+    metrics = task.summarise(seen, loaded.labels)
+    terminal.show_table(f"{loaded.recipe.name} on {options.split}, {len(examples)} windows", ("metric", "value"), sorted(metrics.items()))
+    if dead:
+        terminal.say(f"{dead} pages could not be encoded and are not in these numbers")
+    report = {"checkpoint": str(options.checkpoint), "pages": options.pages, "split": options.split, "dead": dead, "metrics": metrics}
+    sys.stdout.write(json.dumps(report, indent=2) + "\n")
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    _track(folder, options.split, metrics, _confusion(seen, loaded.labels) if loaded.labels else None)
+    return 0
+
+
+def encoded(loaded: Checkpoint, folders: Sequence[str], split: str) -> tuple[ExampleSet, int]:
+    """The pages of a split as this checkpoint sees them, and how many could not be encoded."""
+    recipe = loaded.recipe
+    encoder = Encoder(recipe.task, recipe.max_length, loaded.labels, loaded.tokenizer.inner.to_str())
+    tables: list[pa.Table] = []
+    dead = 0
+    for folder in folders:
+        for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=pc.field("split") == split):
+            table, letters = encoder(pages)
+            tables.append(table)
+            dead += len(letters)
+    if not tables:
+        raise InputError(f"no page of {', '.join(folders)} is in split {split}; see the counts in their manifest.json")
+    return ExampleSet(pa.concat_tables(tables).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])), dead
+
+
+def _confusion(seen: Sequence[Any], labels: Sequence[str]) -> bytes:
+    counts = confusion.count(*word_tags(seen, labels))
+    return png.png(confusion_picture(counts, sorted({kind for pair in counts for kind in pair})))
+
+
+def _track(folder: Path, split: str, metrics: dict[str, float], picture: bytes | None) -> None:
+    """Add the metrics to the run that trained the checkpoint, where it is known."""
+    note = folder / "mlflow_run.json"
+    if not note.is_file():
+        return
+    noted = json.loads(note.read_text(encoding="utf-8"))
+    run = tracking.reopen(noted["uri"], noted["run_id"])
+    run.log_metrics(int(checkpoint.load(folder).metrics["step"]), {f"{split}.{name}": value for name, value in metrics.items()})
+    if picture:
+        run.log_picture(f"confusion_{split}", picture)
+    run.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(terminal.run(main))

@@ -1,0 +1,122 @@
+"""What every architecture owes the tasks, whatever the paper: one function a promise, for an architecture and a configuration."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from layoutray.architectures import Architecture
+from layoutray.tasks import TaskModel
+from layoutray.tasks.entities import TokenClassificationHead
+from layoutray.tensors import Batch
+
+VOCABULARY, PAD, NUM_LABELS, PADDING = 200, 0, 5, 7
+
+
+def build(architecture: Architecture[Any], config: Any) -> Any:
+    torch.manual_seed(0)
+    return architecture.build(config, vocab_size=VOCABULARY, pad_id=PAD)
+
+
+def random_batch(length: int = 24) -> Batch:
+    """Two full windows with boxes in order; no token occurs twice in a window, so that even models without places can tell them apart."""
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.stack([torch.randperm(VOCABULARY - 1, generator=generator)[:length] + 1 for _ in range(2)])
+    corners = torch.randint(0, 900, (2, length, 2), generator=generator)
+    sizes = torch.randint(0, 100, (2, length, 2), generator=generator)
+    labels = torch.randint(NUM_LABELS, (2, length), generator=generator)
+    return Batch(ids, torch.cat([corners, corners + sizes], -1), torch.ones_like(ids, dtype=torch.bool), labels)
+
+
+def padded(batch: Batch) -> Batch:
+    """`batch` with `PADDING` tokens of padding on the right."""
+    ids, labels = _extend(batch.input_ids, PAD), _extend(batch.labels, -100)
+    return Batch(ids, nn.functional.pad(batch.boxes, (0, 0, 0, PADDING)), _extend(batch.mask, False), labels)
+
+
+def _extend(rows: Tensor | None, value: int) -> Tensor:
+    assert rows is not None
+    return nn.functional.pad(rows, (0, PADDING), value=value)
+
+
+@torch.no_grad()
+def states_fit_the_declared_width(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    encoder, batch = build(architecture, config).eval(), random_batch()
+    encoded = encoder(batch)
+    assert encoded.states.shape[-1] == encoder.width == encoder.word_embedding.embedding_dim
+    assert encoder.word_embedding.num_embeddings == VOCABULARY
+    assert encoded.states.shape[:2] == encoded.mask.shape == encoded.origin.shape
+    assert encoder.max_length == config.max_length
+    assert ((encoded.origin >= 0) & (encoded.origin < batch.input_ids.shape[1])).all()
+
+
+@torch.no_grad()
+def the_longest_window_fits(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    short = replace(config, max_length=24)
+    assert build(architecture, short).eval()(random_batch(24)).states.isfinite().all()
+
+
+@torch.no_grad()
+def padding_does_not_leak(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    encoder, batch = build(architecture, config).eval(), random_batch()
+    alone, beside_longer = encoder(batch), encoder(padded(batch))
+    torch.testing.assert_close(beside_longer.states[beside_longer.mask], alone.states[alone.mask], atol=1e-5, rtol=0)
+    torch.testing.assert_close(beside_longer.origin[beside_longer.mask], alone.origin[alone.mask])
+
+
+@torch.no_grad()
+def documents_do_not_see_each_other(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    encoder, batch = build(architecture, config).eval(), random_batch()
+    single = Batch(batch.input_ids[:1], batch.boxes[:1], batch.mask[:1])
+    torch.testing.assert_close(encoder(single).states[0], encoder(batch).states[0], atol=1e-5, rtol=0)
+
+
+def every_parameter_gets_a_gradient(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    encoder = build(architecture, config)
+    # Not the plain sum: through a closing LayerNorm its gradient is zero.
+    encoder(random_batch()).states.pow(3).sum().backward()
+    assert [name for name, parameter in encoder.named_parameters() if parameter.grad is None or not parameter.grad.any()] == []
+
+
+@torch.no_grad()
+def saving_and_loading_is_exact(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    encoder, batch = build(architecture, config).eval(), random_batch()
+    save_file(encoder.state_dict(), folder / "weights.safetensors")
+    torch.manual_seed(99)
+    other = architecture.build(config, vocab_size=VOCABULARY, pad_id=PAD).eval()
+    assert not torch.equal(other(batch).states, encoder(batch).states)
+    other.load_state_dict(load_file(folder / "weights.safetensors"))
+    assert torch.equal(other(batch).states, encoder(batch).states)
+
+
+def the_seed_decides_the_weights(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    first, second = build(architecture, config).state_dict(), build(architecture, config).state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def one_batch_can_be_learned_by_heart(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    encoder, batch = build(architecture, replace(config, dropout=0.0, attention_dropout=0.0)), random_batch()
+    head = TokenClassificationHead(encoder.width, NUM_LABELS, 0.0)
+    architecture.initialise(head)
+    model = TaskModel(encoder, head)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    for _ in range(60):
+        optimizer.zero_grad()
+        (model(batch) / batch.input_ids.numel()).backward()
+        optimizer.step()
+    assert model(batch).item() / batch.input_ids.numel() < 0.05
+
+
+CONTRACT = (
+    states_fit_the_declared_width,
+    the_longest_window_fits,
+    padding_does_not_leak,
+    documents_do_not_see_each_other,
+    every_parameter_gets_a_gradient,
+    saving_and_loading_is_exact,
+    the_seed_decides_the_weights,
+    one_batch_can_be_learned_by_heart,
+)

@@ -1,0 +1,42 @@
+"""`ray up` would take ray_cluster.yaml: checked by Ray's own schema, without a cloud."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import ValidationError
+from ray.autoscaler._private.util import prepare_config, validate_config
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def cluster() -> dict[str, Any]:
+    return yaml.safe_load((REPOSITORY / "ray_cluster.yaml").read_text())
+
+
+def accept(cluster: dict[str, Any]) -> dict[str, Any]:
+    complete = prepare_config(copy.deepcopy(cluster))
+    validate_config(complete)
+    return complete
+
+
+def test_ray_accepts_the_file(cluster: dict[str, Any]) -> None:
+    pools = accept(cluster)["available_node_types"]
+    assert pools[cluster["head_node_type"]]["resources"]["CPU"] == 0, "no work on the head: it holds the cluster's only record of itself"
+    assert pools["gpu"]["max_workers"] > 0
+    assert pools["ocr"]["max_workers"] > 0
+
+
+def test_ray_refuses_a_misspelt_key(cluster: dict[str, Any]) -> None:
+    cluster["idle_timeout_minute"] = 5
+    with pytest.raises((ValidationError, ValueError)):
+        accept(cluster)
+
+
+def test_ray_refuses_a_pool_larger_than_its_limit(cluster: dict[str, Any]) -> None:
+    cluster["available_node_types"]["gpu"]["min_workers"] = cluster["max_workers"] + 1
+    with pytest.raises((ValidationError, ValueError)):
+        accept(cluster)

@@ -1,0 +1,35 @@
+import pytest
+import torch
+
+from layoutray.errors import InputError
+from layoutray.nn.names import NameTable
+
+TABLE = NameTable(
+    (("body.block.{}.out.{}.dense", "layers.{}.parts.{}.output"), ("body.bias", "head.decoder.bias"), ("body", "encoder")),
+    frozenset({"body.again"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("body.block.3.out.12.dense.weight", "layers.3.parts.12.output.weight"),
+        ("body.bias", "head.decoder.bias"),
+        ("body.weight", "encoder.weight"),
+    ],
+)
+def test_names_go_both_ways(theirs: str, ours: str) -> None:
+    assert TABLE.to_ours(theirs) == ours
+    assert TABLE.to_theirs(ours) == theirs
+
+
+@pytest.mark.parametrize("name", ["bodyguard.weight", "other.body.weight", ""])
+def test_a_name_is_matched_from_its_start_and_by_whole_words(name: str) -> None:
+    with pytest.raises(InputError, match="has no counterpart"):
+        TABLE.to_ours(name)
+
+
+def test_tensors_kept_twice_arrive_once() -> None:
+    state = {"body.weight": torch.zeros(1), "body.again": torch.zeros(1)}
+    assert TABLE.state_to_ours(state).keys() == {"encoder.weight"}
+    assert TABLE.state_to_theirs(TABLE.state_to_ours(state)).keys() == {"body.weight"}

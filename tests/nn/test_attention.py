@@ -1,0 +1,49 @@
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from layoutray.nn.attention import SelfAttention, attention_probabilities, split_heads
+
+
+def test_split_heads_keeps_a_heads_entries_together() -> None:
+    states = torch.arange(12.0).reshape(1, 2, 6)
+    heads = split_heads(states, 3)
+    assert heads.shape == (1, 3, 2, 2)
+    assert heads[0, 1].tolist() == [[2, 3], [8, 9]]
+
+
+def test_probabilities_against_a_worked_example() -> None:
+    query, key = torch.tensor([[[[2.0, 0, 0, 0]]]]), torch.tensor([[[[1.0, 0, 0, 0], [0, 5, 0, 0], [9, 9, 9, 9]]]])
+    probabilities = attention_probabilities(query, key, torch.tensor([[True, True, False]]))
+    first = torch.tensor(1.0).exp() / (torch.tensor(1.0).exp() + 1)  # scores 2/√4 = 1 and 0; the third key is hidden
+    torch.testing.assert_close(probabilities, torch.tensor([[[[first, 1 - first, 0]]]]))
+
+
+@given(data=st.data(), length=st.integers(1, 8))
+@settings(max_examples=30, deadline=None)
+def test_rows_are_distributions_over_visible_keys(data: st.DataObject, length: int) -> None:
+    torch.manual_seed(data.draw(st.integers(0, 1000)))
+    mask = torch.tensor([data.draw(st.lists(st.booleans(), min_size=length, max_size=length))])
+    probabilities = attention_probabilities(torch.randn(1, 2, length, 3) * 30, torch.randn(1, 2, length, 3) * 30, mask)
+    torch.testing.assert_close(probabilities.sum(-1), torch.ones(1, 2, length))
+    if mask.any():
+        assert (probabilities[..., ~mask[0]] == 0).all()
+
+
+@torch.no_grad()
+def test_self_attention_equals_its_formula() -> None:
+    torch.manual_seed(0)
+    attention = SelfAttention(12, 3, 0.0).eval()
+    states, mask = torch.randn(2, 5, 12), torch.tensor([[True] * 5, [True, True, True, False, False]])
+    query, key, value = (split_heads(project(states), 3) for project in (attention.query, attention.key, attention.value))
+    context = attention_probabilities(query, key, mask) @ value
+    torch.testing.assert_close(attention(states, mask), attention.output(context.transpose(1, 2).reshape(2, 5, 12)))
+
+
+def test_self_attention_drops_out_in_training_only() -> None:
+    torch.manual_seed(0)
+    attention = SelfAttention(8, 2, 0.5)
+    states, mask = torch.randn(1, 6, 8), torch.ones(1, 6, dtype=torch.bool)
+    assert not torch.equal(attention(states, mask), attention(states, mask))
+    attention.eval()
+    assert torch.equal(attention(states, mask), attention(states, mask))

@@ -1,0 +1,30 @@
+import pytest
+import torch
+from torch import nn
+
+from layoutray.nn.initialise import initialise
+
+
+def test_weights_are_redrawn_as_in_bert() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(300, 100, padding_idx=0), nn.LayerNorm(100), nn.Linear(100, 200), nn.Linear(200, 10, bias=False))
+    for parameter in model.parameters():
+        nn.init.constant_(parameter, 7.0)
+    initialise(model)
+    words, norm, linear, unbiased = model
+    for weight in (words.weight, linear.weight, unbiased.weight):
+        assert weight.std().item() == pytest.approx(0.02, rel=0.1)
+        assert weight.mean().item() == pytest.approx(0.0, abs=0.002)
+    assert linear.bias.eq(0).all()
+    assert norm.weight.eq(1).all()
+    assert norm.bias.eq(0).all()
+
+
+def test_the_padding_row_is_drawn_like_any_other() -> None:
+    torch.manual_seed(0)
+    words = nn.Embedding(10, 768, padding_idx=3)
+    initialise(words)
+    assert words.weight[3].norm().item() == pytest.approx(0.02 * 768**0.5, rel=0.1)
+    words(torch.tensor([3, 4])).sum().backward()
+    assert words.weight.grad is not None
+    assert words.weight.grad[3].eq(0).all()

@@ -1,0 +1,115 @@
+"""Files by URI, on a disk and in a real S3 server on the loopback."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from layoutray.errors import DocumentError, Reason
+from layoutray.store import sources
+
+FILES = {"b/two.pdf": b"2", "b/c/three four.png": b"34", "a.png": b"1", "b/ä.png": b"5", ".hidden": b"x", "b/.cache/x.png": b"x"}
+SEEN = [b"1", b"34", b"2", b"5"]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """Address of an S3 server on a free port, with the bucket `scans` that holds FILES below `in`."""
+    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    moto.start()
+    host, port = moto.get_host_and_port()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        environment.setenv("AWS_ACCESS_KEY_ID", "test")
+        environment.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        environment.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        environment.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        bucket = boto3.resource("s3").create_bucket(Bucket="scans")
+        for name, data in FILES.items():
+            bucket.put_object(Key=f"in/{name}", Body=data)
+        yield "s3://scans/in"
+    moto.stop()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    for name, data in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    return str(tmp_path)
+
+
+@pytest.fixture(params=["disk", "s3"])
+def root(request: pytest.FixtureRequest) -> str:
+    """The same files on a disk and in an object store."""
+    return request.getfixturevalue({"disk": "folder", "s3": "server"}[request.param])
+
+
+def test_listed_files_are_sorted_unhidden_and_can_be_read(root: str) -> None:
+    assert [sources.read_bytes(uri) for uri in sources.list_files(root)] == SEEN
+
+
+def test_a_file_lists_itself(root: str) -> None:
+    uri = sources.join(root, "b", "two.pdf")
+    assert list(sources.list_files(uri)) == [uri]
+    assert sources.read_bytes(uri) == b"2"
+
+
+def test_a_root_with_a_slash_at_its_end_lists_the_same(root: str) -> None:
+    assert list(sources.list_files(root + "/")) == list(sources.list_files(root))
+
+
+def test_nothing_is_listed_where_nothing_is(root: str) -> None:
+    assert list(sources.list_files(sources.join(root, "no", "such"))) == []
+
+
+def test_exists(root: str) -> None:
+    assert sources.exists(sources.join(root, "a.png"))
+    assert not sources.exists(sources.join(root, "z.png"))
+
+
+def test_a_missing_file_is_a_document_error_that_names_it(root: str) -> None:
+    uri = sources.join(root, "z.png")
+    with pytest.raises(DocumentError, match=r"z\.png does not exist") as caught:
+        sources.read_bytes(uri)
+    assert (caught.value.reason, caught.value.stage) == (Reason.NOT_FOUND, "open")
+
+
+def test_a_folder_read_as_a_file_is_unreadable(folder: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        sources.read_bytes(sources.join(folder, "b"))
+    assert caught.value.reason is Reason.UNREADABLE
+
+
+def test_a_local_name_that_is_not_text_is_listed_and_read(tmp_path: Path) -> None:
+    name = os.path.join(os.fsencode(tmp_path), b"scan-\xff.png")
+    with open(name, "wb") as file:
+        file.write(b"bytes")
+    (uri,) = sources.list_files(str(tmp_path))
+    uri.encode("utf-8")
+    assert sources.read_bytes(uri) == b"bytes"
+
+
+def test_a_link_in_a_circle_ends(tmp_path: Path) -> None:
+    (tmp_path / "one.png").write_bytes(b"1")
+    (tmp_path / "back").symlink_to(tmp_path)
+    assert len(list(sources.list_files(str(tmp_path)))) == 1
+
+
+def test_a_relative_path_is_taken_from_the_working_folder(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert sources.read_bytes("a.png") == b"1"
+    assert [Path(uri).name for uri in sources.list_files("b")] == ["three four.png", "two.pdf", "ä.png"]
+
+
+def test_join_takes_any_scheme() -> None:
+    assert sources.join("s3://bucket/key/", "a", "b.png") == "s3://bucket/key/a/b.png"
+    assert sources.join("out", "pages") == "out/pages"
+
+
+def test_the_id_of_a_document_is_the_hash_of_its_bytes() -> None:
+    assert sources.content_id(b"abc") == hashlib.sha256(b"abc").hexdigest()
