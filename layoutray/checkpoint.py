@@ -10,7 +10,7 @@ provenance.json     data, code version and parents it came from
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -32,7 +32,14 @@ _FILES = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded checkpoint; the model is on the CPU, in evaluation mode."""
+    """A model and all that belongs to it. Loaded ones are on the CPU, in evaluation mode.
+
+    Attributes:
+        labels: names of the outputs, in order; empty for tasks without.
+        metrics: what was measured when it was saved.
+        provenance: data, code version and parents it came from.
+        version: hash of the weights: changes when they do; empty while it is not loaded from disk.
+    """
 
     recipe: Recipe
     labels: tuple[str, ...]
@@ -40,8 +47,7 @@ class Checkpoint:
     model: TaskModel
     metrics: dict[str, float]
     provenance: dict[str, Any]
-    version: str
-    """Hash of the weights: changes when they do."""
+    version: str = ""
 
 
 def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) -> TaskModel:
@@ -56,24 +62,15 @@ def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) ->
     return TaskModel(encoder, head)
 
 
-def save(
-    folder: Path,
-    model: TaskModel,
-    *,
-    recipe: Recipe,
-    labels: Sequence[str],
-    vocabulary: Tokenizer,
-    metrics: Mapping[str, float],
-    provenance: Mapping[str, Any],
-) -> None:
-    """Write a checkpoint into `folder` (made when missing)."""
+def save(folder: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint into `folder` (made when missing); its version follows from the weights and is not written."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "recipe.json", recipe.to_dict())
-    _write(folder / "labels.json", list(labels))
-    _write(folder / "metrics.json", dict(metrics))
-    _write(folder / "provenance.json", dict(provenance))
-    vocabulary.save(folder / "tokenizer.json")
-    save_file(unique_tensors(model), folder / "model.safetensors")
+    _write(folder / "recipe.json", checkpoint.recipe.to_dict())
+    _write(folder / "labels.json", list(checkpoint.labels))
+    _write(folder / "metrics.json", checkpoint.metrics)
+    _write(folder / "provenance.json", checkpoint.provenance)
+    checkpoint.tokenizer.save(folder / "tokenizer.json")
+    save_file(unique_tensors(checkpoint.model), folder / "model.safetensors")
 
 
 def load(folder: str | Path) -> Checkpoint:

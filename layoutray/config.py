@@ -8,11 +8,11 @@ import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pydantic
 
-from layoutray.errors import RecipeError
+from layoutray.errors import InputError, RecipeError
 
 Settings = TypeVar("Settings")
 
@@ -51,22 +51,29 @@ def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str,
 
 
 def build(kind: type[Settings], values: Mapping[str, Any], path: str = "") -> Settings:
-    """An instance of dataclass `kind` from nested `values`, strictly typed.
+    """An instance of dataclass `kind` from nested `values`. Types have to match; only an integer may stand for a float.
 
     Args:
         path: dotted path of `values` in the recipe, for messages.
 
     Raises:
-        RecipeError: unknown key, missing key or wrong type, with dotted path, value and what is allowed.
+        RecipeError: unknown key, missing key, wrong type, or a value that the dataclass refuses; with dotted path and value.
     """
-    _refuse_unknown(kind, values, path)
-    adapter = pydantic.TypeAdapter(kind, config=None)
+    fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
+    known = {field.name: field.type for field in fields}
+    for key in values:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise RecipeError(f"unknown recipe key {_join(path, key)}{hint}; known here: {', '.join(known)}")
+    for field in fields:
+        if field.name not in values and field.default is field.default_factory is dataclasses.MISSING:
+            raise RecipeError(f"recipe key {_join(path, field.name)} is missing")
+    typed = {key: _typed(known[key], value, _join(path, key)) for key, value in values.items()}
     try:
-        return adapter.validate_python(dict(values))
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(filter(None, (path, *map(str, first["loc"]))))
-        raise RecipeError(f"recipe key {where}: {first['msg']}, got {first['input']!r}") from error
+        return kind(**typed)
+    except InputError as error:
+        raise RecipeError(f"recipe section {path}: {error}" if path else str(error)) from error
 
 
 def to_dict(settings: object) -> dict[str, Any]:
@@ -74,18 +81,19 @@ def to_dict(settings: object) -> dict[str, Any]:
     return dataclasses.asdict(settings)  # pyright: ignore[reportArgumentType]
 
 
-def _refuse_unknown(kind: Any, values: Mapping[str, Any], path: str) -> None:
-    known = {field.name: field.type for field in dataclasses.fields(kind)}
-    for key, value in values.items():
-        where = ".".join(filter(None, (path, key)))
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            raise RecipeError(f"unknown recipe key {where}{hint}; known here: {', '.join(known)}")
-        if dataclasses.is_dataclass(known[key]):
-            if not isinstance(value, Mapping):
-                raise RecipeError(f"recipe key {where} must be a section, got {value!r}")
-            _refuse_unknown(known[key], value, where)
+def _typed(kind: Any, value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(kind):
+        if not isinstance(value, Mapping):
+            raise RecipeError(f"recipe key {where} must be a section, got {value!r}")
+        return build(cast(type[Any], kind), value, where)
+    try:
+        return pydantic.TypeAdapter(kind).validate_python(value, strict=True)
+    except pydantic.ValidationError as error:
+        raise RecipeError(f"recipe key {where}: {error.errors()[0]['msg']}, got {value!r}") from error
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
 
 
 def _value(text: str) -> Any:

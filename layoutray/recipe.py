@@ -1,19 +1,21 @@
 """Recipes: what a run does, as TOML on disk and frozen dataclasses in memory. The record of a run is its input.
 
-Two kinds: an ingest recipe says how pages become words (`layoutray.prepare` has the dataclass, so that this module
-stays below it); a training recipe says how words become a model.
+Two kinds: an ingest recipe says how files become pages with words; a training recipe says how words become a model.
 """
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from layoutray import architectures, config
-from layoutray.errors import RecipeError
+from layoutray import architectures, config, tasks
+from layoutray.errors import InputError, RecipeError
 from layoutray.ocr.settings import Recognition
+
+Plugin = TypeVar("Plugin")
 
 RECIPES = Path(__file__).resolve().parents[1] / "pipelines" / "recipes"
 
@@ -55,6 +57,10 @@ class TokenizerRecipe:
     path: str = ""
     vocab_size: int = 8000
 
+    def __post_init__(self) -> None:
+        if self.vocab_size < 1:
+            raise RecipeError(f"tokenizer.vocab_size is {self.vocab_size}; it must be at least 1")
+
 
 @dataclass(frozen=True, slots=True)
 class TaskRecipe:
@@ -65,6 +71,10 @@ class TaskRecipe:
 
     name: str
     mask_share: float = 0.15
+
+    def __post_init__(self) -> None:
+        if not 0 < self.mask_share <= 1:
+            raise RecipeError(f"task.mask_share is {self.mask_share}; it must be above 0 and at most 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +114,9 @@ class TrainRecipe:
         for name in ("steps", "batch_size", "micro_batch_size"):
             if getattr(self, name) < 1:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be at least 1")
+        for name in ("learning_rate", "warmup_steps", "weight_decay", "clip", "evaluate_every", "checkpoint_every", "patience"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be a number that is not negative")
         if self.batch_size % self.micro_batch_size:
             raise RecipeError(f"train.batch_size {self.batch_size} must be a multiple of train.micro_batch_size {self.micro_batch_size}")
         if self.warmup_steps > self.steps:
@@ -127,6 +140,12 @@ class Recipe:
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
     max_length: int = 512
     seed: int = 42
+
+    def __post_init__(self) -> None:
+        if self.max_length < 3:
+            raise RecipeError(f"max_length is {self.max_length}; it must be at least 3: two special tokens and one of a word")
+        if self.seed < 0:
+            raise RecipeError(f"seed is {self.seed}; it must not be negative")
 
     @property
     def arch(self) -> str:
@@ -155,6 +174,7 @@ def load_ingest(recipe: str, overrides: Sequence[str] = ()) -> IngestRecipe:
 def from_dict(values: Mapping[str, Any]) -> Recipe:
     """A recipe with its model configuration resolved: size expanded, every default filled in. Raises RecipeError."""
     recipe = config.build(Recipe, values)
+    _named("task.name", recipe.task.name, tasks.load)
     return dataclasses.replace(recipe, model=_resolve_model(recipe.model, recipe.max_length))
 
 
@@ -167,15 +187,22 @@ def _resolve_model(model: Mapping[str, Any], max_length: int) -> dict[str, Any]:
     values: dict[str, Any] = {"max_length": max_length, **model}
     if "arch" not in values:
         raise RecipeError("recipe key model.arch is missing; name an architecture, e.g. arch = 'skimformer'")
-    architecture = architectures.load(str(values.pop("arch")))
+    architecture = _named("model.arch", str(values.pop("arch")), architectures.load)
     size = values.pop("size", None)
-    if size is not None and size not in architecture.sizes:
+    if size is not None and str(size) not in architecture.sizes:
         raise RecipeError(f"recipe key model.size is {size!r}; {architecture.name} has {', '.join(architecture.sizes)}")
     start = config.to_dict(architecture.sizes[size]) if size is not None else {}
     complete = config.build(architecture.config, {**start, **values}, "model")
     if complete.max_length < max_length:
         raise RecipeError(f"max_length {max_length} is over model.max_length {complete.max_length}")
     return {"arch": architecture.name, **config.to_dict(complete)}
+
+
+def _named(key: str, name: str, load: Callable[[str], Plugin]) -> Plugin:
+    try:
+        return load(name)
+    except InputError as error:
+        raise RecipeError(f"recipe key {key}: {error}") from error
 
 
 def _find(recipe: str) -> Path:

@@ -5,6 +5,7 @@ Words come in already split; each is tokenised on its own, as the papers do, so 
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import tokenizers
@@ -60,17 +61,25 @@ class Tokenizer:
 
 
 def train_wordpiece(words: Iterable[str], vocab_size: int) -> Tokenizer:
-    """A lower-cased WordPiece vocabulary (as bert-base-uncased's) of at most `vocab_size` pieces.
+    """A lower-cased WordPiece vocabulary (as bert-base-uncased's) of about `vocab_size` pieces: more where there are more characters.
 
     Args:
         words: every word of the training pages, in any order; the result depends on their counts alone.
     """
-    inner = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
-    inner.normalizer = normalizers.BertNormalizer(lowercase=True)
-    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    inner.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=list(SPECIAL_TOKENS), show_progress=False)
-    inner.train_from_iterator(_chunks(words), trainer)
+    normalizer, pre_tokenizer = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
+
+    @lru_cache(maxsize=1 << 16)
+    def marked(word: str) -> list[str]:
+        pieces = (piece for piece, _ in pre_tokenizer.pre_tokenize_str(normalizer.normalize_str(word)))
+        return [_mark(piece) for piece in pieces if max(piece) < _CONTINUES]
+
+    pairs = tokenizers.Tokenizer(models.BPE())
+    trainer = trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=list(SPECIAL_TOKENS), show_progress=False)
+    pairs.train_from_iterator(_chunks(piece for word in words for piece in marked(word)), trainer)
+    vocabulary = {_unmark(piece): index for piece, index in pairs.get_vocab().items()}
+    inner = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    inner.add_special_tokens(list(SPECIAL_TOKENS))
+    inner.normalizer, inner.pre_tokenizer, inner.decoder = normalizer, pre_tokenizer, decoders.WordPiece()
     return wrap(inner)
 
 
@@ -107,6 +116,21 @@ def wrap(inner: tokenizers.Tokenizer) -> Tokenizer:
     if missing:
         raise CheckpointError(f"the tokenizer has no {', '.join(missing)} token; it needs one of each of {list(_ROLES.values())}")
     return Tokenizer(inner, **{f"{role}_id": index for role, index in found.items() if index is not None})
+
+
+# The library's own WordPiece trainer numbers its continuing pieces (##x) in the order of a hash table that differs from run to
+# run. Its BPE trainer, which does the same work, is exact. So characters inside a word are moved to code points of their own
+# while it trains: they are then letters of an alphabet that it sorts.
+_CONTINUES = chr(0x80000)
+
+
+def _mark(word: str) -> str:
+    return word[0] + "".join(chr(ord(letter) + ord(_CONTINUES)) for letter in word[1:])
+
+
+def _unmark(piece: str) -> str:
+    plain = "".join(chr(ord(letter) - ord(_CONTINUES)) if letter >= _CONTINUES else letter for letter in piece)
+    return f"##{plain}" if piece[0] >= _CONTINUES else plain
 
 
 def _chunks(words: Iterable[str], size: int = 1000) -> Iterator[list[str]]:

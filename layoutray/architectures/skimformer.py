@@ -1,4 +1,4 @@
-"""Skimformer (Nguyen, Scialom, Staiano, Piwowarski 2021, "Skim-Attention: Learning to Focus via Document Layout", arXiv:2109.01078).
+"""Skimformer, of "Skim-Attention: Learning to Focus via Document Layout" (Findings of EMNLP 2021, arXiv:2109.01078).
 
 Where to look on a page is decided by layout alone. Attention is computed once, from embeddings of the tokens' boxes, and
 all text layers reuse it. Text layers therefore only move values around; optionally, a small transformer over the boxes
@@ -10,12 +10,12 @@ all text layers reuse it. Text layers therefore only move values around; optiona
     A           skim_attention(ℓ, mask)         attention probabilities, one matrix per head (Eq. 3)
     Q, K        skim_attention.query, .key      projections of the layout, e → H·s
     T           embed_text(ids)                 text embedding without positions
-    V^k, W_o    layers[k].value, .output        projections of the text, d → H·a → d (Eq. 4)
+    V^k, W_o    layers[k].value, .output        projections of the text, d → H·a → d
     d, e        hidden, layout_hidden           widths of text and layout
     H, a, s     heads, head_size, skim_head_size
     F           feed_forward
 
-Departures from the paper, all but the first after the authors' released code:
+Departures from the paper; the middle three follow the authors' released code:
 - The contextualiser does not see padding. The release shows it the padding boxes, so that a page's result depends on how
   long its neighbours in the batch are; `contextualiser_mask = "reference_parity"` does the same.
 - Layout embeddings go through LayerNorm and dropout; Eq. 2 stops at the sum.
@@ -44,25 +44,25 @@ from layoutray.tensors import Batch, Encoded
 
 @dataclass(frozen=True)
 class SkimformerConfig:
-    """The defaults are the paper's Skimformer (§4.1 and appendix A), contextualised.
+    """The defaults are the paper's Skimformer with contextualised layout (113 M parameters with its masked-LM head).
 
     Attributes:
-        hidden: width d of text states (§3.2).
-        layout_hidden: width e of layout embeddings (§3.1).
-        layers: number of text layers (§3.2).
-        heads: attention heads H, of Skim-Attention and so of every text layer (§3.2).
-        head_size: size a of a head's values (§3.2).
+        hidden: width d of text states.
+        layout_hidden: width e of layout embeddings (Eq. 2).
+        layers: number of text layers.
+        heads: attention heads H, of Skim-Attention and so of every text layer (Eq. 3).
+        head_size: size a of a head's values.
         skim_head_size: size s of a head's queries and keys (Eq. 3).
         feed_forward: inner width F of feed-forward blocks, in text layers and contextualiser.
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
-        max_2d: rows of the coordinate tables; boxes go up to 1000 (§3.1).
-        max_length: longest window in tokens (§4.1).
+        max_2d: rows of the coordinate tables; boxes go up to 1000 (Eq. 2).
+        max_length: longest window in tokens; rows of the position table in the 1-D variant.
         segments: rows of the segment table, of which only the first is used; kept for the paper's parameter count.
-        contextualiser_layers: 0 is the ablation "Layout", 2 the paper's "Contextualised" (§4.4, Table 3).
+        contextualiser_layers: 0 is the ablation "Layout", 2 the paper's "Contextualised" (Table 3).
         contextualiser_heads: attention heads of the contextualiser.
         contextualiser_mask: `masked` hides padding from it, `reference_parity` shows it, as the release does.
-        layout: what stands for a token's place (§4.4, Table 3): its box, the box's centre (`degraded`), nothing (`uniform`) or its
+        layout: what stands for a token's place (Table 3): its box, the box's centre (`degraded`), nothing (`uniform`) or its
             number in the window (`1d`).
     """
 
@@ -109,7 +109,7 @@ class SkimAttention(nn.Module):
 
 
 class TextLayer(nn.Module):
-    """Eq. 4: a BERT layer that is given its attention instead of computing it."""
+    """A BERT layer that is given its attention instead of computing it: only values and feed-forward are its own."""
 
     def __init__(self, config: SkimformerConfig) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class Contextualiser(nn.Module):
 
 
 class Skimformer(nn.Module):
-    """Figure 2 of the paper."""
+    """Skim once, then read: layout decides the attention of all text layers."""
 
     def __init__(self, config: SkimformerConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()

@@ -28,7 +28,7 @@ def attention_probabilities(
 
 
 class SelfAttention(nn.Module):
-    """Multi-head self-attention (Vaswani et al. 2017) with its output projection, without residual and norm."""
+    """Multi-head self-attention ("Attention Is All You Need", 2017) with its output projection, without residual and norm."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()

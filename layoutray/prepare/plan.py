@@ -53,12 +53,16 @@ def page_id(doc_id: str, number: int, settings: str) -> str:
     return hashlib.sha256(f"{doc_id} {number} {settings}".encode()).hexdigest()[:32]
 
 
-def plan_of(opened: Iterable[Opened], recipe: IngestRecipe) -> Plan:
-    """The plan for documents in the order in which they were found."""
+def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, has_dev: bool) -> Plan:
+    """The plan for documents in the order in which they were found.
+
+    Args:
+        has_dev: whether the set has a dev split of its own.
+    """
     found = list(opened)
     settings = settings_hash(recipe)
     copies: dict[str, list[Opened]] = {}
-    for one in _with_splits(found, recipe):
+    for one in _with_splits(found, recipe, has_dev=has_dev):
         copies.setdefault(_doc_id(one), []).append(one)
     kept = {doc_id: min(same, key=lambda one: _PREFERRED[one.item.split]) for doc_id, same in copies.items()}
     return Plan(
@@ -76,9 +80,8 @@ def plan_of(opened: Iterable[Opened], recipe: IngestRecipe) -> Plan:
     )
 
 
-def _with_splits(found: Sequence[Opened], recipe: IngestRecipe) -> Iterator[Opened]:
+def _with_splits(found: Sequence[Opened], recipe: IngestRecipe, *, has_dev: bool) -> Iterator[Opened]:
     """The documents that could be opened, each with the split that it ends in."""
-    has_dev = any(one.item.split == "dev" for one in found)
     for one in found:
         if one.document is None:
             continue

@@ -104,7 +104,7 @@ def boxed_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
         *_data(bill, random),
         ("Contact person", f"{bill.clerk}", ""),
         ("Phone", bill.phone, ""),
-        (_total_label(random), bill.currency.strip() + bill.total if bill.currency == "$" else bill.total, "total"),
+        (_total_label(random), _priced(bill, bill.total), "total"),
         (random.choice(("Deposit", "Fee paid", "Tax")), bill.tax, ""),
     ]
     random.shuffle(cells)
@@ -180,6 +180,11 @@ def _total_label(random: Random) -> str:
     return random.choice(("Total", "Total due", "Amount due", "Grand total"))
 
 
+def _priced(bill: Bill, value: str) -> str:
+    """A sum with its sign; codes are written as words of their own."""
+    return f"${value}" if bill.currency == "$" else value
+
+
 def _form_head(canvas: Canvas, bill: Bill, face: Face, random: Random) -> int:
     big = face.bold.scaled(1.3)
     canvas.write_centred(90, [bill.company], big, "company")
@@ -204,17 +209,18 @@ def _pairs(canvas: Canvas, at: tuple[float, float], rows: list[tuple[str, str, s
 
 def _goods(canvas: Canvas, bill: Bill, y: int, face: Face) -> int:
     right = canvas.width - _MARGIN
-    middle = right - face.width("0000000.00")
+    column = face.width("0000000.00")
+    ends = (right - 2 * column, right - column, right)
     y += face.leading
     canvas.write((_MARGIN, y), "Item", face.bold)
-    canvas.write_right((middle, y), "Qty x Price", face.bold)
-    canvas.write_right((right, y), "Amount", face.bold)
+    for end, label in zip(ends, ("Qty", "Price", "Amount"), strict=True):
+        canvas.write_right((end, y), label, face.bold)
     canvas.rule((_MARGIN, y + 10), (right, y + 10))
     y += round(face.leading * 1.2)
     for good in bill.goods:
         canvas.write((_MARGIN, y), good.name, face)
-        canvas.write_right((middle, y), f"{good.quantity} x {good.price}", face)
-        canvas.write_right((right, y), good.amount, face)
+        for end, value in zip(ends, (str(good.quantity), good.price, good.amount), strict=True):
+            canvas.write_right((end, y), value, face)
         y += face.leading
     canvas.rule((_MARGIN, y - face.size // 2), (right, y - face.size // 2))
     return y + face.leading
@@ -233,9 +239,9 @@ def _sums(canvas: Canvas, bill: Bill, y: int, face: Face, random: Random) -> int
     for label, value, kind in rows:
         weight = face.bold.scaled(1.1) if kind else face
         canvas.write((left, y), label, weight)
-        shown = f"${value}" if bill.currency == "$" else value
+        shown = _priced(bill, value)
         canvas.write_right((right, y), shown, weight, kind)
-        if bill.currency.strip() not in ("", "$"):
-            canvas.write_right((right - weight.width(shown + "  "), y), bill.currency.strip(), weight)
+        if bill.currency not in ("", "$"):
+            canvas.write_right((right - weight.width(shown + "  "), y), bill.currency, weight)
         y += weight.leading
     return y

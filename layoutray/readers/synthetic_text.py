@@ -38,12 +38,12 @@ _SURNAMES = _listed(
 )
 _GOODS = _listed(
     "Apple juice, Battery pack, Brown bread, Canvas bag, Ceramic mug, Cheddar, Coffee beans, Copper wire, Cotton towel, Desk lamp, "
-    "Door hinge, Envelope set, Garden hose, Ginger tea, Glass jar, Green paint, Honey, Ink cartridge, Key copy, Lemon cake, Light bulb, Masking tape, "
-    "Notebook, Oat flakes, Olive oil, Paper roll, Pencil box, Pillow, Rice noodles, Rope 10m, Sandwich, Screw set, Shelf board, Soap bar, "
-    "Sponge, Tomato soup, USB cable, Vase, Washing powder, Wooden spoon"
+    "Door hinge, Envelope set, Garden hose, Ginger tea, Glass jar, Green paint, Honey, Ink cartridge, Key copy, Lemon cake, "
+    "Light bulb, Masking tape, Notebook, Oat flakes, Olive oil, Paper roll, Pencil box, Pillow, Rice noodles, "
+    "Rope 10m, Sandwich, Screw set, Shelf board, Soap bar, Sponge, Tomato soup, USB cable, Vase, Washing powder, Wooden spoon"
 )
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
-_CURRENCIES = ("", "", "$", "EUR ", "CHF ")
+_CURRENCIES = ("", "", "$", "EUR", "CHF")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Bill:
         date, time, due: when it was issued, and the date until which to pay or come (a distractor).
         name, clerk: the customer, and who served (a distractor).
         number, order: the document's own number, and another one (a distractor).
-        currency: what stands before each sum: nothing, a sign, or a code and a blank.
+        currency: what stands before each sum: nothing, a sign, or a code.
     """
 
     company: str

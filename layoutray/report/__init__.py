@@ -1,1 +1,1 @@
-
+"""Pictures that people look at: pages with answers, curves, confusions."""

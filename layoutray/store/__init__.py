@@ -1,1 +1,1 @@
-
+"""Tables on disk: schemas, codec, shards and files by URI."""

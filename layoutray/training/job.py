@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from layoutray import checkpoint, tasks, tokenizer
 from layoutray.batching.examples import ExampleSet
+from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError, InputError
 from layoutray.recipe import Recipe
 from layoutray.store import shards
@@ -121,9 +122,8 @@ def _check_fit(job: Job, card: Card) -> None:
 
 
 def _keep(job: Job, vocabulary: Tokenizer, card: Card, model: TaskModel, metrics: Mapping[str, float]) -> None:
-    checkpoint.save(
-        job.out, model, recipe=job.recipe, labels=card.labels, vocabulary=vocabulary, metrics=metrics, provenance=_provenance(job, card)
-    )
+    made = Checkpoint(job.recipe, card.labels, vocabulary, model, dict(metrics), _provenance(job, card))
+    checkpoint.save(job.out, made)
 
 
 def _provenance(job: Job, card: Card) -> dict[str, Any]:

@@ -1,0 +1,84 @@
+"""Join the cluster that is there, or start a small one on this machine; leave behind only what was there before."""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ray
+from ray.data import DataContext
+
+_NO_PROGRESS_SECONDS = 120.0
+"""A pipeline that cannot get the CPUs it asks for says nothing and waits; after this long it fails with a message."""
+_CORES = "layoutray_cores"
+"""Custom resource of a cluster started here: its real cores. Its logical CPUs are more, see `_start`."""
+_ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
+"""Tesseract's own threads make it several times slower when every core has its process."""
+
+
+@contextmanager
+def connect(*, cores: int | None = None, dashboard: bool = False) -> Iterator[None]:
+    """A connected Ray for the `with` block; what was started here is stopped at its end.
+
+    In a job (`ray job submit`), or where `RAY_ADDRESS` is set, that cluster is joined; where this process is connected
+    already nothing happens; else a cluster is started on this machine.
+
+    Args:
+        cores: of this machine to use for a cluster started here; all by default.
+        dashboard: serve Ray's dashboard on 127.0.0.1:8265 for a cluster started here.
+    """
+    if ray.is_initialized():
+        _configure()
+        yield
+        return
+    if os.environ.get("RAY_ADDRESS"):
+        _join()
+    else:
+        _start(cores or num_cores(), dashboard=dashboard)
+    _configure()
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def num_workers() -> int:
+    """Processes that keep the connected cluster busy: one for each core."""
+    resources = ray.cluster_resources()
+    return max(int(resources.get(_CORES, resources.get("CPU", 1))), 1)
+
+
+def num_cores() -> int:
+    """Cores of this machine that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _join() -> None:
+    ray.init(runtime_env={"env_vars": _ONE_THREAD}, **_quiet())
+
+
+def _start(cores: int, *, dashboard: bool) -> None:
+    os.environ.update(_ONE_THREAD)
+    # Ray Data's own short tasks ask for a whole CPU each. With no more logical CPUs than cores, workers that fill the
+    # cores would starve them, and the pipeline would wait for ever.
+    ray.init(
+        address="local",
+        num_cpus=2 * cores + 2,
+        resources={_CORES: cores},
+        include_dashboard=dashboard,
+        dashboard_host="127.0.0.1",
+        **_quiet(),
+    )
+
+
+def _quiet() -> dict[str, Any]:
+    return {"logging_level": logging.ERROR, "log_to_driver": False}
+
+
+def _configure() -> None:
+    context = DataContext.get_current()
+    context.execution_no_progress_timeout_s = _NO_PROGRESS_SECONDS
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    logging.getLogger("ray.data").setLevel(logging.WARNING)

@@ -1,0 +1,163 @@
+"""Ingest over the cluster: documents are opened, their pages recognised and committed, by as many workers as there are cores.
+
+Only addresses of files go through Ray's object store; each worker reads the bytes itself. A batch is committed by the
+worker that made it, under a name that follows from its pages, so a batch that Ray repeats replaces itself. What a killed
+run has committed stays; the next run plans the same pages, finds those done, and does the rest.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import ray.data
+from ray.data import ActorPoolStrategy
+from ray.exceptions import RayTaskError
+
+from layoutray import readers
+from layoutray.cluster.connect import num_workers
+from layoutray.cluster.page_worker import DocumentOpener, PageWorker
+from layoutray.errors import LayoutrayError
+from layoutray.prepare.manifest import Manifest, Run, manifest_of
+from layoutray.prepare.output import Output
+from layoutray.prepare.plan import Plan, plan_of
+from layoutray.prepare.recognise import lane, open_item
+from layoutray.prepare.units import Opened, Unit, items_table, opened_of, units_table
+from layoutray.readers import Item
+from layoutray.recipe import IngestRecipe
+
+_OPENED_HERE = 1000
+"""Up to so many documents are opened by this process: that takes less time than to start workers for it."""
+_OPENED_TOGETHER = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an ingest is.
+
+    Attributes:
+        stage: `open` (documents) or `recognise` (pages).
+        done: in this run.
+        skipped: done by earlier runs.
+        failures: by reason code, in this run.
+    """
+
+    stage: str
+    done: int
+    total: int
+    skipped: int = 0
+    failures: Counter[str] = field(default_factory=Counter[str])
+
+
+def unseen(progress: Progress) -> None:
+    """Takes note of progress for nobody."""
+
+
+def ingest(
+    root: str,
+    out: str,
+    recipe: IngestRecipe,
+    *,
+    limit: int | None = None,
+    workers: int | None = None,
+    progress: Callable[[Progress], None] = unseen,
+) -> Manifest:
+    """Ingest the data set below `root` into folder `out`, and return its manifest (also in `out/manifest.json`).
+
+    Args:
+        limit: only the first so many documents.
+        workers: processes that do pages; one for each core of the connected cluster by default.
+
+    Raises:
+        InputError: when there is nothing to ingest.
+        SchemaError: when `out` holds something else.
+    """
+    started = time.monotonic()
+    chosen = workers or num_workers()
+    output = Output(out)
+    output.clear_half_written()
+    done = output.done()
+    plan = plan_for(root, recipe, limit=limit, progress=progress)
+    todo = [unit for unit in plan.units if unit not in done]
+    skipped = len(plan.units) - len(todo)
+    if todo:
+        receipts = _recognise(todo, out, recipe, min(chosen, len(todo)))
+        _follow(receipts, Progress("recognise", 0, len(todo), skipped), progress)
+    output.settle(plan)
+    manifest = manifest_of(root, output, plan, recipe, Run(len(todo), time.monotonic() - started, chosen))
+    manifest.write(out)
+    return manifest
+
+
+def plan_for(root: str, recipe: IngestRecipe, *, limit: int | None = None, progress: Callable[[Progress], None] = unseen) -> Plan:
+    """Open the documents below `root` and plan their pages. Many documents are opened by the cluster's workers."""
+    items = list(readers.load(recipe.reader).discover(root))
+    chosen = items[:limit]
+    opened: list[Opened] = []
+    for one in _open_here(chosen, recipe) if len(chosen) <= _OPENED_HERE else _open_there(chosen, recipe):
+        opened.append(one)
+        progress(Progress("open", len(opened), len(chosen)))
+    return plan_of(opened, recipe, has_dev=any(item.split == "dev" for item in items))
+
+
+def batches(units: Sequence[Unit], workers: int, largest: int) -> Iterator[Sequence[Unit]]:
+    """Cut the work so that all workers end together: a share of what is left each time, down to single pages."""
+    start = 0
+    while start < len(units):
+        size = min(largest, max(1, (len(units) - start) // (3 * workers)))
+        yield units[start : start + size]
+        start += size
+
+
+def _open_here(items: Sequence[Item], recipe: IngestRecipe) -> Iterator[Opened]:
+    with lane(recipe.reader, recipe.words, recipe.recognition) as by:
+        for item in items:
+            yield open_item(by, item)
+
+
+def _open_there(items: Sequence[Item], recipe: IngestRecipe) -> Iterator[Opened]:
+    tables = [items_table(items[start : start + _OPENED_TOGETHER]) for start in range(0, len(items), _OPENED_TOGETHER)]
+    for opened in _mapped(tables, DocumentOpener, _lane_of(recipe), num_workers()):
+        yield from opened_of(opened)
+
+
+def _recognise(units: Sequence[Unit], out: str, recipe: IngestRecipe, workers: int) -> Iterator[pa.Table]:
+    tables = [units_table(batch) for batch in batches(units, workers, recipe.pages_per_shard)]
+    return _mapped(tables, PageWorker, {**_lane_of(recipe), "out": out}, workers)
+
+
+def _lane_of(recipe: IngestRecipe) -> dict[str, Any]:
+    return {"reader": recipe.reader, "words": recipe.words, "recognition": recipe.recognition}
+
+
+def _mapped(tables: Sequence[pa.Table], worker: type, arguments: dict[str, Any], workers: int) -> Iterator[pa.Table]:
+    """Rows out of `workers` actors that take one table at a time. Raises the LayoutrayError that a worker raised."""
+    source = ray.data.from_arrow(list(tables))
+    # A row is handed on as soon as it is there: as a sign of life, and for the progress bar.
+    source.context.target_max_block_size = 1
+    mapped = source.map_batches(
+        worker,
+        batch_size=None,
+        batch_format="pyarrow",
+        zero_copy_batch=True,
+        fn_constructor_kwargs=arguments,
+        compute=ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
+        num_cpus=0.9,
+    )
+    try:
+        yield from mapped.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
+    except RayTaskError as error:
+        if isinstance(error.cause, LayoutrayError):
+            raise error.cause from None
+        raise
+
+
+def _follow(receipts: Iterator[pa.Table], start: Progress, progress: Callable[[Progress], None]) -> None:
+    done = start.done
+    progress(start)
+    for table in receipts:
+        done += table.num_rows
+        start.failures.update(reason for reason in table["reason"].to_pylist() if reason)
+        progress(Progress(start.stage, done, start.total, start.skipped, start.failures))

@@ -1,0 +1,80 @@
+"""The process that does the dangerous part of recognition: `python -m layoutray.ocr.child FD`, started by `isolated`.
+
+It reads requests from the socket FD and answers each; it ends when the other end closes. Its standard streams are not used.
+"""
+
+import contextlib
+import resource
+import signal
+import socket
+import sys
+import traceback
+
+import cv2
+
+from layoutray.errors import DocumentError, LayoutrayError, MissingDependencyError, Reason
+from layoutray.ocr.frames import Channel, Head, page_head, settings_of
+from layoutray.ocr.page import recognise_page
+from layoutray.ocr.render import count_pages
+from layoutray.ocr.settings import Recognition
+
+_MEMORY = 6 << 30  # bytes of address space; a page of 120 million pixels needs about a third
+_GRACE = 30.0  # seconds after the deadline; by then the parent has ended this process, unless it is gone itself
+
+
+def main() -> None:
+    """Answer requests until the channel closes."""
+    _limit_memory()
+    cv2.setNumThreads(1)
+    channel = Channel(socket.socket(fileno=int(sys.argv[1])))
+    settings = settings_of(channel.receive()[0])
+    channel.send({"ready": True})
+    data = b""
+    while True:
+        try:
+            request, body = channel.receive()
+        except (EOFError, OSError):
+            return
+        # A page sent without its file is of the same file as the one before.
+        data = body or data if request["same_file"] else body
+        # The alarm ends this process even inside native code, should nobody be left to do it from outside.
+        signal.setitimer(signal.ITIMER_REAL, settings.tesseract.deadline + _GRACE)
+        answer = _answer(request, data, settings)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        try:
+            channel.send(answer)
+        except OSError:
+            return
+
+
+def _answer(request: Head, data: bytes, settings: Recognition) -> Head:
+    try:
+        if request["do"] == "count_pages":
+            return {"num_pages": count_pages(data, settings)}
+        return {"page": page_head(recognise_page(data, request["number"], settings))}
+    except DocumentError as error:
+        return _failed(error.reason, str(error), error.stage)
+    except MissingDependencyError as error:
+        return {"missing": str(error)}
+    except LayoutrayError as error:
+        return {"refused": str(error)}
+    except MemoryError:
+        message = f"the page needs more than the {_MEMORY >> 30} GiB of memory that recognition may use; lower max_pixels or dpi"
+        return _failed(Reason.OUT_OF_MEMORY, message, "ocr")
+    except Exception as error:  # whatever else a page provokes costs that page alone
+        return {**_failed(Reason.INTERNAL, f"{type(error).__name__}: {error}", "ocr"), "trace": traceback.format_exc()}
+
+
+def _failed(reason: Reason, message: str, stage: str) -> Head:
+    return {"reason": reason, "message": message, "stage": stage, "trace": ""}
+
+
+def _limit_memory() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = _MEMORY if hard == resource.RLIM_INFINITY else min(_MEMORY, hard)
+    with contextlib.suppress(ValueError, OSError):  # systems that do not limit address space
+        resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Messages between a process and its OCR child: a JSON head and raw bytes over a socket. Nothing in them can run code."""
+
+import json
+import socket
+import struct
+import time
+from dataclasses import asdict
+from typing import Any
+
+from layoutray.document import Box, Provenance, Word
+from layoutray.ocr.page import RecognisedPage
+from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
+
+_SIZES = struct.Struct(">IQ")  # bytes of the head, bytes of the body
+_CHUNK = 1 << 20
+
+Head = dict[str, Any]
+
+
+class Channel:
+    """One end of the socket. Every operation has a deadline in seconds from its start; None waits for ever."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+
+    def send(self, head: Head, body: bytes = b"", *, deadline: float | None = None) -> None:
+        """Raises TimeoutError, or OSError when the other end is gone."""
+        packed = json.dumps(head).encode()
+        self._end.settimeout(deadline)
+        self._end.sendall(_SIZES.pack(len(packed), len(body)) + packed)
+        if body:
+            self._end.sendall(body)
+
+    def receive(self, *, deadline: float | None = None) -> tuple[Head, bytes]:
+        """Raises TimeoutError, or EOFError or OSError when the other end is gone."""
+        until = None if deadline is None else time.monotonic() + deadline
+        head_size, body_size = _SIZES.unpack(self._exactly(_SIZES.size, until))
+        head = json.loads(self._exactly(head_size, until))
+        return head, self._exactly(body_size, until)
+
+    def close(self) -> None:
+        self._end.close()
+
+    def _exactly(self, size: int, until: float | None) -> bytes:
+        received = bytearray()
+        while len(received) < size:
+            if until is not None:
+                # A time-out of 0 would mean "do not block"; what is due is due.
+                self._end.settimeout(max(until - time.monotonic(), 1e-3))
+            piece = self._end.recv(min(size - len(received), _CHUNK))
+            if not piece:
+                raise EOFError("the other end closed the channel")
+            received += piece
+        return bytes(received)
+
+
+def settings_head(settings: Recognition) -> Head:
+    return asdict(settings)
+
+
+def settings_of(head: Head) -> Recognition:
+    steps, tesseract = Preprocessing(**head["preprocessing"]), TesseractSettings(**head["tesseract"])
+    return Recognition(**{**head, "preprocessing": steps, "tesseract": tesseract})
+
+
+def page_head(page: RecognisedPage) -> Head:
+    words = [
+        (word.text, word.box.x0, word.box.y0, word.box.x1, word.box.y1, word.confidence, word.line, word.block) for word in page.words
+    ]
+    size = {"number": page.number, "width": page.width, "height": page.height}
+    return {**size, "words": words, "provenance": asdict(page.provenance)}
+
+
+def page_of(head: Head) -> RecognisedPage:
+    words = tuple(Word(text, Box(x0, y0, x1, y1), confidence, line, block) for text, x0, y0, x1, y1, confidence, line, block in head["words"])
+    return RecognisedPage(head["number"], head["width"], head["height"], words, Provenance(**head["provenance"]))

@@ -1,0 +1,173 @@
+"""Recognition in a process of its own: native code that crashes or hangs on a page costs that page and nothing else."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Self
+
+import layoutray
+from layoutray.errors import DocumentError, InputError, MissingDependencyError, Reason
+from layoutray.ocr.frames import Channel, Head, page_of, settings_head
+from layoutray.ocr.page import RecognisedPage
+from layoutray.ocr.settings import Recognition
+
+_START = 120.0  # seconds for the child to import its libraries on a busy machine
+_COMPLAINT = 500  # characters of the child's last words in a message
+_ONE_THREAD = {"OMP_THREAD_LIMIT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@dataclass(slots=True)
+class _Child:
+    process: subprocess.Popen[bytes]
+    channel: Channel
+    complaints: IO[bytes]
+    file: bytes | None = None
+    """The file that the child was sent last; further pages of it need not be sent again."""
+
+
+class IsolatedRecogniser:
+    """Reads pages in one child process, started at the first page and again after each death. Callers take turns."""
+
+    def __init__(self, settings: Recognition) -> None:
+        self._settings = settings
+        self._turn = threading.Lock()
+        self._child: _Child | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the child; None while there is none."""
+        return self._child.process.pid if self._child else None
+
+    def count_pages(self, data: bytes) -> int:
+        """As `render.count_pages`. Raises DocumentError, also for a time-out or crash (stage `open`)."""
+        return int(self._ask({"do": "count_pages"}, data, "open")["num_pages"])
+
+    def recognise(self, data: bytes, number: int) -> RecognisedPage:
+        """As `page.recognise_page`.
+
+        Raises:
+            DocumentError: as there, and timeout, worker_crash or out_of_memory (stage `ocr`).
+            MissingDependencyError: when the engine is not installed.
+        """
+        return page_of(self._ask({"do": "recognise", "number": number}, data, "ocr")["page"])
+
+    def close(self) -> None:
+        """End the child; the next page would start another."""
+        with self._turn:
+            self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.close()
+
+    def _ask(self, request: Head, data: bytes, stage: str) -> Head:
+        with self._turn:
+            child = self._child = self._child or _start(self._settings)
+            try:
+                answer = _exchange(child, request, data, self._settings.tesseract.deadline)
+            except TimeoutError as error:
+                self._end()
+                seconds = self._settings.tesseract.deadline
+                raise DocumentError(
+                    Reason.TIMEOUT, f"not done within tesseract.deadline = {seconds:g} s; its process was ended", stage=stage
+                ) from error
+            except (EOFError, OSError) as error:
+                raise DocumentError(Reason.WORKER_CRASH, f"recognition died: {self._end()}", stage=stage) from error
+            except BaseException:
+                # Interrupted half-way (Ctrl-C, a cancelled task): the child's answer would be taken for the next page's.
+                self._end()
+                raise
+        return _checked(answer)
+
+    def _end(self) -> str:
+        """Kill the child with all that it started; what it died of, in words."""
+        child, self._child = self._child, None
+        if child is None:
+            return ""
+        cause = _end(child)
+        return cause
+
+
+def _exchange(child: _Child, request: Head, data: bytes, deadline: float) -> Head:
+    until = time.monotonic() + deadline
+    same_file = child.file is not None and (data is child.file or data == child.file)
+    child.complaints.truncate(0)
+    child.file = data
+    child.channel.send({**request, "same_file": same_file}, b"" if same_file else data, deadline=deadline)
+    return child.channel.receive(deadline=until - time.monotonic())[0]
+
+
+def _checked(answer: Head) -> Head:
+    if "missing" in answer:
+        raise MissingDependencyError(answer["missing"])
+    if "refused" in answer:
+        raise InputError(answer["refused"])
+    if "reason" in answer:
+        error = DocumentError(Reason(answer["reason"]), answer["message"], stage=answer["stage"])
+        if answer["trace"]:
+            error.add_note(answer["trace"])
+        raise error
+    return answer
+
+
+def _start(settings: Recognition) -> _Child:
+    ours, theirs = socket.socketpair()
+    complaints = tempfile.TemporaryFile("a+b")  # noqa: SIM115  (lives as long as the child)
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "layoutray.ocr.child", str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=complaints,  # libraries that print must not reach anybody's output
+            stderr=complaints,
+            env=_environment(),
+            pass_fds=(theirs.fileno(),),
+            start_new_session=True,  # a group of its own: the engine's programs end with it, and Ctrl-C is the parent's to handle
+        )
+    child = _Child(process, Channel(ours), complaints)
+    try:
+        child.channel.send(settings_head(settings), deadline=_START)
+        child.channel.receive(deadline=_START)
+    except (EOFError, OSError) as error:
+        raise DocumentError(Reason.WORKER_CRASH, f"recognition could not start: {_end(child)}", stage="open") from error
+    return child
+
+
+def _environment() -> dict[str, str]:
+    # The child must find the same layoutray as this process, wherever a cluster has unpacked it.
+    package = str(Path(layoutray.__file__).parents[1])
+    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+    return {**os.environ, **_ONE_THREAD, "PYTHONPATH": path}
+
+
+def _end(child: _Child) -> str:
+    child.channel.close()
+    # A child that crashed leaves its own cause a moment later than it closes the channel.
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.process.wait(0.2)
+    status = child.process.poll()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.process.pid, signal.SIGKILL)
+    child.process.wait()
+    child.complaints.seek(0)
+    complaint = child.complaints.read().decode(errors="replace").strip()[-_COMPLAINT:]
+    child.complaints.close()
+    return f"{_cause(status)}{': ' + complaint if complaint else ''}"
+
+
+def _cause(status: int | None) -> str:
+    if status is None:
+        return "it did not answer"
+    if status >= 0:
+        return f"it ended with exit status {status}"
+    name = signal.Signals(-status).name
+    return f"{name}, perhaps for want of memory" if name == "SIGKILL" else name

@@ -1,0 +1,62 @@
+"""The words of one page of a file: from its own text layer where that can be trusted, else by OCR."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+
+from layoutray import ocr
+from layoutray.document import Provenance, Word
+from layoutray.ocr import pdf, pdf_text
+from layoutray.ocr.pictures import Rendered
+from layoutray.ocr.preprocess import preprocess
+from layoutray.ocr.render import Kind, render_page, sniff
+from layoutray.ocr.settings import Recognition
+
+
+@dataclass(frozen=True, slots=True)
+class RecognisedPage:
+    """A page as it was read.
+
+    Attributes:
+        number: counted from 1.
+        width, height: pixels of the page as it was looked at, upright; a PDF page's at `dpi`.
+        words: boxes are shares of that page; none on a blank page.
+    """
+
+    number: int
+    width: int
+    height: int
+    words: tuple[Word, ...]
+    provenance: Provenance
+
+
+def recognise_page(data: bytes, number: int, settings: Recognition) -> RecognisedPage:
+    """Read page `number` (from 1) of the file `data`, in this process.
+
+    Raises:
+        DocumentError: when the file or page cannot be used; has the reason.
+        MissingDependencyError: when the engine is not installed.
+    """
+    if sniff(data) is not Kind.PDF:
+        return _by_ocr(render_page(data, number, settings), number, "a picture has no text layer", settings)
+    with pdf.opened(data, settings) as document, pdf.opened_page(document, number) as page:
+        layer = pdf_text.read(page)
+        usable, reason = pdf_text.has_usable_text(layer, settings)
+        if not usable:
+            return _by_ocr(pdf.render(page, settings), number, reason, settings)
+        width, height = pdf.pixel_size(page, settings)
+        return RecognisedPage(number, width, height, layer.words, Provenance("text_layer", reason))
+
+
+def as_json(settings: Recognition) -> str:
+    """The settings as compact JSON: what a page's provenance holds."""
+    return json.dumps(asdict(settings), sort_keys=True, separators=(",", ":"))
+
+
+def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition) -> RecognisedPage:
+    engine = ocr.load(settings.engine)
+    prepared = preprocess(rendered.image, settings.preprocessing)
+    words = tuple(
+        replace(word, box=prepared.box_on_page(word.box)) for word in engine.recognise(prepared.image, settings.tesseract)
+    )
+    provenance = Provenance("ocr", reason, engine.name, engine.version(settings.tesseract), as_json(settings))
+    return RecognisedPage(number, rendered.width, rendered.height, words, provenance)

@@ -1,0 +1,86 @@
+"""Open PDF files and draw their pages, through pypdfium2. Not thread safe: one thread per process."""
+
+import math
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import numpy as np
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from layoutray.errors import DocumentError, Reason
+from layoutray.ocr.pictures import Rendered, no_such_page, refuse_large
+from layoutray.ocr.settings import Recognition
+
+_POINTS_PER_INCH = 72
+
+
+@contextmanager
+def opened(data: bytes, settings: Recognition) -> Iterator[pdfium.PdfDocument]:
+    """The document, with its form fields ready to be drawn.
+
+    Raises:
+        DocumentError: (unreadable, encrypted, too_large; stage `open`).
+    """
+    try:
+        document = pdfium.PdfDocument(data)
+    except pdfium.PdfiumError as error:
+        raise _refusal(error) from error
+    with document:
+        if len(document) < 1:
+            raise DocumentError(Reason.UNREADABLE, "the PDF file has no pages", stage="open")
+        if len(document) > settings.max_pages:
+            raise DocumentError(
+                Reason.TOO_LARGE,
+                f"the PDF file has {len(document)} pages, allowed are {settings.max_pages}; split it or raise max_pages",
+                stage="open",
+            )
+        document.init_forms()
+        yield document
+
+
+@contextmanager
+def opened_page(document: pdfium.PdfDocument, number: int) -> Iterator[pdfium.PdfPage]:
+    """Page `number` (from 1), filled-in form fields and notes made part of its content.
+
+    Raises:
+        DocumentError: (not_found, unreadable; stage `render`).
+    """
+    if not 1 <= number <= len(document):
+        raise no_such_page(number)
+    try:
+        if document.formenv is not None:
+            # What people typed into a form lies beside the page's content; merged, it is drawn and read like the rest.
+            with closing(document[number - 1]) as page:
+                page.flatten()
+        page = document[number - 1]
+    except pdfium.PdfiumError as error:
+        raise DocumentError(Reason.UNREADABLE, f"page {number} of the PDF file is damaged: {error}", stage="render") from error
+    with closing(page):
+        yield page
+
+
+def pixel_size(page: pdfium.PdfPage, settings: Recognition) -> tuple[int, int]:
+    """Width and height in pixels of a page drawn at `settings.dpi`; at least 1."""
+    scale = settings.dpi / _POINTS_PER_INCH
+    width, height = (max(math.ceil(side * scale), 1) for side in page.get_size())
+    return width, height
+
+
+def render(page: pdfium.PdfPage, settings: Recognition) -> Rendered:
+    """The page as people see it, RGB. Raises DocumentError (too_large, unreadable; stage `render`)."""
+    width, height = pixel_size(page, settings)
+    refuse_large(width, height, settings)
+    try:
+        bitmap = page.render(scale=settings.dpi / _POINTS_PER_INCH, rev_byteorder=True)
+    except (pdfium.PdfiumError, ValueError) as error:
+        raise DocumentError(Reason.UNREADABLE, f"the PDF page of {width} x {height} pixels cannot be drawn: {error}", stage="render") from error
+    image = np.array(bitmap.to_numpy(), dtype=np.uint8)
+    bitmap.close()
+    return Rendered(image, image.shape[1], image.shape[0])
+
+
+def _refusal(error: pdfium.PdfiumError) -> DocumentError:
+    if error.err_code in (pdfium_c.FPDF_ERR_PASSWORD, pdfium_c.FPDF_ERR_SECURITY):
+        return DocumentError(Reason.ENCRYPTED, "the PDF file needs a password; remove the protection first", stage="open")
+    return DocumentError(Reason.UNREADABLE, f"the PDF file is damaged or cut short: {error}", stage="open")

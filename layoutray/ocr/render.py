@@ -1,0 +1,86 @@
+"""From the bytes of a file to the picture of one of its pages, whatever the file is called."""
+
+from enum import StrEnum
+
+from layoutray.errors import DocumentError, Reason
+from layoutray.ocr import pdf, pictures
+from layoutray.ocr.pictures import Rendered
+from layoutray.ocr.settings import Recognition
+
+
+class Kind(StrEnum):
+    """The kinds of file that pages are read from."""
+
+    PNG = "PNG"
+    JPEG = "JPEG"
+    TIFF = "TIFF"
+    PDF = "PDF"
+
+
+_ALLOWED = "allowed are PNG, JPEG, TIFF (also of several pages) and PDF"
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", Kind.PNG),
+    (b"\xff\xd8\xff", Kind.JPEG),
+    (b"II*\0", Kind.TIFF),
+    (b"MM\0*", Kind.TIFF),
+    (b"II+\0", Kind.TIFF),  # BigTIFF
+    (b"MM\0+", Kind.TIFF),
+)
+_REFUSED_MAGIC = (
+    (b"BM", "a BMP picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"PK\x03\x04", "a ZIP archive or an Office document"),
+    (b"\xd0\xcf\x11\xe0", "an older Office document"),
+)
+_PDF_HEADER_WITHIN = 1024  # bytes; PDF readers accept rubbish before the header up to here
+
+
+def sniff(data: bytes) -> Kind:
+    """What a file is by its first bytes; its name plays no part.
+
+    Raises:
+        DocumentError: (empty_file, unsupported_type; stage `open`).
+    """
+    if not data:
+        raise DocumentError(Reason.EMPTY_FILE, f"the file has 0 bytes; {_ALLOWED}", stage="open")
+    for magic, kind in _MAGIC:
+        if data.startswith(magic):
+            return kind
+    if b"%PDF-" in data[:_PDF_HEADER_WITHIN]:
+        return Kind.PDF
+    raise DocumentError(Reason.UNSUPPORTED_TYPE, f"the file is {_described(data)}; {_ALLOWED}", stage="open")
+
+
+def count_pages(data: bytes, settings: Recognition) -> int:
+    """Number of pages of a file.
+
+    Raises:
+        DocumentError: (empty_file, unsupported_type, unreadable, encrypted, too_large; stage `open`).
+    """
+    kind = sniff(data)
+    if kind is Kind.PDF:
+        with pdf.opened(data, settings) as document:
+            return len(document)
+    return pictures.count_pages(data, kind, settings)
+
+
+def render_page(data: bytes, number: int, settings: Recognition) -> Rendered:
+    """The picture of page `number` (from 1): upright, 8 bits, grey or RGB; PDF pages at `settings.dpi`.
+
+    Raises:
+        DocumentError: (as `count_pages`, and not_found for a page that the file does not have; stages `open` and `render`).
+    """
+    kind = sniff(data)
+    if kind is Kind.PDF:
+        with pdf.opened(data, settings) as document, pdf.opened_page(document, number) as page:
+            return pdf.render(page, settings)
+    return pictures.decode(data, kind, number, settings)
+
+
+def _described(data: bytes) -> str:
+    for magic, name in _REFUSED_MAGIC:
+        if data.startswith(magic):
+            return name
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "a WebP picture"
+    return f"of an unknown type (it begins with {data[:8]!r})"

@@ -1,0 +1,44 @@
+"""Answer a folder of files, or pages that were ingested before, with a trained extractor."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from layoutray import recipe, tracking
+from layoutray.cluster.connect import connect
+from layoutray.cluster.data import ingest
+from layoutray.cluster.predict import predict
+from layoutray.store import sources
+from pipelines import _terminal as terminal
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="layoutray predict", description=__doc__)
+    parser.add_argument("checkpoint", help="checkpoint folder, or models:/NAME@ALIAS")
+    parser.add_argument("source", help="folder of images and PDFs, or a folder that `layoutray ingest` has written")
+    parser.add_argument("--out", required=True, help="folder for the answers: parquet/ and jsonl/")
+    parser.add_argument("--recipe", default="ingest-folder", help="how files are read, where SOURCE is not ingested yet")
+    parser.add_argument("--workers", type=int, default=1, help="model replicas")
+    parser.add_argument("--gpus", type=float, default=0, help="GPUs of each replica")
+    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    terminal.add_recipe_options(parser)
+    options = parser.parse_args(arguments)
+    reading = recipe.load_ingest(options.recipe, options.set)
+    if options.dry_run:
+        return terminal.show_plan(reading, {"checkpoint": options.checkpoint, "source": options.source, "answers": options.out})
+    folder, _ = tracking.checkpoint_folder(options.checkpoint, options.tracking_uri or tracking.default_uri())
+    with connect():
+        ingested = options.source
+        if not sources.exists(sources.join(ingested, "manifest.json")):
+            ingested = sources.join(options.out, "ingested")
+            ingest(options.source, ingested, reading)
+        done = predict(folder, ingested, options.out, workers=options.workers, gpus=options.gpus)
+    terminal.say(f"{done.pages} pages answered, {done.failed} of them with a failure; {done.entities} entities; answers in {options.out}")
+    sys.stdout.write(json.dumps(asdict(done)) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(terminal.run(main))
