@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+MODEL ?= models:/layoutray-demo@champion
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check style types layers test demo serve bench clean tesseract
@@ -21,7 +22,7 @@ test: setup  ## the tests that need no GPU and no long wait
 demo: setup  ## pages to a served extractor on data made here, in under 10 minutes
 	$(BIN)/python -m pipelines.demo
 
-serve: setup  ## serve the demo's model; MODEL=folder or models:/NAME@ALIAS serves another
+serve: setup  ## serve the model that `make demo` registered; MODEL=folder or models:/NAME@ALIAS serves another
 	$(BIN)/python -m pipelines.serve $(MODEL)
 
 bench: setup  ## ingest and training benchmarks: ours over a peer's, measured in one run

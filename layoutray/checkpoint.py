@@ -21,13 +21,13 @@ from safetensors.torch import load_file, save_file
 
 from layoutray import architectures, tasks, tokenizer
 from layoutray import recipe as recipes
-from layoutray.errors import CheckpointError
+from layoutray.errors import CheckpointError, RecipeError
 from layoutray.recipe import Recipe
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Encoder
 from layoutray.tokenizer import Tokenizer
 
-_FILES = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "metrics.json", "provenance.json")
+FILES = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "metrics.json", "provenance.json")
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ def load(folder: str | Path) -> Checkpoint:
         CheckpointError: when a file is missing, or the weights do not fit the recipe's model (names the tensors).
     """
     where = Path(folder)
-    missing = [name for name in _FILES if not (where / name).is_file()]
+    missing = [name for name in FILES if not (where / name).is_file()]
     if missing:
-        raise CheckpointError(f"{where} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(_FILES)}")
-    recipe = recipes.from_dict(_read(where / "recipe.json"))
+        raise CheckpointError(f"{where} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(FILES)}")
+    recipe = _recipe(where / "recipe.json")
     vocabulary = tokenizer.load(where)
     labels = tuple(_read(where / "labels.json"))
     model = build_model(recipe, vocabulary, labels)
@@ -141,6 +141,13 @@ def unique_tensors(model: TaskModel) -> dict[str, torch.Tensor]:
             seen.add(tensor.data_ptr())
             unique[name] = tensor.contiguous()
     return unique
+
+
+def _recipe(file: Path) -> Recipe:
+    try:
+        return recipes.from_dict(_read(file))
+    except RecipeError as error:
+        raise CheckpointError(f"{file} is no recipe of this version: {error}") from error
 
 
 def _tensors(file: Path) -> dict[str, torch.Tensor]:

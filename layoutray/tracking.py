@@ -17,6 +17,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunT
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
+from layoutray import checkpoint
 from layoutray.errors import InputError
 from layoutray.store.card import Card
 
@@ -24,6 +25,8 @@ ALIAS = "champion"
 """Alias that a newly registered version gets: what `models:/NAME@champion` serves."""
 
 _CHECKPOINT = "checkpoint"
+_NOTE = "mlflow_run.json"
+"""Beside a checkpoint: which run it belongs to."""
 _FLUSH_SECONDS = 2.0
 _MAX_BATCH = 1000  # what one log_batch call may carry
 
@@ -63,8 +66,10 @@ class Run:
             self.client.log_artifact(self.run_id, str(file), "pictures")
 
     def log_checkpoint(self, folder: Path) -> None:
-        """Store a checkpoint folder as the run's artifact `checkpoint`."""
-        self.client.log_artifacts(self.run_id, str(folder), _CHECKPOINT)
+        """Store a checkpoint as the run's artifact `checkpoint`, without the states and logs that training leaves beside it."""
+        for name in (*checkpoint.FILES, _NOTE):
+            if (folder / name).is_file():
+                self.client.log_artifact(self.run_id, str(folder / name), _CHECKPOINT)
 
     def register(self, name: str) -> str:
         """Make the logged checkpoint the next version of model `name`, with the alias `champion`; returns its version."""
@@ -79,6 +84,12 @@ class Run:
         client.set_registered_model_alias(name, ALIAS, version)
         return str(version)
 
+    def note(self, folder: Path) -> None:
+        """Write down in a checkpoint folder which run it belongs to, without any password."""
+        folder.mkdir(parents=True, exist_ok=True)
+        content = {"uri": _without_password(self.uri), "run_id": self.run_id}
+        (folder / _NOTE).write_text(json.dumps(content), encoding="utf-8")
+
     def finish(self, status: str = "FINISHED") -> None:
         """Close the run: FINISHED, FAILED or KILLED."""
         self.client.set_terminated(self.run_id, status)
@@ -87,6 +98,7 @@ class Run:
 def create_run(uri: str, experiment: str, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str]) -> Run:
     """Open a run with the resolved recipe as its parameters, nested keys joined by dots."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    uri = _absolute(uri)
     client = MlflowClient(tracking_uri=uri)
     known = client.get_experiment_by_name(experiment)
     experiment_id = known.experiment_id if known else client.create_experiment(experiment, artifact_location=_artifacts(uri))
@@ -98,12 +110,27 @@ def create_run(uri: str, experiment: str, name: str, parameters: Mapping[str, An
 
 def reopen(uri: str, run_id: str) -> Run:
     """A run of before, to go on in. Raises InputError when the server does not know it."""
+    uri = _absolute(uri)
     client = MlflowClient(tracking_uri=uri)
     try:
         client.update_run(run_id, status="RUNNING")
     except MlflowException as error:
-        raise InputError(f"MLflow at {_without_password(uri)} does not know run {run_id}: {error.error_code}") from error
+        raise InputError(
+            f"MLflow at {_without_password(uri)} does not know run {run_id}: {error.error_code}"
+        ) from None  # its text may hold a password
     return Run(uri, run_id)
+
+
+def noted(folder: Path, uri: str) -> Run | None:
+    """The run that `note` has written down in a checkpoint folder, open again; None where there is no note.
+
+    Args:
+        uri: reaches the server; used, with its password, when it is the noted one.
+    """
+    if not (folder / _NOTE).is_file():
+        return None
+    note = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
+    return reopen(uri if _without_password(_absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
 
 
 class MlflowReporter:
@@ -160,11 +187,16 @@ def checkpoint_folder(model: str, uri: str) -> tuple[Path, str]:
             version = client.get_model_version(name, number)
         return Path(download_artifacts(version.source, tracking_uri=uri)), str(version.version)
     except MlflowException as error:
-        raise InputError(f"MLflow at {_without_password(uri)} has no {model}: {error.message}") from error
+        raise InputError(f"MLflow at {_without_password(uri)} does not hand out {model}: {error.error_code}") from None
 
 
 def _metric(name: str, value: float, step: int) -> Metric:
     return Metric(name, value, int(time.time() * 1000), step)
+
+
+def _absolute(uri: str) -> str:
+    """A relative SQLite file is another one in every working folder; workers have their own."""
+    return f"sqlite:///{Path(uri.removeprefix('sqlite:///')).absolute()}" if uri.startswith("sqlite:///") else uri
 
 
 def _artifacts(uri: str) -> str | None:

@@ -3,14 +3,14 @@
 import argparse
 import json
 import os
+import shutil
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from layoutray.cluster.connect import connect
-
 from layoutray import recipe, tracking
 from layoutray.cluster import train as on_ray
+from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
 from layoutray.report import curves, png
 from layoutray.store.card import Card
@@ -22,7 +22,6 @@ from layoutray.training.job import Job
 from layoutray.training.reporter import JsonLines, ProgressBar, Reporter, Together
 from pipelines import _terminal as terminal
 
-_RUN = "mlflow_run.json"
 _HISTORY = "history.jsonl"
 
 
@@ -56,11 +55,13 @@ def run(options: argparse.Namespace, init: str) -> int:
         return _under_torchrun(job, uri, options)
     tracked = _open_run(job, uri, options.experiment)
     try:
-        if options.workers:
-            with connect():
-                on_ray.train(job, Workers(options.workers, gpus=options.gpus), partial(reporters, job, tracked))
-        else:
-            jobs.train(job, worlds.alone(), Together(reporters(job, tracked)), _state(job), _resumable(job))
+        with ProgressBar(job.recipe.name) as bar:
+            if options.workers:
+                with connect():
+                    on_ray.train(job, Workers(options.workers, gpus=options.gpus), partial(reporters, job, tracked), bar)
+            else:
+                jobs.train(job, worlds.alone(), Together([bar, *reporters(job, tracked)]), _state(job), _resumable(job))
+                shutil.rmtree(_state(job))
     except BaseException:
         tracked.finish("FAILED")
         raise
@@ -71,30 +72,30 @@ def run(options: argparse.Namespace, init: str) -> int:
 def reporters(job: Job, tracked: Run) -> Sequence[Reporter]:
     """Who listens on the leading worker."""
     job.out.mkdir(parents=True, exist_ok=True)
-    return ProgressBar(job.recipe.name), JsonLines(job.out / _HISTORY), MlflowReporter(tracked)
+    return JsonLines(job.out / _HISTORY), MlflowReporter(tracked)
 
 
 def _under_torchrun(job: Job, uri: str, options: argparse.Namespace) -> int:
     with worlds.from_environment() as world:
         tracked = _open_run(job, uri, options.experiment) if world.leads else None
-        jobs.train(job, world, Together(reporters(job, tracked) if tracked else []), _state(job), _resumable(job))
+        with ProgressBar(job.recipe.name) as bar:
+            jobs.train(job, world, Together([bar, *reporters(job, tracked)] if tracked else []), _state(job), _resumable(job))
         if tracked:
+            shutil.rmtree(_state(job))
             _close_run(job, tracked, options.register)
     return 0
 
 
 def _open_run(job: Job, uri: str, experiment: str) -> Run:
     """The run noted in the checkpoint folder when an interrupted training goes on there, else a new one."""
-    note = job.out / _RUN
-    if note.is_file():
-        noted = json.loads(note.read_text(encoding="utf-8"))
-        return tracking.reopen(noted["uri"], noted["run_id"])
+    interrupted = tracking.noted(job.out, uri)
+    if interrupted:
+        return interrupted
     card = Card.read(job.examples)
     tags = {"task": job.recipe.task.name, "arch": job.recipe.arch, "examples_digest": card.digest, "init": job.init}
     tracked = tracking.create_run(uri, experiment, job.recipe.name, job.recipe.to_dict(), tags)
     tracked.log_dataset(job.examples, card, "training")
-    job.out.mkdir(parents=True, exist_ok=True)
-    note.write_text(json.dumps({"uri": uri, "run_id": tracked.run_id}), encoding="utf-8")
+    tracked.note(job.out)
     return tracked
 
 

@@ -4,9 +4,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from layoutray.cluster.connect import connect
-
 from layoutray import recipe
+from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode
 from pipelines import _terminal as terminal
 

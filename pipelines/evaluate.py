@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
     if options.json:
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    _track(folder, options.split, metrics, _confusion(seen, loaded.labels) if loaded.labels else None)
+    _track(folder, uri, options.split, metrics, _confusion(seen, loaded.labels) if loaded.labels else None)
     return 0
 
 
@@ -73,13 +73,11 @@ def _confusion(seen: Sequence[Any], labels: Sequence[str]) -> bytes:
     return png.png(confusion_picture(counts, sorted({kind for pair in counts for kind in pair})))
 
 
-def _track(folder: Path, split: str, metrics: dict[str, float], picture: bytes | None) -> None:
+def _track(folder: Path, uri: str, split: str, metrics: dict[str, float], picture: bytes | None) -> None:
     """Add the metrics to the run that trained the checkpoint, where it is known."""
-    note = folder / "mlflow_run.json"
-    if not note.is_file():
+    run = tracking.noted(folder, uri)
+    if run is None:
         return
-    noted = json.loads(note.read_text(encoding="utf-8"))
-    run = tracking.reopen(noted["uri"], noted["run_id"])
     run.log_metrics(int(checkpoint.load(folder).metrics["step"]), {f"{split}.{name}": value for name, value in metrics.items()})
     if picture:
         run.log_picture(f"confusion_{split}", picture)

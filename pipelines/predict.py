@@ -12,6 +12,7 @@ from layoutray.cluster.data import ingest
 from layoutray.cluster.predict import predict
 from layoutray.store import sources
 from pipelines import _terminal as terminal
+from pipelines._progress import IngestProgress
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ingested = options.source
         if not sources.exists(sources.join(ingested, "manifest.json")):
             ingested = sources.join(options.out, "ingested")
-            ingest(options.source, ingested, reading)
+            with IngestProgress() as progress:
+                ingest(options.source, ingested, reading, progress=progress)
         done = predict(folder, ingested, options.out, workers=options.workers, gpus=options.gpus)
     terminal.say(f"{done.pages} pages answered, {done.failed} of them with a failure; {done.entities} entities; answers in {options.out}")
     sys.stdout.write(json.dumps(asdict(done)) + "\n")

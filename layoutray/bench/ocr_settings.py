@@ -1,12 +1,14 @@
 """Which OCR settings find the most words: recall and precision on real pages whose words are known.
 
-Pictures: a data set's own annotation is the truth. Born-digital PDF files: a page's text layer is. Words are compared as
-bags, so no variant gains by the order that it reads in. Choose on training pages, state the choice's numbers on others.
+Pictures: a data set's own annotation is the truth. Born-digital PDF files: a page's text layer is. Recall and precision
+compare bags of words, whatever their order; the order counts in pairs of neighbours, which a reader that runs across columns
+breaks. Choose on training pages, state the choice's numbers on others.
 """
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 from layoutray import ocr, readers
@@ -19,7 +21,7 @@ from layoutray.store import sources
 
 Choice = TypeVar("Choice")
 
-HEADING = ("data", "variant", "pages", "recall", "precision", "s/page")
+HEADING = ("data", "variant", "pages", "recall", "precision", "in order", "s/page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +35,24 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One variant on one set of pages; recall and precision are means over pages, 0..1."""
+    """One variant on one set of pages; shares are means over pages, 0..1.
+
+    Attributes:
+        in_order: share of the true pairs of neighbouring words that were read as neighbours.
+    """
 
     data: str
     variant: str
     pages: int
     recall: float
     precision: float
+    in_order: float
     seconds_per_page: float
 
     def cells(self) -> tuple[str, ...]:
         """The row as text, in the order of HEADING."""
-        numbers = f"{self.recall:.3f}", f"{self.precision:.3f}", f"{self.seconds_per_page:.2f}"
-        return self.data, self.variant, str(self.pages), *numbers
+        shares = (f"{share:.3f}" for share in (self.recall, self.precision, self.in_order))
+        return self.data, self.variant, str(self.pages), *shares, f"{self.seconds_per_page:.2f}"
 
 
 def variants() -> dict[str, Recognition]:
@@ -91,19 +98,30 @@ def born_digital_pages(root: str, limit: int) -> list[Sample]:
 
 
 def measure(data: str, samples: Sequence[Sample], choices: Mapping[str, Recognition]) -> Iterator[Row]:
-    """A row for each of `choices` on `samples`, as soon as it is known; times hold rendering, preprocessing and OCR in this process."""
+    """A row for each of `choices` on `samples` (at least one), as soon as it is known; times are rendering, preprocessing and OCR, here."""
     for name, settings in choices.items():
         started = time.perf_counter()
-        shares = [word_recall(_read(sample, settings), sample.truth) for sample in samples]
+        found = [_read(sample, settings) for sample in samples]
         seconds = time.perf_counter() - started
-        recalls, precisions = zip(*shares, strict=True)
-        number = len(shares)
-        yield Row(data, name, number, sum(recalls) / number, sum(precisions) / number, seconds / number)
+        shares = [_shares(texts, sample.truth) for texts, sample in zip(found, samples, strict=True)]
+        recall, precision, in_order = (sum(column) / len(shares) for column in zip(*shares, strict=True))
+        yield Row(data, name, len(samples), recall, precision, in_order, seconds / len(samples))
 
 
 def _read(sample: Sample, settings: Recognition) -> tuple[str, ...]:
     picture = preprocess(render_page(sample.file, sample.page, settings).image, settings.preprocessing).image
     return tuple(word.text for word in ocr.load(settings.engine).recognise(picture, settings.tesseract))
+
+
+def _shares(found: Sequence[str], truth: Sequence[str]) -> tuple[float, float, float]:
+    recall, precision = word_recall(found, truth)
+    return recall, precision, word_recall(_neighbours(found), _neighbours(truth))[0]
+
+
+def _neighbours(texts: Sequence[str]) -> Iterator[str]:
+    """Each word glued to the next one, marks aside."""
+    words = ["".join(filter(str.isalnum, text)) for text in texts]
+    return map("".join, pairwise(word for word in words if word))
 
 
 def _spread(items: list[Choice], limit: int) -> list[Choice]:

@@ -2,9 +2,8 @@
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
 import ray
 from ray.data import DataContext
@@ -18,7 +17,7 @@ _ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
 
 
 @contextmanager
-def connect(*, cores: int | None = None, dashboard: bool = False) -> Iterator[None]:
+def connect(*, cores: int | None = None, dashboard: bool = False) -> Generator[None]:
     """A connected Ray for the `with` block; what was started here is stopped at its end.
 
     In a job (`ray job submit`), or where `RAY_ADDRESS` is set, that cluster is joined; where this process is connected
@@ -55,25 +54,39 @@ def num_cores() -> int:
 
 
 def _join() -> None:
-    ray.init(runtime_env={"env_vars": _ONE_THREAD}, **_quiet())
+    with _native_notes_silenced():
+        ray.init(runtime_env={"env_vars": _ONE_THREAD}, logging_level=logging.ERROR, log_to_driver=False)
 
 
 def _start(cores: int, *, dashboard: bool) -> None:
     os.environ.update(_ONE_THREAD)
     # Ray Data's own short tasks ask for a whole CPU each. With no more logical CPUs than cores, workers that fill the
     # cores would starve them, and the pipeline would wait for ever.
-    ray.init(
-        address="local",
-        num_cpus=2 * cores + 2,
-        resources={_CORES: cores},
-        include_dashboard=dashboard,
-        dashboard_host="127.0.0.1",
-        **_quiet(),
-    )
+    with _native_notes_silenced():
+        ray.init(
+            address="local",
+            num_cpus=2 * cores + 2,
+            resources={_CORES: cores},
+            include_dashboard=dashboard,
+            dashboard_host="127.0.0.1",
+            logging_level=logging.ERROR,
+            log_to_driver=False,
+        )
 
 
-def _quiet() -> dict[str, Any]:
-    return {"logging_level": logging.ERROR, "log_to_driver": False}
+@contextmanager
+def _native_notes_silenced() -> Generator[None]:
+    """Ray's native core writes notes about its own internals to the terminal as errors; what really fails is raised as well."""
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    kept = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)  # it says at once, and past Python, that it took note of the level
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _configure() -> None:
@@ -81,4 +94,4 @@ def _configure() -> None:
     context.execution_no_progress_timeout_s = _NO_PROGRESS_SECONDS
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    logging.getLogger("ray.data").setLevel(logging.WARNING)
+    logging.getLogger("ray.data").setLevel(logging.ERROR)

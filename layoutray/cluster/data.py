@@ -17,7 +17,7 @@ from ray.data import ActorPoolStrategy
 from ray.exceptions import RayTaskError
 
 from layoutray import readers
-from layoutray.cluster.connect import num_workers
+from layoutray.cluster.connect import connect, num_workers
 from layoutray.cluster.page_worker import DocumentOpener, PageWorker
 from layoutray.errors import LayoutrayError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
@@ -119,8 +119,9 @@ def _open_here(items: Sequence[Item], recipe: IngestRecipe) -> Iterator[Opened]:
 
 def _open_there(items: Sequence[Item], recipe: IngestRecipe) -> Iterator[Opened]:
     tables = [items_table(items[start : start + _OPENED_TOGETHER]) for start in range(0, len(items), _OPENED_TOGETHER)]
-    for opened in _mapped(tables, DocumentOpener, _lane_of(recipe), num_workers()):
-        yield from opened_of(opened)
+    with connect():
+        for opened in _mapped(tables, DocumentOpener, _lane_of(recipe), num_workers()):
+            yield from opened_of(opened)
 
 
 def _recognise(units: Sequence[Unit], out: str, recipe: IngestRecipe, workers: int) -> Iterator[pa.Table]:

@@ -1,6 +1,5 @@
 """`prepare.encode` over the cluster: PAGES shards in, EXAMPLES shards out."""
 
-import logging
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import ray.data
+from ray.data import ActorPoolStrategy
 
+from layoutray.cluster.connect import num_workers
 from layoutray.errors import InputError
 from layoutray.prepare.encode import SPLITS, Encoder, digest_of, labels_for, vocabulary_for
 from layoutray.recipe import Recipe
@@ -82,7 +83,6 @@ class _EncodeShard:
 
 
 def _run(encoder: Encoder, inputs: Sequence[str], out: str) -> list[dict[str, Any]]:
-    logging.getLogger("ray.data").setLevel(logging.WARNING)
     files = [uri for folder in inputs for uri in shards.shards(folder)]
     pages = ray.data.read_parquet(files, num_cpus=0.1)
     done = pages.map_batches(
@@ -91,7 +91,7 @@ def _run(encoder: Encoder, inputs: Sequence[str], out: str) -> list[dict[str, An
         batch_size=_PAGES_PER_SHARD,
         batch_format="pyarrow",
         num_cpus=0.5,
-        concurrency=(1, 2),
+        compute=ActorPoolStrategy(min_size=1, max_size=num_workers()),
     )
     return done.take_all()
 

@@ -1,13 +1,13 @@
 """Bulk extraction over the cluster: PAGES shards in, ANSWERS shards and JSON lines out."""
 
 import json
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import ray.data
+from ray.data import ActorPoolStrategy
 
 from layoutray.answers import Answer, Problem
 from layoutray.inference import Extractor
@@ -31,7 +31,6 @@ def predict(checkpoint: Path, ingested: str, out: str, *, workers: int = 1, cpus
 
     Dead letters are answered too: with status `failure` and what went wrong.
     """
-    logging.getLogger("ray.data").setLevel(logging.WARNING)
     files = shards.shards(sources.join(ingested, "pages"))
     receipts: list[dict[str, Any]] = []
     if files:
@@ -44,7 +43,7 @@ def predict(checkpoint: Path, ingested: str, out: str, *, workers: int = 1, cpus
             batch_format="pyarrow",
             num_cpus=cpus,
             num_gpus=gpus or None,
-            concurrency=workers,
+            compute=ActorPoolStrategy(size=workers),
         )
         receipts = answered.take_all()
     failed = _answer_dead_letters(checkpoint, ingested, out)

@@ -1,6 +1,7 @@
 """Ray Train around `training.job.train`: starts the workers, keeps states, recovers from a lost worker."""
 
 import logging
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +13,14 @@ import torch
 from ray.train import Checkpoint, FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 
+from layoutray.cluster.relay import relay_to
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
 from layoutray.training.reporter import Reporter, Together
 
 _STATES = "ray"
-"""Folder inside the checkpoint folder where Ray keeps states; a rerun of the same job goes on from the last."""
+"""Folder inside the checkpoint folder where Ray keeps states; a rerun of an unfinished job goes on from the last."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,12 @@ class Workers:
     max_failures: int = 3
 
 
-def train(job: Job, workers: Workers, reporters: Callable[[], Sequence[Reporter]]) -> dict[str, Any]:
+def train(job: Job, workers: Workers, reporters: Callable[[], Sequence[Reporter]], watching: Reporter) -> dict[str, Any]:
     """Train `job` on the connected cluster; the checkpoint is then in `job.out`.
 
     Args:
         reporters: called on the leading worker; has to travel there, so it is a module's function or a `partial` of one.
+        watching: hears in this process, a moment later, what the leading worker reports.
 
     Returns:
         The progress at the end: `step`, `best`, `best_step`, `worse`.
@@ -51,9 +54,16 @@ def train(job: Job, workers: Workers, reporters: Callable[[], Sequence[Reporter]
         ray.train.TrainingFailedError: when a worker failed more than `workers.max_failures` times, or by an error of ours.
     """
     logging.getLogger("ray.train").setLevel(logging.WARNING)
+    with relay_to(watching) as relay:
+        progress = _fit(job, workers, {"job": job, "threads": workers.threads, "reporters": reporters, "relay": relay})
+    shutil.rmtree(job.out / _STATES)
+    return progress
+
+
+def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
     trainer = TorchTrainer(
         _work,
-        train_loop_config={"job": job, "threads": workers.threads, "reporters": reporters},
+        train_loop_config=config,
         torch_config=TorchConfig(backend="nccl" if workers.gpus else "gloo"),
         scaling_config=ScalingConfig(
             num_workers=workers.count,
@@ -88,7 +98,7 @@ class _StateReporter:
 def _work(config: dict[str, Any]) -> dict[str, Any]:
     torch.set_num_threads(config["threads"])
     world = worlds.joined() if ray.train.get_context().get_world_size() > 1 else worlds.alone()
-    wired = [*config["reporters"](), _StateReporter()] if world.leads else [_StateReporter()]
+    wired = [*config["reporters"](), config["relay"], _StateReporter()] if world.leads else [_StateReporter()]
     last = ray.train.get_checkpoint()
     with tempfile.TemporaryDirectory() as state:
         if last is None:

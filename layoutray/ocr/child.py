@@ -4,6 +4,7 @@ It reads requests from the socket FD and answers each; it ends when the other en
 """
 
 import contextlib
+import faulthandler
 import resource
 import signal
 import socket
@@ -24,6 +25,7 @@ _GRACE = 30.0  # seconds after the deadline; by then the parent has ended this p
 
 def main() -> None:
     """Answer requests until the channel closes."""
+    faulthandler.enable()
     _limit_memory()
     cv2.setNumThreads(1)
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
@@ -36,7 +38,7 @@ def main() -> None:
         except (EOFError, OSError):
             return
         # A page sent without its file is of the same file as the one before.
-        data = body or data if request["same_file"] else body
+        data = data if request["same_file"] else body
         # The alarm ends this process even inside native code, should nobody be left to do it from outside.
         signal.setitimer(signal.ITIMER_REAL, settings.tesseract.deadline + _GRACE)
         answer = _answer(request, data, settings)
@@ -58,10 +60,10 @@ def _answer(request: Head, data: bytes, settings: Recognition) -> Head:
         return {"missing": str(error)}
     except LayoutrayError as error:
         return {"refused": str(error)}
-    except MemoryError:
-        message = f"the page needs more than the {_MEMORY >> 30} GiB of memory that recognition may use; lower max_pixels or dpi"
-        return _failed(Reason.OUT_OF_MEMORY, message, "ocr")
     except Exception as error:  # whatever else a page provokes costs that page alone
+        if isinstance(error, MemoryError) or (isinstance(error, cv2.error) and error.code == cv2.Error.StsNoMem):
+            message = f"the page needs more than the {_MEMORY >> 30} GiB of memory that recognition may use; lower max_pixels or dpi"
+            return _failed(Reason.OUT_OF_MEMORY, message, "ocr")
         return {**_failed(Reason.INTERNAL, f"{type(error).__name__}: {error}", "ocr"), "trace": traceback.format_exc()}
 
 

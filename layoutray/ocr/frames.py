@@ -55,22 +55,26 @@ class Channel:
 
 
 def settings_head(settings: Recognition) -> Head:
+    """Settings as a message; `settings_of` is the way back."""
     return asdict(settings)
 
 
 def settings_of(head: Head) -> Recognition:
-    steps, tesseract = Preprocessing(**head["preprocessing"]), TesseractSettings(**head["tesseract"])
-    return Recognition(**{**head, "preprocessing": steps, "tesseract": tesseract})
+    """The way back from `settings_head`."""
+    parts: Head = {"preprocessing": Preprocessing(**head["preprocessing"]), "tesseract": TesseractSettings(**head["tesseract"])}
+    return Recognition(**{**head, **parts})
 
 
 def page_head(page: RecognisedPage) -> Head:
-    words = [
-        (word.text, word.box.x0, word.box.y0, word.box.x1, word.box.y1, word.confidence, word.line, word.block) for word in page.words
-    ]
+    """A page as a message, its numbers exact; `page_of` is the way back."""
+    words = [(word.text, word.box.x0, word.box.y0, word.box.x1, word.box.y1, word.confidence, word.line, word.block) for word in page.words]
     size = {"number": page.number, "width": page.width, "height": page.height}
     return {**size, "words": words, "provenance": asdict(page.provenance)}
 
 
 def page_of(head: Head) -> RecognisedPage:
-    words = tuple(Word(text, Box(x0, y0, x1, y1), confidence, line, block) for text, x0, y0, x1, y1, confidence, line, block in head["words"])
+    """The way back from `page_head`."""
+    words = tuple(
+        Word(text, Box(x0, y0, x1, y1), confidence, line, block) for text, x0, y0, x1, y1, confidence, line, block in head["words"]
+    )
     return RecognisedPage(head["number"], head["width"], head["height"], words, Provenance(**head["provenance"]))

@@ -20,7 +20,6 @@ from layoutray.ocr.page import RecognisedPage
 from layoutray.ocr.settings import Recognition
 
 _START = 120.0  # seconds for the child to import its libraries on a busy machine
-_COMPLAINT = 500  # characters of the child's last words in a message
 _ONE_THREAD = {"OMP_THREAD_LIMIT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -31,6 +30,18 @@ class _Child:
     complaints: IO[bytes]
     file: bytes | None = None
     """The file that the child was sent last; further pages of it need not be sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Death:
+    cause: str
+    last_words: str
+
+    def error(self, what: str, stage: str) -> DocumentError:
+        error = DocumentError(Reason.WORKER_CRASH, f"{what}: {self.cause}", stage=stage)
+        if self.last_words:
+            error.add_note(self.last_words)
+        return error
 
 
 class IsolatedRecogniser:
@@ -62,7 +73,8 @@ class IsolatedRecogniser:
     def close(self) -> None:
         """End the child; the next page would start another."""
         with self._turn:
-            self._end()
+            if self._child:
+                self._end(self._child)
 
     def __enter__(self) -> Self:
         return self
@@ -76,26 +88,23 @@ class IsolatedRecogniser:
             try:
                 answer = _exchange(child, request, data, self._settings.tesseract.deadline)
             except TimeoutError as error:
-                self._end()
+                self._end(child)
                 seconds = self._settings.tesseract.deadline
                 raise DocumentError(
                     Reason.TIMEOUT, f"not done within tesseract.deadline = {seconds:g} s; its process was ended", stage=stage
                 ) from error
             except (EOFError, OSError) as error:
-                raise DocumentError(Reason.WORKER_CRASH, f"recognition died: {self._end()}", stage=stage) from error
+                raise self._end(child).error("recognition crashed", stage) from error
             except BaseException:
                 # Interrupted half-way (Ctrl-C, a cancelled task): the child's answer would be taken for the next page's.
-                self._end()
+                self._end(child)
                 raise
         return _checked(answer)
 
-    def _end(self) -> str:
-        """Kill the child with all that it started; what it died of, in words."""
-        child, self._child = self._child, None
-        if child is None:
-            return ""
-        cause = _end(child)
-        return cause
+    def _end(self, child: _Child) -> _Death:
+        """Kill the child with all that it started."""
+        self._child = None
+        return _end(child)
 
 
 def _exchange(child: _Child, request: Head, data: bytes, deadline: float) -> Head:
@@ -138,7 +147,7 @@ def _start(settings: Recognition) -> _Child:
         child.channel.send(settings_head(settings), deadline=_START)
         child.channel.receive(deadline=_START)
     except (EOFError, OSError) as error:
-        raise DocumentError(Reason.WORKER_CRASH, f"recognition could not start: {_end(child)}", stage="open") from error
+        raise _end(child).error("recognition could not start", "open") from error
     return child
 
 
@@ -149,25 +158,33 @@ def _environment() -> dict[str, str]:
     return {**os.environ, **_ONE_THREAD, "PYTHONPATH": path}
 
 
-def _end(child: _Child) -> str:
+def _end(child: _Child) -> _Death:
     child.channel.close()
-    # A child that crashed leaves its own cause a moment later than it closes the channel.
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        child.process.wait(0.2)
-    status = child.process.poll()
+    alone = _died_within(child.process.pid, 0.2)  # a crash closes the channel a moment before the process is gone
+    # Before it is waited for: until then its number cannot be another process's.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.process.pid, signal.SIGKILL)
-    child.process.wait()
+    status = child.process.wait()
     child.complaints.seek(0)
-    complaint = child.complaints.read().decode(errors="replace").strip()[-_COMPLAINT:]
+    last_words = child.complaints.read().decode(errors="replace").strip()
     child.complaints.close()
-    return f"{_cause(status)}{': ' + complaint if complaint else ''}"
+    return _Death(_cause(status) if alone else "it closed the channel", last_words)
 
 
-def _cause(status: int | None) -> str:
-    if status is None:
-        return "it did not answer"
+def _died_within(pid: int, seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    try:
+        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.005)
+    except ChildProcessError:  # a host that waits for every child has been here before
+        return True
+    return True
+
+
+def _cause(status: int) -> str:
     if status >= 0:
-        return f"it ended with exit status {status}"
+        return f"its process ended with exit status {status}"
     name = signal.Signals(-status).name
-    return f"{name}, perhaps for want of memory" if name == "SIGKILL" else name
+    return f"its process died of {name}{', perhaps for want of memory' if name == 'SIGKILL' else ''}"

@@ -1,7 +1,7 @@
 """Open PDF files and draw their pages, through pypdfium2. Not thread safe: one thread per process."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 
 import numpy as np
@@ -16,7 +16,7 @@ _POINTS_PER_INCH = 72
 
 
 @contextmanager
-def opened(data: bytes, settings: Recognition) -> Iterator[pdfium.PdfDocument]:
+def opened(data: bytes, settings: Recognition) -> Generator[pdfium.PdfDocument]:
     """The document, with its form fields ready to be drawn.
 
     Raises:
@@ -40,7 +40,7 @@ def opened(data: bytes, settings: Recognition) -> Iterator[pdfium.PdfDocument]:
 
 
 @contextmanager
-def opened_page(document: pdfium.PdfDocument, number: int) -> Iterator[pdfium.PdfPage]:
+def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[pdfium.PdfPage]:
     """Page `number` (from 1), filled-in form fields and notes made part of its content.
 
     Raises:
@@ -72,9 +72,11 @@ def render(page: pdfium.PdfPage, settings: Recognition) -> Rendered:
     width, height = pixel_size(page, settings)
     refuse_large(width, height, settings)
     try:
-        bitmap = page.render(scale=settings.dpi / _POINTS_PER_INCH, rev_byteorder=True)
+        bitmap = page.render(scale=settings.dpi / _POINTS_PER_INCH, rev_byteorder=True)  # pyright: ignore[reportArgumentType]  (guessed from a default)
     except (pdfium.PdfiumError, ValueError) as error:
-        raise DocumentError(Reason.UNREADABLE, f"the PDF page of {width} x {height} pixels cannot be drawn: {error}", stage="render") from error
+        raise DocumentError(
+            Reason.UNREADABLE, f"the PDF page of {width} x {height} pixels cannot be drawn: {error}", stage="render"
+        ) from error
     image = np.array(bitmap.to_numpy(), dtype=np.uint8)
     bitmap.close()
     return Rendered(image, image.shape[1], image.shape[0])

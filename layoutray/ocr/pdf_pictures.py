@@ -47,7 +47,7 @@ def pictures_of(page: pdfium.PdfPage, place: Place) -> list[Picture]:
     """Pictures of more than a hundredth of the page; soft-edged and nested ones count with their whole rectangle."""
     found: list[Picture] = []
     for rank, item in enumerate(page.get_objects(_CONTENT)):
-        if item.type == pdfium_c.FPDF_PAGEOBJ_IMAGE:
+        if isinstance(item, pdfium.PdfImage):
             box = place(*_bounds(item))
             if box is not None and box.area > _SMALLEST:
                 found.append(Picture(box, rank))

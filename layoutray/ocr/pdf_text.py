@@ -48,7 +48,7 @@ class _Character:
     code: int
     index: int
     undecodable: bool
-    box: Box | None
+    sides: tuple[float, float, float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ def read(page: pdfium.PdfPage) -> TextLayer:
     """The words of a page in the order of its text layer, boxes in shares of the page as it is shown (cropped and turned)."""
     with closing(page.get_textpage()) as text:
         place = place_on(page)
-        characters = list(_characters(text, place))
-        pieces = list(_pieces(characters))
+        characters = list(_characters(text))
+        pieces = list(_pieces(characters, place))
         pictures = pictures_of(page, place)
         num_hidden = sum(_hidden(text, page, pieces, pictures)) if pieces else 0
     printed = [character for character in characters if not chr(character.code).isspace()]
@@ -95,43 +95,47 @@ def has_usable_text(layer: TextLayer, settings: Recognition) -> tuple[bool, str]
     return True, f"the PDF page has a text layer of {number} words"
 
 
-def _characters(text: pdfium.PdfTextPage, place: Place) -> Iterator[_Character]:
-    sides = tuple(ctypes.c_double() for _ in range(4))
-    left, right, bottom, top = sides
+def _characters(text: pdfium.PdfTextPage) -> Iterator[_Character]:
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     for index in range(text.count_chars()):
         code = pdfium_c.FPDFText_GetUnicode(text, index)
         located = pdfium_c.FPDFText_GetCharBox(text, index, left, right, bottom, top)
-        box = place(left.value, bottom.value, right.value, top.value) if located else None
+        sides = (left.value, bottom.value, right.value, top.value) if located else None
         if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF or 0xFFFE <= code <= 0xFFFF:
             code = _REPLACEMENT
         unmapped = pdfium_c.FPDFText_HasUnicodeMapError(text, index) == 1
-        yield _Character(code, index, unmapped or code in (0, _REPLACEMENT) or _private(code), box)
+        yield _Character(code, index, unmapped or code in (0, _REPLACEMENT) or _private(code), sides)
 
 
 def _private(code: int) -> bool:
     return any(first <= code <= last for first, last in _PRIVATE_USE)
 
 
-def _pieces(characters: list[_Character]) -> Iterator[_Piece]:
+def _pieces(characters: list[_Character], place: Place) -> Iterator[_Piece]:
     line, word = 0, list[_Character]()
     for character in characters:
         shown = chr(character.code)
         if character.code == _SOFT_HYPHEN or shown.isspace():
             if character.code == _SOFT_HYPHEN:
                 word.append(character)
-            yield from _piece(word, line)
+            yield from _piece(word, line, place)
             word = []
             line += shown in "\r\n" or character.code == _SOFT_HYPHEN
         elif shown.isprintable() or character.undecodable:
             word.append(character)
-    yield from _piece(word, line)
+    yield from _piece(word, line, place)
 
 
-def _piece(word: list[_Character], line: int) -> Iterator[_Piece]:
-    boxes = [character.box for character in word if character.box is not None]
-    if boxes:
+def _piece(word: list[_Character], line: int, place: Place) -> Iterator[_Piece]:
+    """The word of these characters; nothing where it has no place on the page."""
+    sides = [character.sides for character in word if character.sides is not None]
+    if not sides:
+        return
+    lefts, bottoms, rights, tops = zip(*sides, strict=True)
+    box = place(min(lefts), min(bottoms), max(rights), max(tops))
+    if box is not None:
         text = "".join("-" if character.code == _SOFT_HYPHEN else chr(character.code) for character in word)
-        yield _Piece(text.replace("\0", chr(_REPLACEMENT)), Box.around(boxes), line, word[0].index)
+        yield _Piece(text.replace("\0", chr(_REPLACEMENT)), box, line, word[0].index)
 
 
 def _words(pieces: list[_Piece]) -> Iterator[Word]:

@@ -1,8 +1,8 @@
 """Decode PNG, JPEG and TIFF files: upright, 8 bits, grey or RGB, whatever the file's colours and depth."""
 
+import contextlib
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -38,8 +38,7 @@ def count_pages(data: bytes, kind: str, settings: Recognition) -> int:
     with _opened(data, kind, "open") as image:
         if kind != "TIFF":
             return 1
-        _refuse_long(image, settings)
-        return int(getattr(image, "n_frames", 1))
+        return _count_frames(image, settings)
 
 
 def decode(data: bytes, kind: str, number: int, settings: Recognition) -> Rendered:
@@ -48,7 +47,8 @@ def decode(data: bytes, kind: str, number: int, settings: Recognition) -> Render
         _seek(image, number, settings)
         refuse_large(image.width, image.height, settings)
         image.load()
-        pixels = _eight_bits(_upright(image))
+        _turn_upright(image)
+        pixels = _eight_bits(image)
     height, width = pixels.shape[:2]
     return Rendered(pixels, width, height)
 
@@ -64,8 +64,8 @@ def refuse_large(width: int, height: int, settings: Recognition) -> None:
         )
 
 
-@contextmanager
-def _opened(data: bytes, kind: str, stage: str) -> Iterator[ImageFile]:
+@contextlib.contextmanager
+def _opened(data: bytes, kind: str, stage: str) -> Generator[ImageFile]:
     """The file's header read, its pixels not yet; whatever Pillow raises inside becomes a DocumentError."""
     try:
         with warnings.catch_warnings():
@@ -79,15 +79,14 @@ def _opened(data: bytes, kind: str, stage: str) -> Iterator[ImageFile]:
         raise DocumentError(Reason.UNREADABLE, f"the {kind} picture is damaged or cut short: {error}", stage=stage) from error
 
 
-def _refuse_long(image: ImageFile, settings: Recognition) -> None:
-    # Counting frames walks them all; looking for the first one too many ends early on a file made to waste time.
-    try:
-        image.seek(settings.max_pages)
-    except EOFError:
-        return
-    raise DocumentError(
-        Reason.TOO_LARGE, f"the file has more than {settings.max_pages} pages; split it or raise max_pages", stage="open"
-    )
+def _count_frames(image: ImageFile, settings: Recognition) -> int:
+    # One at a time, and no further than allowed: files can be made of millions of frames of a few bytes.
+    for number in range(1, settings.max_pages + 1):
+        try:
+            image.seek(number)
+        except EOFError:
+            return number
+    raise DocumentError(Reason.TOO_LARGE, f"the file has more than {settings.max_pages} pages; split it or raise max_pages", stage="open")
 
 
 def _seek(image: ImageFile, number: int, settings: Recognition) -> None:
@@ -105,12 +104,10 @@ def no_such_page(number: int) -> DocumentError:
     return DocumentError(Reason.NOT_FOUND, f"the file has no page {number}; pages are counted from 1", stage="open")
 
 
-def _upright(image: Image.Image) -> Image.Image:
-    """Turned as the camera's EXIF orientation says; orientation data that cannot be read says nothing."""
-    try:
-        return ImageOps.exif_transpose(image)
-    except (ValueError, SyntaxError, TypeError, OSError, KeyError):
-        return image
+def _turn_upright(image: Image.Image) -> None:
+    """As the camera's EXIF orientation says; orientation data that cannot be read says nothing."""
+    with contextlib.suppress(ValueError, SyntaxError, TypeError, OSError, KeyError):
+        ImageOps.exif_transpose(image, in_place=True)
 
 
 def _eight_bits(image: Image.Image) -> NDArray[np.uint8]:

@@ -37,16 +37,20 @@ class PytesseractEngine:
         # pytesseract hands its own environment on; more OpenMP threads make the program several times slower.
         os.environ["OMP_THREAD_LIMIT"] = "1"
         try:
-            found = pytesseract.image_to_data(
-                picture,
-                lang=settings.language,
-                config=f"--tessdata-dir {shlex.quote(str(folder))} --psm {settings.psm}",
-                timeout=settings.deadline,
+            found = str(
+                pytesseract.image_to_data(
+                    picture,
+                    lang=settings.language,
+                    config=f"--tessdata-dir {shlex.quote(str(folder))} --psm {settings.psm}",
+                    timeout=settings.deadline,  # pyright: ignore[reportArgumentType]  (guessed from a default; fractions are fine)
+                )
             )
         except pytesseract.TesseractNotFoundError as error:
             raise MissingDependencyError(_HOW_TO_INSTALL) from error
         except pytesseract.TesseractError as error:
-            raise DocumentError(Reason.ENGINE_ERROR, f"Tesseract refuses a picture of {width} x {height} pixels: {error}", stage="ocr") from error
+            raise DocumentError(
+                Reason.ENGINE_ERROR, f"Tesseract refuses a picture of {width} x {height} pixels: {error}", stage="ocr"
+            ) from error
         except RuntimeError as error:  # what pytesseract raises when its time is up
             raise DocumentError(
                 Reason.TIMEOUT,

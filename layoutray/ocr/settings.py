@@ -9,7 +9,7 @@ class Preprocessing:
 
     Attributes:
         width: rescale to this many pixels wide, keeping the aspect ratio; 0 leaves the size alone.
-        grayscale: drop colour (Tesseract sees grey either way; off hands it the luminance of an untouched picture).
+        grayscale: drop colour before the other steps; off drops it after them (Tesseract reads grey either way).
         clahe: clip limit of contrast-limited adaptive histogram equalisation on an 8 x 8 grid; 0 is off.
         dilate, erode: side of the square structuring element in pixels; 0 is off. Dark ink: dilation thins it.
         deskew: turn the page level when its lines slope by more than half a degree.
@@ -26,9 +26,9 @@ class Preprocessing:
 @dataclass(frozen=True, slots=True)
 class TesseractSettings:
     """Attributes:
-        language: Tesseract language code(s), joined by `+`.
-        psm: page segmentation mode (6 one block, 3 automatic, 4 one column).
-        deadline: seconds that one page may take, rendering included.
+    language: Tesseract language code(s), joined by `+`.
+    psm: page segmentation mode (6 one block, 3 automatic, 4 one column).
+    deadline: seconds that one page may take, rendering included.
     """
 
     language: str = "eng"

@@ -1,11 +1,13 @@
 """Tesseract inside this process, through tesserocr: the fast engine."""
 
+from typing import Any
+
 import numpy as np
 import tesserocr
 from numpy.typing import NDArray
 
 from layoutray.document import Word
-from layoutray.errors import DocumentError, Reason
+from layoutray.errors import DocumentError, MissingDependencyError, Reason
 from layoutray.ocr import tessdata, tsv
 from layoutray.ocr.settings import TesseractSettings
 
@@ -27,7 +29,7 @@ class TesserocrEngine:
         height, width = image.shape
         api = self._ready(settings)
         try:
-            api.SetImageBytes(np.ascontiguousarray(image).tobytes(), width, height, 1, width)
+            api.SetImageBytes(np.ascontiguousarray(image).tobytes(), width, height, 1, width)  # pyright: ignore[reportArgumentType]  (its stub says str)
             if not api.Recognize(round(settings.deadline * 1000)):
                 raise DocumentError(
                     Reason.TIMEOUT,
@@ -36,19 +38,32 @@ class TesserocrEngine:
                 )
             return tsv.parse_words(api.GetTSVText(0), width, height)
         except RuntimeError as error:
-            raise DocumentError(Reason.ENGINE_ERROR, f"Tesseract refuses a picture of {width} x {height} pixels: {error}", stage="ocr") from error
+            raise DocumentError(
+                Reason.ENGINE_ERROR, f"Tesseract refuses a picture of {width} x {height} pixels: {error}", stage="ocr"
+            ) from error
         finally:
             api.Clear()
 
     def _ready(self, settings: TesseractSettings) -> tesserocr.PyTessBaseAPI:
         wanted = (settings.language, settings.psm)
-        if self._api is None or wanted != self._loaded:
-            if self._api is not None:
-                self._api.End()
-            folder = tessdata.find_folder(settings.language)
-            self._api = tesserocr.PyTessBaseAPI(path=f"{folder}/", lang=settings.language, psm=settings.psm)
-            self._loaded = wanted
+        if self._api is not None and wanted == self._loaded:
+            return self._api
+        if self._api is not None:
+            self._api.End()
+            self._api = None
+        self._api, self._loaded = _load(settings), wanted
         return self._api
+
+
+def _load(settings: TesseractSettings) -> tesserocr.PyTessBaseAPI:
+    folder = tessdata.find_folder(settings.language)
+    psm: Any = settings.psm  # the stub wants its own enumeration, which is not one when run
+    try:
+        return tesserocr.PyTessBaseAPI(path=f"{folder}/", lang=settings.language, psm=psm)
+    except RuntimeError as error:
+        raise MissingDependencyError(
+            f"Tesseract cannot load its language data {settings.language!r} from {folder}: {error}; install it again"
+        ) from error
 
 
 ENGINE = TesserocrEngine()

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from layoutray import __version__, config
 from layoutray.prepare.output import Output, rows
 from layoutray.prepare.plan import Plan, settings_hash
 from layoutray.recipe import IngestRecipe
-from layoutray.store import shards, sources
+from layoutray.store import shards
 from layoutray.store.schema import DEAD_LETTERS, PAGES
 
 NAME = "manifest.json"
@@ -82,7 +83,7 @@ class Manifest:
 
 def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, run: Run) -> Manifest:
     """The manifest, counted from what lies in the folder and not from what workers said."""
-    wanted = pc.is_in(pc.field("page_id"), _values([unit.page_id for unit in plan.units]))
+    wanted = pc.field("page_id").isin([unit.page_id for unit in plan.units])
     pages = rows(output.pages, PAGES, ["words_from", "engine", "engine_version", "split"], wanted).to_pylist()
     dead = rows(output.dead_letters, DEAD_LETTERS, ["reason"], wanted)["reason"].to_pylist()
     reasons = Counter(dead) + Counter(letter.reason for letter in plan.letters)
@@ -95,7 +96,7 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
         pages_in=len(plan.units),
         pages_out=len(pages),
         pages_dead=len(dead),
-        reasons=dict(reasons.most_common()),
+        reasons=_counts(reasons.elements()),
         words_from=_counts(row["words_from"] for row in pages),
         engines=_counts(f"{row['engine']} {row['engine_version']}" for row in pages if row["engine"]),
         splits=_counts(row["split"] for row in pages),
@@ -109,3 +110,7 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
     )
     assert manifest.pages_in == manifest.pages_out + manifest.pages_dead, f"pages do not add up: {manifest}"
     return manifest
+
+
+def _counts(values: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(values).most_common())

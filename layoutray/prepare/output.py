@@ -17,6 +17,8 @@ from layoutray.store import codec, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
 
+_ONE_SHARD = "part-all.parquet"
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -91,7 +93,7 @@ class Output:
             name = shards.part_name(letter.source for letter in plan.letters)
             shards.write(codec.dead_letters_table(plan.letters), self.dead_letters, name)
         others = [one for one in _documents(self.documents) if one.doc_id not in known and one.source not in known]
-        shards.write(codec.documents_table([*others, *plan.documents]), self.documents, shards.final_name("all", 0, 1))
+        shards.write(codec.documents_table([*others, *plan.documents]), self.documents, _ONE_SHARD)
 
 
 def rows(folder: str, schema: pa.Schema, columns: Sequence[str], filter: pc.Expression | None = None) -> pa.Table:  # noqa: A002

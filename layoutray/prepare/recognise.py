@@ -4,9 +4,7 @@ A LANE is one way to get at words: `OcrLane` looks at the picture, `AnnotationLa
 Both run in whatever process calls them; the native code of OCR runs in a child that may crash or hang without harm.
 """
 
-from contextlib import ExitStack
 from dataclasses import replace
-from types import TracebackType
 from typing import Protocol, Self
 
 from layoutray import readers
@@ -87,7 +85,6 @@ class OcrLane:
         self._reader = reader
         self._annotation = AnnotationLane(reader)
         self._recogniser = IsolatedRecogniser(recognition)
-        self._running = ExitStack()
 
     def open(self, item: Item) -> Opened:
         if not item.image:
@@ -125,11 +122,10 @@ class OcrLane:
         return pages[unit.page - 1]
 
     def __enter__(self) -> Self:
-        self._running.enter_context(self._recogniser)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._running.__exit__(kind, error, trace)
+    def __exit__(self, *reason: object) -> None:
+        self._recogniser.close()
 
 
 def lane(reader: str, words: str, recognition: Recognition) -> Lane:
@@ -146,7 +142,7 @@ def open_item(by: Lane, item: Item) -> Opened:
         except Exception as error:
             failure = _as_document_error(error, "open")
             if not failure.retryable or attempt == _ATTEMPTS:
-                return Opened(item, None, DeadLetter.of(failure, source=item.source, attempts=attempt))
+                return Opened(item, None, DeadLetter.of(failure, item.source, attempts=attempt))
     raise AssertionError("every attempt returns")
 
 
@@ -158,9 +154,7 @@ def recognise_unit(by: Lane, unit: Unit) -> Page | DeadLetter:
         except Exception as error:
             failure = _as_document_error(error, by.stage)
             if not failure.retryable or attempt == _ATTEMPTS:
-                return DeadLetter.of(
-                    failure, source=unit.item.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page, attempts=attempt
-                )
+                return DeadLetter.of(failure, unit.item.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page, attempts=attempt)
     raise AssertionError("every attempt returns")
 
 

@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
-from layoutray.document import Document, Field
+from layoutray.document import Document
 from layoutray.readers import Item
+from layoutray.store.codec import document_of
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS
 
@@ -90,7 +91,7 @@ def opened_of(table: pa.Table) -> Iterator[Opened]:
         document, letter = row["document"], row["letter"]
         yield Opened(
             item=Item(**row["item"]),
-            document=document and Document(**{**document, "fields": tuple(Field(**field) for field in document["fields"])}),
+            document=document and document_of(document),
             letter=letter and DeadLetter(**letter),
             pages=tuple(row["pages"]),
             repairs=row["repairs"],

@@ -123,7 +123,7 @@ def boxed_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
 def lined_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
     """A form of labels with answers on dotted or solid lines, one below the other."""
     face = _face(random)
-    canvas = Canvas(random.randrange(800, 960, 8), _TALL)
+    canvas = Canvas(random.randrange(896, 960, 8), _TALL)
     y = _form_head(canvas, bill, face, random) + face.leading
     rows = [
         (random.choice(("Name:", "Applicant:", "Member name:")), bill.name, "name"),
@@ -227,7 +227,8 @@ def _goods(canvas: Canvas, bill: Bill, y: int, face: Face) -> int:
 
 
 def _sums(canvas: Canvas, bill: Bill, y: int, face: Face, random: Random) -> int:
-    right, left = canvas.width - _MARGIN, canvas.width * random.choice((0.08, 0.4, 0.5))
+    right = canvas.width - _MARGIN
+    left = random.choice((_MARGIN, right - face.bold.scaled(1.1).width("GRAND TOTAL   EUR   0000.00")))
     total = _total_label(random)
     rows = [
         (random.choice(("Subtotal", "Net amount", "Sub total")), bill.subtotal, ""),

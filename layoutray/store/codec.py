@@ -4,9 +4,10 @@ Both ways work column by column: the words of all pages are one text buffer, the
 needs numbers and no objects takes `boxes_of`, which copies nothing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import accumulate, chain, pairwise, starmap
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -54,13 +55,21 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
     confidences, tags = (table[name].to_pylist() for name in ("confidences", "tags"))
     for index, (row, (start, end)) in enumerate(zip(plain, pairwise(offsets.tolist()), strict=True)):
         nothing = [None] * (end - start)
-        columns = texts[start:end], all_boxes[start:end], confidences[index] or nothing, lines[start:end], blocks[start:end], tags[index] or nothing
+        words = map(
+            Word,
+            texts[start:end],
+            all_boxes[start:end],
+            confidences[index] or nothing,
+            lines[start:end],
+            blocks[start:end],
+            tags[index] or nothing,
+        )
         yield Page(
             doc_id=row["doc_id"],
             number=row["page"],
             width=row["width"],
             height=row["height"],
-            words=tuple(map(Word, *columns)),
+            words=tuple(words),
             source=row["source"],
             image=row["image"],
             split=row["split"],
@@ -74,7 +83,7 @@ def boxes_of(table: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     Returns:
         Array (words, 4) in shares of the page, and rows + 1 offsets: row i holds `boxes[offsets[i]:offsets[i + 1]]`.
     """
-    column = _joined(table, "boxes")
+    column = table["boxes"].combine_chunks()
     offsets = column.offsets.to_numpy()
     return column.flatten().flatten().to_numpy().reshape(-1, 4), offsets - offsets[:1]
 
@@ -86,8 +95,13 @@ def documents_table(documents: Iterable[Document]) -> pa.Table:
 
 def documents_of(table: pa.Table) -> Iterator[Document]:
     """The documents of DOCUMENTS rows, in their order."""
-    for row in table.select(DOCUMENTS.names).to_pylist():
-        yield Document(**{**row, "fields": tuple(Field(**field) for field in row["fields"])})
+    return (document_of(row) for row in table.select(DOCUMENTS.names).to_pylist())
+
+
+def document_of(row: Mapping[str, Any]) -> Document:
+    """The document of one DOCUMENTS row as a dict."""
+    fields = tuple(Field(field["name"], field["value"]) for field in row["fields"])
+    return Document(row["doc_id"], row["source"], row["split"], row["num_pages"], fields)
 
 
 def dead_letters_table(letters: Iterable[DeadLetter]) -> pa.Table:
@@ -105,7 +119,7 @@ def answers_table(answers: Iterable[Answer]) -> pa.Table:
     return pa.Table.from_pylist([row for answer in answers for row in _answer_rows(answer)], schema=ANSWERS)
 
 
-def _answer_rows(answer: Answer) -> Iterator[dict[str, object]]:
+def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
     shared = {name: getattr(answer, name) for name in ("doc_id", "source", "status", "model_id", "model_version")}
     for entity in answer.entities or (Entity("", "", 0.0, (), ()),):
         regions = entity.bounding_regions
@@ -133,13 +147,8 @@ def _optional_lists(pages: Sequence[Page], words: Sequence[Word], name: str, kin
     given = [any(value is not None for value in values[start:end]) for start, end in pairwise(ends)]
     kept = list(chain.from_iterable(values[start:end] for (start, end), any_given in zip(pairwise(ends), given, strict=True) if any_given))
     offsets = _offsets(end - start if any_given else 0 for (start, end), any_given in zip(pairwise(ends), given, strict=True))
-    return pa.LargeListArray.from_arrays(offsets, pa.array(kept, kind), mask=pa.array([not any_given for any_given in given]))
-
-
-def _joined(table: pa.Table, name: str) -> pa.Array:
-    column = table[name].combine_chunks()
-    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    return pa.LargeListArray.from_arrays(offsets, pa.array(kept, kind), mask=pa.array([not any_given for any_given in given], pa.bool_()))
 
 
 def _values(table: pa.Table, name: str) -> pa.Array:
-    return _joined(table, name).flatten()
+    return table[name].combine_chunks().flatten()

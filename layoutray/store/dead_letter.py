@@ -2,6 +2,7 @@
 
 import traceback
 from dataclasses import dataclass
+from typing import Self
 
 from layoutray.errors import DocumentError
 
@@ -30,7 +31,9 @@ class DeadLetter:
     trace: str
 
     @classmethod
-    def of(cls, error: DocumentError, *, source: str, doc_id: str = "", page_id: str = "", page: int | None = None, attempts: int = 1) -> "DeadLetter":
+    def of(
+        cls, error: DocumentError, source: str, *, doc_id: str = "", page_id: str = "", page: int | None = None, attempts: int = 1
+    ) -> Self:
         """The dead letter that `error` leaves behind."""
         trace = "".join(traceback.format_exception(error))
         return cls(page_id, doc_id, source, page, error.stage, error.reason.value, str(error), attempts, error.retryable, trace)

@@ -104,9 +104,11 @@ def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
     """
     name = _meta(expected, "layoutray.table")
     if _meta(schema, "layoutray.table") != name:
-        raise SchemaError(f"{where} holds {_meta(schema, 'layoutray.table') or 'no layoutray table'}, expected {name}; point to a folder of {name} shards")
+        found = _meta(schema, "layoutray.table") or "no layoutray table"
+        raise SchemaError(f"{where} holds {found}, expected {name}; point to a folder of {name} shards")
     if _meta(schema, "layoutray.version") != VERSION:
-        raise SchemaError(f"{where} has {name} version {_meta(schema, 'layoutray.version')}, this program reads version {VERSION}; make it again with `layoutray`")
+        found = _meta(schema, "layoutray.version")
+        raise SchemaError(f"{where} has {name} version {found}, this program reads version {VERSION}; make it again with `layoutray`")
     missing = set(expected.names) - set(schema.names)
     if missing:
         raise SchemaError(f"{where} lacks the columns {sorted(missing)} of {name}")

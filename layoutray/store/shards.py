@@ -23,11 +23,6 @@ def part_name(ids: Iterable[str]) -> str:
     return f"part-{hashlib.sha256(chr(10).join(sorted(ids)).encode()).hexdigest()[:20]}.parquet"
 
 
-def final_name(split: str, index: int, count: int) -> str:
-    """Name of shard `index` of `count` of a finished data set."""
-    return f"{split}-{index:05d}-of-{count:05d}.parquet"
-
-
 def write(table: pa.Table, folder: str, name: str) -> str:
     """Write `table` as `folder/name`, replacing it as a whole; returns its URI."""
     buffer = pa.BufferOutputStream()
@@ -44,16 +39,6 @@ def write_bytes(data: pa.Buffer | bytes, folder: str, name: str) -> str:
         stream.write(data)
     files.move(hidden, sources.join(path, name))
     return sources.join(folder, name)
-
-
-def write_final(table: pa.Table, folder: str, rows: int) -> list[str]:
-    """Write a finished data set, `rows` to a shard and every shard of one split; returns the URIs."""
-    written: list[str] = []
-    for split in sorted(pc.unique(table["split"]).to_pylist()):
-        part = table.filter(pc.field("split") == split)
-        starts = range(0, part.num_rows, rows)
-        written += [write(part.slice(start, rows), folder, final_name(split, index, len(starts))) for index, start in enumerate(starts)]
-    return written
 
 
 def shards(folder: str) -> list[str]:

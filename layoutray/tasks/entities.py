@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Box, Page, Word
-from layoutray.document.tags import spans
+from layoutray.document.tags import spans, split_tag
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.metrics.entity_f1 import entity_f1
 from layoutray.tasks import Corruption, TaskModel, targets_of
@@ -60,7 +60,7 @@ class Entities:
     objective: tuple[str, Literal["min", "max"]] = ("f1", "max")
 
     def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:
-        types = sorted({tag.partition("-")[2] for page in tags for tag in page if tag != "O"})
+        types = sorted({split_tag(tag)[1] for page in tags for tag in page} - {""})
         if not types:
             raise InputError("no page carries entity tags; ingest a labelled set, or choose task masked_lm")
         return "O", *(f"{prefix}-{kind}" for kind in types for prefix in "BI")
@@ -69,7 +69,8 @@ class Entities:
         index = {label: number for number, label in enumerate(labels)}
         first = first_pieces(window.word_index)
         return [
-            index[_tag(page, word)] if starts else IGNORED for word, starts in zip(window.word_index.tolist(), first.tolist(), strict=True)
+            _target(page, word, index) if starts else IGNORED
+            for word, starts in zip(window.word_index.tolist(), first.tolist(), strict=True)
         ]
 
     def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
@@ -134,7 +135,7 @@ def _tagged(example: Example, best: np.ndarray, origin: np.ndarray) -> _Tagged:
     )
 
 
-def _tag(page: Page, word: int) -> str:
+def _target(page: Page, word: int, index: Mapping[str, int]) -> int:
     tag = page.words[word].tag
     if tag is None:
         raise DocumentError(
@@ -142,7 +143,14 @@ def _tag(page: Page, word: int) -> str:
             f"word {word} ({page.words[word].text!r}) on page {page.number} of {page.source} has no tag; entities need a labelled set",
             stage="encode",
         )
-    return tag
+    if tag not in index:
+        raise DocumentError(
+            Reason.BAD_ANNOTATION,
+            f"word {word} ({page.words[word].text!r}) on page {page.number} of {page.source} has tag {tag}; "
+            f"the model knows {', '.join(index)}",
+            stage="encode",
+        )
+    return index[tag]
 
 
 def _entity(page: Page, kind: str, words: range, sure: Sequence[float]) -> Entity:

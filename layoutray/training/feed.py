@@ -60,7 +60,8 @@ class Feed:
         parts = self.batch_size // self.micro_batch_size
         if parts % size:
             raise InputError(
-                f"{parts} micro-batches per step cannot be shared by {size} workers; make train.batch_size / train.micro_batch_size a multiple"
+                f"{parts} micro-batches per step cannot be shared by {size} workers; "
+                f"make train.batch_size / train.micro_batch_size a multiple of {size}"
             )
         rows = np.array([self._row(position) for position in range(step * self.batch_size, (step + 1) * self.batch_size)])
         chunks = rows.reshape(parts, self.micro_batch_size)

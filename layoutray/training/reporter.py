@@ -1,4 +1,4 @@
-"""Where training tells what happens. The loop calls a reporter on the leading worker, and `save` on every worker."""
+"""Where training tells what happens. The loop calls a reporter on the leading worker, and `saved` on every worker."""
 
 import json
 import time
@@ -10,7 +10,6 @@ from typing import Protocol, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
 
 _SHOWN = ("loss", "tokens_per_second", "dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1")
 """What fits on a line; everything else is in MLflow."""

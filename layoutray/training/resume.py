@@ -14,6 +14,8 @@ from layoutray import checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.tasks import TaskModel
 
+_PROGRESS = "progress.json"
+
 
 @dataclass
 class Progress:
@@ -33,23 +35,29 @@ class Progress:
 
 
 def save(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    """Write the state into `folder`, complete or not at all visible: `progress.json` is written last."""
+    """Write the state into `folder`. Whoever is killed on the way leaves the state of before: `progress.json` switches over."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "progress.json").unlink(missing_ok=True)
-    save_file({name: tensor.contiguous() for name, tensor in checkpoint.unique_tensors(model).items()}, folder / "model.safetensors")
-    save_file(_flatten(optimizer), folder / "optimizer.safetensors")
-    (folder / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
+    model_file, optimizer_file = _files(folder, progress)
+    save_file(checkpoint.unique_tensors(model), model_file)
+    save_file(_flatten(optimizer), optimizer_file)
+    switch = folder / "progress.json.part"
+    switch.write_text(json.dumps(asdict(progress)), encoding="utf-8")
+    switch.replace(folder / _PROGRESS)
+    for old in set(folder.glob("*.safetensors")) - {model_file, optimizer_file}:
+        old.unlink()
 
 
 def exists(folder: Path) -> bool:
     """Whether `folder` holds a complete state."""
-    return (folder / "progress.json").is_file()
+    return (folder / _PROGRESS).is_file()
 
 
 def load(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer) -> Progress:
     """Put the state of `folder` into `model` and `optimizer`. Raises CheckpointError when it does not fit."""
-    checkpoint.load_weights(model, folder / "model.safetensors")
-    flat = load_file(folder / "optimizer.safetensors")
+    progress = Progress(**json.loads((folder / _PROGRESS).read_text(encoding="utf-8")))
+    model_file, optimizer_file = _files(folder, progress)
+    checkpoint.load_weights(model, model_file)
+    flat = load_file(optimizer_file)
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, torch.Tensor]] = {}
     for key, tensor in flat.items():
@@ -60,7 +68,11 @@ def load(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer) -> Pr
             f"{folder} holds an optimiser of {max(state) + 1} parameters, the model has {len(parameters)}; resume with the same recipe"
         )
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    return Progress(**json.loads((folder / "progress.json").read_text(encoding="utf-8")))
+    return progress
+
+
+def _files(folder: Path, progress: Progress) -> tuple[Path, Path]:
+    return folder / f"model-{progress.step}.safetensors", folder / f"optimizer-{progress.step}.safetensors"
 
 
 def _flatten(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:

@@ -1,0 +1,66 @@
+"""What the leading worker reports, heard in the driver: for progress bars where people look."""
+
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import ray
+
+from layoutray.training.reporter import Reporter
+
+_POLL_SECONDS = 0.5
+
+
+class _Board:
+    """An actor that keeps calls until somebody takes them."""
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[str, int, Any]] = []
+
+    def post(self, call: tuple[str, int, Any]) -> None:
+        self._calls.append(call)
+
+    def take(self) -> list[tuple[str, int, Any]]:
+        calls, self._calls = self._calls, []
+        return calls
+
+
+class Relay:
+    """A reporter for the leading worker that passes everything but states on to the driver, and waits for nothing."""
+
+    def __init__(self, board: Any) -> None:
+        self._board = board
+
+    def start(self, step: int, steps: int) -> None:
+        self._board.post.remote(("start", step, steps))
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        self._board.post.remote(("metrics", step, dict(values)))
+
+    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+        """States stay with the workers."""
+
+
+@contextmanager
+def relay_to(listener: Reporter) -> Generator[Relay]:
+    """A relay whose calls reach `listener` in this process while the block runs."""
+    board = cast(Any, ray.remote(num_cpus=0)(_Board)).remote()
+    over = threading.Event()
+
+    def listen() -> None:
+        last_round = False
+        while not last_round:
+            last_round = over.wait(_POLL_SECONDS)
+            for kind, step, value in cast(list[tuple[str, int, Any]], ray.get(board.take.remote())):
+                getattr(listener, kind)(step, value)
+
+    thread = threading.Thread(target=listen, name="relay", daemon=True)
+    thread.start()
+    try:
+        yield Relay(board)
+    finally:
+        over.set()
+        thread.join()
+        ray.kill(board)

@@ -1,0 +1,147 @@
+"""What goes over the wire, as the OpenAPI document describes it."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = "1.0"
+"""Of the answers' shape: the first number grows when a client could break."""
+
+Confidence = Annotated[float, Field(ge=0, le=1)]
+Polygon = Annotated[
+    list[float], Field(min_length=8, max_length=8, description="x and y of four corners, clockwise from top left, in pixels")
+]
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class WordInput(_Wire):
+    """A word that the caller has read."""
+
+    text: str = Field(min_length=1, examples=["TOTAL"])
+    box: tuple[float, float, float, float] = Field(description="x0, y0, x1, y1 in pixels of the page", examples=[[40, 610, 118, 634]])
+
+
+class PageInput(_Wire):
+    """A page whose words the caller has read, in reading order."""
+
+    width: int = Field(gt=0, description="pixels", examples=[800])
+    height: int = Field(gt=0, description="pixels", examples=[1130])
+    words: list[WordInput]
+
+
+class ExtractRequest(_Wire):
+    """Pages with words, for callers with an OCR of their own."""
+
+    pages: list[PageInput] = Field(min_length=1)
+
+
+class RegionAnswer(_Wire):
+    """A place on a page."""
+
+    page_number: int = Field(ge=1)
+    polygon: Polygon
+
+
+class EntityAnswer(_Wire):
+    """One found entity."""
+
+    type: str
+    content: str = Field(description="its words as they stand on the page, joined by blanks")
+    confidence: Confidence
+    bounding_regions: list[RegionAnswer] = Field(description="one per line that it stands on")
+    words: list[int] = Field(description="indices of its words within their page, from 0")
+
+
+class DocumentAnswer(_Wire):
+    """What was found in the document."""
+
+    entities: list[EntityAnswer]
+
+
+class WordAnswer(_Wire):
+    """A word as it was read."""
+
+    content: str
+    polygon: Polygon
+    confidence: Confidence | None = Field(default=None, description="of the OCR engine; absent where the words did not come from one")
+
+
+class PageAnswer(_Wire):
+    """A page as it was read."""
+
+    page_number: int = Field(ge=1)
+    width: int
+    height: int
+    unit: Literal["pixel"] = "pixel"
+    num_words: int
+    words: list[WordAnswer] | None = Field(default=None, description="only with ?words=true")
+
+
+class ProblemAnswer(_Wire):
+    """What went wrong with one page; the others are answered all the same."""
+
+    code: str
+    stage: str
+    message: str
+    retryable: bool
+    page_number: int = Field(ge=1)
+
+
+class Timings(_Wire):
+    """Milliseconds. Pages are worked on side by side, so the sums over pages can exceed the total."""
+
+    ocr_ms: float = Field(description="reading words, summed over pages")
+    model_ms: float = Field(description="the pages' shares of the model's batches, summed")
+    queue_ms: float = Field(description="waiting for a free replica and for batches, transport included, summed over pages")
+    total_ms: float = Field(description="from the first byte of the request to the answer")
+
+
+class ExtractAnswer(_Wire):
+    """The answer to one document."""
+
+    model_id: str
+    model_version: str
+    schema_version: str = SCHEMA_VERSION
+    status: Literal["success", "partial_success"]
+    doc_id: str = Field(description="SHA-256 of the uploaded file, or of the JSON body")
+    document: DocumentAnswer
+    pages: list[PageAnswer]
+    errors: list[ProblemAnswer]
+    timings: Timings
+
+
+class ErrorDetail(_Wire):
+    """Why there is no answer."""
+
+    code: str = Field(examples=["too_large"])
+    message: str = Field(description="what was wrong, the value, what is allowed")
+    retryable: bool = Field(description="whether the same request may succeed later")
+
+
+class ErrorAnswer(_Wire):
+    """The body of every answer that is not a success."""
+
+    error: ErrorDetail
+
+
+class ModelAnswer(_Wire):
+    """A model that answers here."""
+
+    model_id: str
+    model_version: str
+    entity_types: list[str]
+
+
+class ModelsAnswer(_Wire):
+    """The models that answer here."""
+
+    models: list[ModelAnswer]
+
+
+class HealthAnswer(_Wire):
+    """The endpoint is ready."""
+
+    status: Literal["ok"] = "ok"

@@ -1,0 +1,137 @@
+"""Take a document out of a request: an uploaded file, or pages of words. Never holds more of it than the limits allow."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import Message
+
+from layoutray.cluster.serving import failures
+from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.schema import ExtractRequest, PageInput, WordInput
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.errors import DocumentError
+from layoutray.ocr.render import sniff
+
+_ENVELOPE_BYTES = 64 * 1024
+"""Room for what multipart puts around the file."""
+_MULTIPART, _JSON = "multipart/form-data", "application/json"
+_HOW = f"send the document as the form field `file` ({_MULTIPART}), or pages of words as {_JSON}"
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file of a supported kind, not yet opened."""
+
+    doc_id: str
+    source: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WordPages:
+    """Pages whose words the caller has read."""
+
+    doc_id: str
+    pages: tuple[Page, ...]
+
+
+async def receive(request: Request, limits: Limits) -> UploadedFile | WordPages:
+    """The document in `request`.
+
+    Raises:
+        ApiError: 400 without one, 413 too large, 415 of another type, 422 empty or not making sense.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == _MULTIPART:
+        return await _receive_file(request, limits)
+    if kind == _JSON:
+        body = await _limited(request, limits.max_upload_bytes).body()
+        return _word_pages(body, limits)
+    if not kind:
+        raise ApiError(400, "no_file", f"the request has no Content-Type; {_HOW}", retryable=False)
+    raise ApiError(415, "unsupported_type", f"the body is {kind}; {_HOW}", retryable=False)
+
+
+async def _receive_file(request: Request, limits: Limits) -> UploadedFile:
+    try:
+        async with _limited(request, limits.max_upload_bytes + _ENVELOPE_BYTES).form(max_files=1, max_fields=8) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise ApiError(400, "no_file", f"the form has no file in a field `file`; {_HOW}", retryable=False)
+            data, source = await file.read(), file.filename or ""
+    except HTTPException as error:
+        raise failures.of_http(error) from error
+    if len(data) > limits.max_upload_bytes:
+        raise _too_large(limits.max_upload_bytes)
+    try:
+        sniff(data)
+    except DocumentError as error:
+        raise failures.of_problem(failures.problem_of(error)) from error
+    return UploadedFile(hashlib.sha256(data).hexdigest(), source, data)
+
+
+def _limited(request: Request, most: int) -> Request:
+    """The same request, which raises ApiError (413) while more than `most` bytes are being read."""
+    received = 0
+
+    async def receive_counted() -> Message:
+        nonlocal received
+        message = await request.receive()
+        received += len(message.get("body", b""))
+        if received > most:
+            raise _too_large(most)
+        return message
+
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > most:
+        raise _too_large(most)
+    return Request(request.scope, receive_counted)
+
+
+def _too_large(most: int) -> ApiError:
+    return ApiError(413, "too_large", f"the body is larger than {most} bytes, which is the most that is taken", retryable=False)
+
+
+def _word_pages(body: bytes, limits: Limits) -> WordPages:
+    try:
+        wanted = ExtractRequest.model_validate_json(body)
+    except ValidationError as error:
+        raise failures.invalid_fields(error.errors(include_input=False, include_url=False)) from error
+    if len(wanted.pages) > limits.max_pages:
+        message = f"the document has {len(wanted.pages)} pages, allowed are {limits.max_pages}; split it"
+        raise ApiError(413, "too_large", message, retryable=False)
+    doc_id = hashlib.sha256(body).hexdigest()
+    return WordPages(doc_id, tuple(_page(doc_id, number, page) for number, page in enumerate(wanted.pages, 1)))
+
+
+def _page(doc_id: str, number: int, page: PageInput) -> Page:
+    boxes = [_box(word, page, f"pages[{number - 1}].words[{index}]") for index, word in enumerate(page.words)]
+    words = tuple(Word(word.text, box, line=line) for word, box, line in zip(page.words, boxes, _lines(boxes), strict=True))
+    origin = Provenance("annotation", "the caller sent words and boxes")
+    return Page(doc_id, number, page.width, page.height, words, source="", image="", split="", provenance=origin)
+
+
+def _box(word: WordInput, page: PageInput, place: str) -> Box:
+    try:
+        return Box.from_pixels(word.box, page.width, page.height)
+    except DocumentError as error:
+        size = f"{page.width} x {page.height}"
+        raise failures.invalid(
+            f"{place}.box {list(word.box)} must satisfy 0 <= x0 <= x1 <= width and 0 <= y0 <= y1 <= height in pixels of its page of {size}"
+        ) from error
+
+
+def _lines(boxes: Sequence[Box]) -> list[int]:
+    """Line of each word in reading order: a new one begins where a word's middle leaves the height of the word before, or goes back."""
+    lines: list[int] = []
+    for index, box in enumerate(boxes):
+        before = boxes[index - 1] if index else box
+        level = before.y0 <= (box.y0 + box.y1) / 2 <= before.y1 and box.x1 >= before.x0
+        lines.append((lines[-1] if lines else 0) + (not level))
+    return lines

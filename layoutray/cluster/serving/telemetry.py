@@ -1,0 +1,72 @@
+"""Counts and times of the endpoint, in Prometheus' text format."""
+
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from layoutray.cluster.serving.failures import ApiError
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_CLIENT_GONE = 499
+"""Status that nobody sees: the caller hung up before there was an answer."""
+
+
+class Telemetry:
+    """Measurements of one endpoint, since it started."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = self._counter("requests", "Documents by HTTP status", ["status"])
+        self._failures = self._counter("failures", "Refused documents and failed pages by reason", ["reason"])
+        self._pages = self._counter("pages", "Pages by outcome", ["outcome"])
+        self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in work", registry=self._registry)
+        self._request_seconds = self._histogram("request_seconds", "Time of a document", _SECONDS)
+        self._ocr_seconds = self._histogram("ocr_seconds", "Time to read the words of a page", _SECONDS)
+        self._model_seconds = self._histogram("model_seconds", "Time of a batch in the model", _SECONDS)
+        self._queue_seconds = self._histogram("queue_seconds", "Time that a page waited for replicas", _SECONDS)
+        self._batch_pages = self._histogram("batch_pages", "Pages of the batch that a page was in", (1, 2, 4, 8, 16, 32, 64))
+
+    @contextmanager
+    def request(self) -> Generator[None]:
+        """Count the document that is worked on during the block, and how it ended."""
+        started, status = time.perf_counter(), _CLIENT_GONE
+        self._in_flight.inc()
+        try:
+            yield
+            status = 200
+        except ApiError as failure:
+            status = failure.status
+            self._failures.labels(failure.code).inc()
+            raise
+        finally:
+            self._in_flight.dec()
+            self._requests.labels(str(status)).inc()
+            self._request_seconds.observe(time.perf_counter() - started)
+
+    def page_read(self, ocr_seconds: float) -> None:
+        self._ocr_seconds.observe(ocr_seconds)
+
+    def page_answered(self, model_seconds: float, batch_pages: int, queue_seconds: float) -> None:
+        self._pages.labels("answered").inc()
+        self._model_seconds.observe(model_seconds)
+        self._batch_pages.observe(batch_pages)
+        self._queue_seconds.observe(queue_seconds)
+
+    def page_failed(self, reason: str) -> None:
+        self._pages.labels("failed").inc()
+        self._failures.labels(reason).inc()
+
+    def exposition(self) -> bytes:
+        """What Prometheus scrapes."""
+        return generate_latest(self._registry)
+
+    def _counter(self, name: str, meaning: str, labels: Sequence[str]) -> Counter:
+        return Counter(f"layoutray_{name}", meaning, labels, registry=self._registry)
+
+    def _histogram(self, name: str, meaning: str, buckets: Sequence[float]) -> Histogram:
+        return Histogram(f"layoutray_{name}", meaning, buckets=buckets, registry=self._registry)

@@ -1,0 +1,63 @@
+"""Answer documents over HTTP with a trained extractor, until Ctrl-C or SIGTERM."""
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+
+from layoutray import ocr, recipe, tracking
+from layoutray.cluster.connect import connect
+from layoutray.cluster.serve import ServeSettings, running
+from layoutray.cluster.serving.limits import Limits
+from pipelines import _terminal as terminal
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="layoutray serve", description=__doc__)
+    parser.add_argument("checkpoint", help="checkpoint folder, or models:/NAME@ALIAS")
+    parser.add_argument("--recipe", default="ingest-folder", help="how files are read: its section `recognition`")
+    parser.add_argument("--host", default="127.0.0.1", help="0.0.0.0 opens the endpoint to the network, without authentication")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--ocr-replicas", type=int, default=1, help="processes that read pages")
+    parser.add_argument("--model-replicas", type=int, default=1, help="processes that hold the model")
+    parser.add_argument("--gpus", type=float, default=0, help="GPUs of each model replica")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds that a document may take")
+    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    terminal.add_recipe_options(parser)
+    options = parser.parse_args(arguments)
+    reading = recipe.load_ingest(options.recipe, options.set)
+    if options.dry_run:
+        return terminal.show_plan(reading, {"checkpoint": options.checkpoint, "host": options.host, "port": options.port})
+    folder, version = tracking.checkpoint_folder(options.checkpoint, options.tracking_uri or tracking.default_uri())
+    return serve(
+        ServeSettings(
+            checkpoint=str(folder.absolute()),
+            model_version=version,
+            recognition=reading.recognition,
+            limits=Limits(timeout_s=options.timeout),
+            ocr_replicas=options.ocr_replicas,
+            model_replicas=options.model_replicas,
+            gpus_per_model=options.gpus,
+            host=options.host,
+            port=options.port,
+        )
+    )
+
+
+def serve(settings: ServeSettings) -> int:
+    """Serve until the process is told to stop; says where, and how to call it."""
+    # A missing engine is one clear line here, and a pile of retries once the replicas start.
+    ocr.load(settings.recognition.engine).version(settings.recognition.tesseract)
+    told = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: told.set())
+    with connect(), running(settings) as url:
+        terminal.say(f"serving at {url} (description at {url}/docs); try: curl -F file=@page.png {url}/v1/extract")
+        told.wait()
+        terminal.say("stopping")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(terminal.run(main))

@@ -1,0 +1,64 @@
+"""Windows hold every piece of every word once, in order, each with its word's box."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from layoutray.batching.windows import GRID, cut, first_pieces, quantise, windows
+from tests.jobs import page, vocabulary
+
+VOCABULARY = vocabulary()
+WORDS = st.lists(st.text("abcdefot0123.% ", min_size=0, max_size=12), max_size=40)
+
+
+@settings(deadline=None)
+@given(WORDS, st.integers(3, 20))
+def test_nothing_is_lost_doubled_or_moved(words: list[str], max_length: int) -> None:
+    boxes = np.arange(4 * len(words), dtype=np.int32).reshape(-1, 4)
+    cuts = cut(words, boxes, VOCABULARY, max_length)
+    pieces = [(piece, word) for word, ids in enumerate(VOCABULARY.words_to_ids(words)) for piece in ids]
+    inner = [(int(piece), int(word)) for one in cuts for piece, word in zip(one.input_ids[1:-1], one.word_index[1:-1], strict=True)]
+    assert inner == pieces
+    for one in cuts:
+        assert len(one.input_ids) == len(one.boxes) == len(one.word_index) <= max_length
+        assert (one.input_ids[0], one.input_ids[-1]) == (VOCABULARY.start_id, VOCABULARY.end_id)
+        assert (one.word_index[0], one.word_index[-1]) == (-1, -1)
+        assert not one.boxes[[0, -1]].any()
+        assert (one.boxes[1:-1] == boxes[one.word_index[1:-1]]).all()
+
+
+@settings(deadline=None)
+@given(WORDS, st.integers(3, 20))
+def test_all_windows_but_the_last_are_full(words: list[str], max_length: int) -> None:
+    lengths = [len(one.input_ids) for one in cut(words, np.zeros((len(words), 4), np.int32), VOCABULARY, max_length)]
+    assert all(length == max_length for length in lengths[:-1])
+    assert not lengths or lengths[-1] > 2
+
+
+def test_a_page_gives_its_words_boxes_in_thousandths() -> None:
+    made = page(1)
+    one = windows(made, VOCABULARY, 512)[0]
+    box = made.words[0].box
+    assert one.boxes[1].tolist() == [round(1000 * side) for side in (box.x0, box.y0, box.x1, box.y1)]
+
+
+def test_a_page_without_words_gives_no_window() -> None:
+    assert cut([], np.zeros((0, 4), np.int32), VOCABULARY, 10) == []
+
+
+@given(st.lists(st.tuples(*[st.floats(0, 1)] * 4), min_size=1))
+def test_quantised_boxes_keep_their_order_and_stay_on_the_grid(boxes: list[tuple[float, ...]]) -> None:
+    ordered = np.array([[min(a, c), min(b, d), max(a, c), max(b, d)] for a, b, c, d in boxes])
+    grid = quantise(ordered)
+    assert ((grid >= 0) & (grid <= GRID)).all()
+    assert (grid[:, :2] <= grid[:, 2:]).all()
+    assert np.abs(grid - ordered * GRID).max() <= 0.5 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("word_index", "expected"),
+    [([-1, 0, 0, 1, 2, 2, 2, -1], [1, 3, 4]), ([-1, 5, 5, 6, -1], [1, 3]), ([-1, -1], [])],
+)
+def test_first_pieces_are_where_a_word_starts_in_its_window(word_index: list[int], expected: list[int]) -> None:
+    assert np.flatnonzero(first_pieces(np.array(word_index, np.int32))).tolist() == expected

@@ -1,0 +1,208 @@
+"""Ingest on a real local Ray with real OCR: what goes in is accounted for, once, whatever happens in between."""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import ray.data
+
+from layoutray.cluster.connect import connect
+from layoutray.cluster.data import Progress, batches, ingest
+from layoutray.errors import InputError, MissingDependencyError
+from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
+from layoutray.prepare.manifest import Manifest
+from layoutray.prepare.units import Unit
+from layoutray.readers import Item
+from layoutray.recipe import IngestRecipe
+from layoutray.store import codec, shards
+from layoutray.store.schema import DEAD_LETTERS, PAGES
+from tests.ocr.files import encoded, pdf, picture, typed
+from tests.ocr.test_render import png_header
+
+pytestmark = [pytest.mark.ray, pytest.mark.ocr]
+RECIPE = IngestRecipe("folder", pages_per_shard=3)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    with connect(cores=2):
+        yield
+
+
+def fill(folder: Path, count: int, first: int = 0) -> None:
+    folder.mkdir(exist_ok=True)
+    for number in range(first, first + count):
+        (folder / f"{number:03d}.png").write_bytes(encoded(picture(f"Invoice {number}", size=(400, 150), at=(20, 20)), "PNG"))
+
+
+def page_ids(out: Path) -> list[str]:
+    return shards.read(str(out / "pages"), PAGES, ["page_id"])["page_id"].to_pylist()
+
+
+def checked(manifest: Manifest, out: Path) -> Manifest:
+    """The manifest, once it agrees with itself and with what lies in the folder."""
+    ids = page_ids(out)
+    assert len(ids) == len(set(ids)) == manifest.pages_out
+    assert manifest.pages_in == manifest.pages_out + manifest.pages_dead
+    assert manifest.documents_in == manifest.documents_out + manifest.documents_dead + len(manifest.duplicates)
+    return manifest
+
+
+BAD = {
+    "empty.png": (b"", "empty_file"),
+    "cut.png": (encoded(picture("x"), "PNG")[:300], "unreadable"),
+    "cut.pdf": (pdf(typed("x", x=9, y=9))[:120], "unreadable"),
+    "letter.pdf": (b"Dear Sir or Madam", "unsupported_type"),
+    "bomb.png": (png_header(30_000, 30_000), "too_large"),
+    "moving.gif": (encoded(picture("x"), "GIF"), "unsupported_type"),
+}
+GOOD = {
+    "plain.png": encoded(picture("Plain"), "PNG"),
+    "really a jpeg.pdf": encoded(picture("Renamed"), "JPEG"),
+    "cmyk.jpg": encoded(picture("Colours").convert("CMYK"), "JPEG"),
+    "sixteen.tif": encoded(picture("Sixteen").convert("I;16"), "TIFF"),
+    "blank.png": encoded(picture(""), "PNG"),
+    "two pages.tif": encoded(picture("One"), "TIFF", save_all=True, append_images=[picture("Two")]),
+    "überweisung €.pdf": pdf(typed("Dear customer", x=72, y=700)),
+}
+
+
+@pytest.mark.usefixtures("cluster")
+def test_bad_files_are_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    files = {name: data for name, (data, _) in BAD.items()} | GOOD | {"copy of plain.png": GOOD["plain.png"]}
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    (folder / os.fsdecode(b"latin-\xe9.png")).write_bytes(encoded(picture("Latin"), "PNG"))
+    manifest = checked(ingest(str(folder), str(out), RECIPE), out)
+    assert (manifest.documents_in, manifest.documents_dead, manifest.pages_out, manifest.pages_dead) == (15, len(BAD), 9, 0)
+    assert manifest.reasons == Counter(reason for _, reason in BAD.values())
+    assert [{Path(uri).name for uri in pair.values()} for pair in manifest.duplicates] == [{"plain.png", "copy of plain.png"}]
+    letters = {Path(letter.source).name: letter for letter in codec.dead_letters_of(shards.read(str(out / "dead_letters"), DEAD_LETTERS))}
+    assert {name: letter.reason for name, letter in letters.items()} == {name: reason for name, (_, reason) in BAD.items()}
+    pages = list(codec.pages_of(shards.read(str(out / "pages"), PAGES)))
+    texts = sorted(" ".join(word.text for word in page.words) for page in pages)
+    assert texts == sorted(["", "Plain", "Renamed", "Colours", "Sixteen", "One", "Two", "Dear customer", "Latin"])
+    assert Counter(page.provenance.words for page in pages) == {"ocr": 8, "text_layer": 1}
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_rerun_does_what_is_missing_and_other_settings_do_all_again(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    fill(folder, 5)
+    first = checked(ingest(str(folder), str(out), RECIPE), out)
+    assert (first.run.pages, first.pages_out) == (5, 5)
+    before = page_ids(out)
+    seen: list[Progress] = []
+    again = checked(ingest(str(folder), str(out), RECIPE, progress=seen.append), out)
+    assert (again.run.pages, again.pages_out) == (0, 5)
+    assert {progress.stage for progress in seen} == {"open"}
+    assert page_ids(out) == before
+    fill(folder, 2, first=5)
+    more = checked(ingest(str(folder), str(out), RECIPE, progress=seen.append), out)
+    assert (more.run.pages, more.pages_out) == (2, 7)
+    assert (seen[-1].done, seen[-1].total, seen[-1].skipped) == (2, 2, 5)
+    other = dataclasses.replace(RECIPE, recognition=Recognition(preprocessing=Preprocessing(width=900)))
+    changed = checked(ingest(str(folder), str(out), other), out)
+    assert (changed.run.pages, changed.pages_out, changed.rows) == (7, 7, 7)
+    assert not set(page_ids(out)) & set(before)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_page_that_hangs_is_a_dead_letter_and_counts_as_done(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    fill(folder, 2)
+    recipe = dataclasses.replace(RECIPE, recognition=Recognition(tesseract=TesseractSettings(deadline=1e-6)))
+    (folder / "typed.pdf").write_bytes(b"")
+    manifest = ingest(str(folder), str(out), recipe)
+    assert manifest.pages_in == manifest.pages_dead == 0
+    assert manifest.reasons == {"timeout": 2, "empty_file": 1}
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_is_missing_on_the_workers_is_said_in_one_line(tmp_path: Path) -> None:
+    fill(tmp_path / "in", 1)
+    recipe = dataclasses.replace(RECIPE, recognition=Recognition(tesseract=TesseractSettings(language="xyz")))
+    with pytest.raises(MissingDependencyError, match="xyz"):
+        ingest(str(tmp_path / "in"), str(tmp_path / "out"), recipe)
+    with pytest.raises(InputError, match="does not exist"):
+        ingest(str(tmp_path / "none"), str(tmp_path / "out"), recipe)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_many_documents_are_opened_by_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "in"
+    fill(folder, 4)
+    (folder / "empty.png").write_bytes(b"")
+    here = ingest(str(folder), str(tmp_path / "here"), RECIPE)
+    monkeypatch.setattr("layoutray.cluster.data._OPENED_HERE", 2)
+    there = checked(ingest(str(folder), str(tmp_path / "there"), RECIPE), tmp_path / "there")
+    assert sorted(page_ids(tmp_path / "here")) == sorted(page_ids(tmp_path / "there"))
+    assert (here.reasons, here.splits) == (there.reasons, there.splits)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_ray_data_reads_the_pages_without_our_code(tmp_path: Path) -> None:
+    fill(tmp_path / "in", 3)
+    ingest(str(tmp_path / "in"), str(tmp_path / "out"), RECIPE)
+    read = ray.data.read_parquet(str(tmp_path / "out" / "pages"), num_cpus=0.1).take_all()
+    ours = shards.read(str(tmp_path / "out" / "pages"), PAGES).to_pylist()
+    assert sorted(row["page_id"] for row in read) == sorted(row["page_id"] for row in ours)
+    assert all(len(row["words"]) == len(row["boxes"]) == 2 for row in read)
+
+
+@pytest.mark.parametrize(("count", "workers"), [(1, 2), (7, 4), (100, 2), (1000, 8)])
+def test_batches_hold_every_page_once_and_end_small(count: int, workers: int) -> None:
+    units = [Unit(str(number), "d", number, Item("", "", "", "", "")) for number in range(count)]
+    cut = list(batches(units, workers, 64))
+    assert [unit for batch in cut for unit in batch] == units
+    sizes = [len(batch) for batch in cut]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] <= 64
+    assert sizes[-1] == 1
+
+
+_INGEST = """
+import sys
+from layoutray.cluster.connect import connect
+from layoutray.cluster.data import ingest
+from layoutray.recipe import IngestRecipe
+with connect(cores=2):
+    manifest = ingest(sys.argv[1], sys.argv[2], IngestRecipe("folder", pages_per_shard=3))
+print("done in this run:", manifest.run.pages, flush=True)
+"""
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    fill(folder, 40)
+    command = [sys.executable, "-c", _INGEST, str(folder), str(out)]
+    driver = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while not shards.shards(str(out / "pages")):
+            assert driver.poll() is None, "the run ended before it could be killed"
+            assert time.monotonic() < deadline, "no shard after two minutes"
+            time.sleep(0.05)
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+    finally:
+        driver.kill()
+    (out / "pages" / ".part-0.parquet.0.part").write_bytes(b"PAR1 half")
+    kept = page_ids(out)
+    assert 0 < len(kept) < 40
+    second = subprocess.run(command, capture_output=True, text=True, timeout=200, check=True)
+    done = int(second.stdout.rpartition("done in this run: ")[2])
+    ids = page_ids(out)
+    assert len(ids) == len(set(ids)) == 40
+    assert set(kept) <= set(ids)
+    assert 0 < done <= 40 - len(kept)
+    assert not list((out / "pages").glob(".*"))

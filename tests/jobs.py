@@ -1,0 +1,107 @@
+"""Training jobs that take seconds: made-up receipts, encoded for a task, and a model that is as small as it gets."""
+
+import dataclasses
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from layoutray import recipe as recipes
+from layoutray import tokenizer
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.prepare.encode import SPLITS, Encoder, labels_for, vocabulary_for
+from layoutray.recipe import Recipe
+from layoutray.store import codec, shards
+from layoutray.store.card import Card
+from layoutray.store.schema import PAGES
+from layoutray.training.job import Job
+
+MODEL = {
+    "arch": "skimformer",
+    "hidden": 32,
+    "layout_hidden": 32,
+    "layers": 2,
+    "heads": 2,
+    "head_size": 16,
+    "skim_head_size": 16,
+    "feed_forward": 64,
+    "contextualiser_layers": 1,
+    "contextualiser_heads": 2,
+}
+NO_DROPOUT = {"dropout": 0.0, "attention_dropout": 0.0}
+
+_NAMES = ("total", "date", "shop", "tax", "cash", "item")
+
+
+def page(number: int, split: str = "train") -> Page:
+    """A receipt: lines of a name and a value of one to three words; totals and dates are tagged."""
+    random = np.random.default_rng(number)
+    words: list[Word] = []
+    for line in range(int(random.integers(3, 9))):
+        name = str(random.choice(_NAMES))
+        values = [f"{random.integers(100)}.{random.integers(10)}0" for _ in range(int(random.integers(1, 4)))]
+        top = 0.1 + 0.1 * line
+        for column, text in enumerate((name, *values)):
+            inside = column > 0 and name in ("total", "date")
+            tag = f"{'B' if column == 1 else 'I'}-{name}" if inside else "O"
+            words.append(Word(text, Box(0.1 + 0.2 * column, top, 0.2 + 0.2 * column, top + 0.05), line=line, tag=tag))
+    doc_id = hashlib.sha256(str(number).encode()).hexdigest()
+    return Page(doc_id, 1, 600, 800, tuple(words), f"receipt-{number}.png", "", split, Provenance("annotation", "made up"))
+
+
+def pages(train: int, dev: int = 0) -> list[Page]:
+    return [page(number, "train" if number < train else "dev") for number in range(train + dev)]
+
+
+def write_pages(folder: Path, made: list[Page]) -> str:
+    """PAGES shards, as `ingest` leaves them; returns the folder of the set."""
+    shards.write(codec.pages_table(made, [f"page-{one.source}" for one in made]), str(folder / "pages"), "part-one.parquet")
+    return str(folder)
+
+
+def recipe(task: str, *, model: dict[str, Any] | None = None, max_length: int = 48, vocabulary: str = "", **train: Any) -> Recipe:
+    values = {
+        "name": f"small-{task}",
+        "task": {"name": task},
+        "train": {"steps": 20, "batch_size": 8, "micro_batch_size": 4, "learning_rate": 1e-3, **train},
+        "model": MODEL | (model or {}),
+        "tokenizer": {"vocab_size": 120, "path": vocabulary},
+        "max_length": max_length,
+        "seed": 3,
+    }
+    return recipes.from_dict(values)
+
+
+def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
+    """EXAMPLES with vocabulary and card, as `encode` leaves them; returns their folder."""
+    ingested, out = write_pages(folder / "ingested", made), str(folder / "examples")
+    inside = [f"{ingested}/pages"]
+    vocabulary = vocabulary_for(chosen.tokenizer, inside)
+    encoder = Encoder(chosen.task, chosen.max_length, labels_for(chosen.task, inside), vocabulary.inner.to_str())
+    examples, dead = encoder(shards.read(inside[0], PAGES))
+    assert not dead
+    for split in SPLITS:
+        part = examples.filter(pc.field("split") == split)
+        for at in range(0, part.num_rows, 7):
+            shards.write(part.slice(at, 7), f"{out}/{split}", f"part-{at}.parquet")
+    vocabulary.save(Path(out) / "tokenizer.json")
+    count = {split: examples["split"].to_pylist().count(split) for split in SPLITS}
+    Card(chosen.task.name, chosen.max_length, encoder.labels, (ingested,), {}, count, 0, "digest").write(out)
+    return out
+
+
+def job(folder: Path, chosen: Recipe, made: list[Page] | None = None, *, init: str = "") -> Job:
+    """A job on freshly encoded pages (24 to train on, 6 to develop on unless given)."""
+    return Job(chosen, encode(folder, chosen, made or pages(24, 6)), folder / "checkpoint", init)
+
+
+def elsewhere(one: Job, folder: Path) -> Job:
+    """The same job with another checkpoint folder."""
+    return dataclasses.replace(one, out=folder)
+
+
+def vocabulary(words: list[str] | None = None) -> tokenizer.Tokenizer:
+    """A small WordPiece vocabulary of receipts."""
+    return tokenizer.train_wordpiece(words or [word.text for one in pages(24) for word in one.words], 120)

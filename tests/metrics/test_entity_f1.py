@@ -1,0 +1,30 @@
+"""Entity scores: an entity counts when its type and both ends agree."""
+
+import pytest
+
+from layoutray.metrics.entity_f1 import Score, entity_f1
+
+GOLD = [["B-date", "I-date", "O", "B-total"], ["O", "B-total", "B-total"]]
+
+
+def test_a_perfect_prediction() -> None:
+    assert entity_f1(GOLD, GOLD) == {"date": Score(1, 1, 1, 1), "total": Score(1, 1, 1, 3), "micro": Score(1, 1, 1, 4)}
+
+
+def test_counts_by_hand() -> None:
+    predicted = [["B-date", "O", "O", "B-total"], ["B-total", "B-total", "O"]]
+    scores = entity_f1(GOLD, predicted)
+    assert scores["date"] == Score(0, 0, 0, 1), "its end is wrong"
+    assert scores["total"] == Score(pytest.approx(2 / 3), pytest.approx(2 / 3), pytest.approx(2 / 3), 3)
+    assert scores["micro"] == Score(pytest.approx(2 / 4), pytest.approx(2 / 4), pytest.approx(2 / 4), 4)
+
+
+def test_a_type_that_is_only_predicted_costs_precision() -> None:
+    scores = entity_f1([["B-a", "O"]], [["B-a", "B-b"]])
+    assert scores["b"] == Score(0, 0, 0, 0)
+    assert (scores["micro"].precision, scores["micro"].recall) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("tags", [[], [[]], [["O", "O"]]])
+def test_without_entities_there_is_nothing_to_find(tags: list[list[str]]) -> None:
+    assert entity_f1(tags, tags) == {"micro": Score(0, 0, 0, 0)}

@@ -1,0 +1,97 @@
+"""Pictures and PDF files that tests make for themselves."""
+
+from io import BytesIO
+
+from PIL import Image, ImageDraw, ImageFont
+
+
+def picture(text: str, *, size: tuple[int, int] = (1000, 700), at: tuple[int, int] = (100, 100), height: int = 40) -> Image.Image:
+    """A white grey-scale page with black `text` whose first line's top left is `at`."""
+    page = Image.new("L", size, 255)
+    ImageDraw.Draw(page).multiline_text(at, text, fill=0, font=ImageFont.load_default(height), spacing=height // 2)
+    return page
+
+
+def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
+    """The picture as a file of `kind` (PNG, JPEG, TIFF …)."""
+    stream = BytesIO()
+    image.save(stream, kind, **options)
+    return stream.getvalue()
+
+
+def pdf(*pages: str, jpeg: bytes = b"", page_entries: str = "/MediaBox [0 0 600 800]", trailer_entries: str = "") -> bytes:
+    """A PDF file; each of `pages` is a content stream that may use font /F (Helvetica), /G (no Unicode meaning) and picture /P (`jpeg`)."""
+    contents = [3 + 2 * number for number in range(len(pages))]
+    first_shared = 3 + 2 * len(pages)
+    objects: dict[int, bytes] = {
+        1: b"<< /Type /Catalog /Pages 2 0 R >>",
+        2: f"<< /Type /Pages /Count {len(pages)} /Kids [{' '.join(f'{number + 1} 0 R' for number in contents)}] >>".encode(),
+    }
+    resources = f"<< /Font << /F {first_shared} 0 R /G {first_shared + 1} 0 R >> /XObject << /P {first_shared + 2} 0 R >> >>"
+    for number, content in zip(contents, pages, strict=True):
+        objects[number] = _stream("", content.encode("latin-1"))
+        page = f"<< /Type /Page /Parent 2 0 R {page_entries} /Contents {number} 0 R /Resources {resources} >>"
+        objects[number + 1] = page.encode()
+    objects[first_shared] = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+    objects[first_shared + 1] = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode %d 0 R >>" % (first_shared + 3)
+    objects[first_shared + 2] = _jpeg_object(jpeg)
+    objects[first_shared + 3] = _stream("", _PRIVATE_USE_MAP)
+    return _assembled(objects, trailer_entries)
+
+
+def typed(text: str, *, x: int, y: int, size: int = 24, font: str = "F", mode: int = 0) -> str:
+    """Content that sets `text` with its baseline's start at (x, y) points from the bottom left; mode 3 is invisible."""
+    return f"BT /{font} {size} Tf {mode} Tr {x} {y} Td ({text}) Tj ET\n"
+
+
+def placed_picture(*, left: int, bottom: int, width: int, height: int) -> str:
+    """Content that paints picture /P."""
+    return f"q {width} 0 0 {height} {left} {bottom} cm /P Do Q\n"
+
+
+_PRIVATE_USE_MAP = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def
+1 begincodespacerange <00> <FF> endcodespacerange
+1 beginbfrange <00> <FF> <E000> endbfrange
+endcmap end end"""
+
+
+def _jpeg_object(jpeg: bytes) -> bytes:
+    if not jpeg:
+        return b"null"
+    with Image.open(BytesIO(jpeg)) as image:
+        width, height = image.size
+    entries = "/Type /XObject /Subtype /Image /ColorSpace /DeviceGray /BitsPerComponent 8 /Filter /DCTDecode"
+    return _stream(f"{entries} /Width {width} /Height {height}", jpeg)
+
+
+def _stream(entries: str, content: bytes) -> bytes:
+    return b"<< %s /Length %d >>\nstream\n%s\nendstream" % (entries.encode(), len(content), content)
+
+
+def _assembled(objects: dict[int, bytes], trailer_entries: str) -> bytes:
+    data, offsets = b"%PDF-1.7\n", [0]
+    for number in sorted(objects):
+        offsets.append(len(data))
+        data += b"%d 0 obj\n%s\nendobj\n" % (number, objects[number])
+    start = len(data)
+    data += b"xref\n0 %d\n0000000000 65535 f \n" % len(offsets)
+    data += b"".join(b"%010d 00000 n \n" % offset for offset in offsets[1:])
+    return data + b"trailer\n<< /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n" % (len(offsets), trailer_entries.encode(), start)
+
+
+def pdf_form(printed: str, filled_in: str) -> bytes:
+    """A one-page PDF form: `printed` is the page's content, `filled_in` the value that somebody typed into its only field."""
+    field = "<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V ({0}) /DA (/F 24 Tf 0 g) /F 4 /Rect [200 500 500 540] /P 4 0 R /AP << /N 7 0 R >> >>"
+    appearance = f"/Tx BMC BT /F 24 Tf 4 10 Td ({filled_in}) Tj ET EMC".encode()
+    return _assembled(
+        {
+            1: b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] /DR << /Font << /F 5 0 R >> >> >> >>",
+            2: b"<< /Type /Pages /Count 1 /Kids [4 0 R] >>",
+            3: _stream("", typed(printed, x=60, y=700).encode()),
+            4: b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 3 0 R /Annots [6 0 R] /Resources << /Font << /F 5 0 R >> >> >>",
+            5: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+            6: field.format(filled_in).encode(),
+            7: _stream("/Type /XObject /Subtype /Form /BBox [0 0 300 40] /Resources << /Font << /F 5 0 R >> >>", appearance),
+        },
+        "",
+    )

@@ -1,0 +1,115 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from layoutray import ocr
+from layoutray.metrics.word_recall import word_recall
+from layoutray.ocr.page import as_json, recognise_page
+from layoutray.ocr.settings import Preprocessing, Recognition
+from tests.ocr.files import encoded, pdf, picture, placed_picture, typed
+
+pytestmark = pytest.mark.ocr
+
+SETTINGS = Recognition()
+TEXT = "Purchase order 4711\nfor seven wooden chairs"
+ORIENTATION = 0x0112
+
+
+def texts(data: bytes, settings: Recognition = SETTINGS) -> str:
+    return " ".join(word.text for word in recognise_page(data, 1, settings).words)
+
+
+def test_a_picture_is_read_by_ocr_and_its_provenance_kept() -> None:
+    page = recognise_page(encoded(picture(TEXT), "PNG"), 1, SETTINGS)
+    assert " ".join(word.text for word in page.words) == " ".join(TEXT.split())
+    assert (page.number, page.width, page.height) == (1, 1000, 700)
+    assert page.provenance.words == "ocr"
+    assert page.provenance.engine == "tesserocr"
+    assert page.provenance.version == ocr.load("tesserocr").version(SETTINGS.tesseract)
+    assert json.loads(page.provenance.settings) == json.loads(as_json(SETTINGS))
+    assert json.loads(page.provenance.settings)["preprocessing"]["width"] == SETTINGS.preprocessing.width
+
+
+def test_a_born_digital_pdf_page_is_not() -> None:
+    page = recognise_page(pdf(typed("Purchase order 4711", x=60, y=700)), 1, SETTINGS)
+    assert [word.text for word in page.words] == ["Purchase", "order", "4711"]
+    assert (page.width, page.height) == (1667, 2223)
+    assert page.provenance.words == "text_layer"
+    assert (page.provenance.engine, page.provenance.version, page.provenance.settings) == ("", "", "")
+
+
+def test_a_scanned_pdf_page_is_drawn_and_read() -> None:
+    scan = encoded(picture(TEXT, size=(1200, 1600)), "JPEG")
+    content = placed_picture(left=0, bottom=0, width=600, height=800) + typed("wrong words from elsewhere", x=50, y=700, mode=3)
+    page = recognise_page(pdf(content, jpeg=scan), 1, SETTINGS)
+    assert " ".join(word.text for word in page.words) == " ".join(TEXT.split())
+    assert "scan" in page.provenance.reason
+    assert page.words[0].box.x0 == pytest.approx(100 / 1200, abs=0.01)
+
+
+def test_a_born_digital_page_reads_the_same_drawn() -> None:
+    data = pdf("".join(typed("seven wooden chairs for the meeting room", x=60, y=700 - 50 * line) for line in range(6)))
+    layer = recognise_page(data, 1, SETTINGS)
+    drawn = recognise_page(data, 1, replace(SETTINGS, text_layer="never"))
+    assert [word.text for word in drawn.words] == [word.text for word in layer.words]
+    assert [word.line for word in drawn.words] == [word.line for word in layer.words]
+    assert (drawn.width, drawn.height) == (layer.width, layer.height)
+    for one, other in zip(drawn.words, layer.words, strict=True):
+        assert one.box.overlap(other.box) > 0.6 * max(one.box.area, other.box.area)
+
+
+def test_boxes_of_a_photograph_lie_in_the_upright_page() -> None:
+    upright = picture(TEXT, size=(1200, 700))
+    exif = Image.Exif()
+    exif[ORIENTATION] = 6  # stored a quarter turn anticlockwise, to be shown turned back
+    page = recognise_page(encoded(upright.rotate(90, expand=True), "JPEG", exif=exif, quality=95), 1, SETTINGS)
+    assert (page.width, page.height) == (1200, 700)
+    assert page.words[0].text == "Purchase"
+    assert (page.words[0].box.x0, page.words[0].box.y0) == pytest.approx((100 / 1200, 108 / 700), abs=0.02)
+
+
+@pytest.mark.parametrize("degrees", [-3, 2.5])
+def test_words_of_a_sloping_page_are_found_where_they_stand(degrees: float) -> None:
+    lines = "\n".join(f"{word} line of some plain words to read" for word in ("Seventh", *"abcdefg"))
+    sloping = picture(lines, size=(1200, 900)).rotate(-degrees, resample=Image.Resampling.BICUBIC, fillcolor=255)
+    only_mark = picture("Seventh", size=(1200, 900)).rotate(-degrees, resample=Image.Resampling.BICUBIC, fillcolor=255)
+    left, top, right, bottom = only_mark.point(lambda shade: 255 if shade < 128 else 0).getbbox() or (0, 0, 0, 0)
+    settings = replace(SETTINGS, preprocessing=Preprocessing(deskew=True))
+    first = recognise_page(encoded(sloping, "PNG"), 1, settings).words[0]
+    assert first.text == "Seventh"
+    found = first.box.to_pixels(1200, 900)
+    assert found == pytest.approx((left, top, right, bottom), abs=9)
+
+
+def test_a_blank_page_has_no_words_and_is_no_error() -> None:
+    blank = Image.new("L", (800, 1000), 255)
+    assert recognise_page(encoded(blank, "PNG"), 1, SETTINGS).words == ()
+    assert recognise_page(pdf(""), 1, SETTINGS).words == ()
+
+
+@pytest.mark.parametrize("mode", ["1", "P", "RGB", "RGBA", "CMYK", "I;16"])
+def test_the_words_do_not_depend_on_how_colours_are_stored(mode: str) -> None:
+    image = picture(TEXT).convert("RGB") if mode in ("P", "CMYK", "RGBA") else picture(TEXT)
+    stored = image.convert("L").convert("I").point(lambda shade: shade * 257).convert("I;16") if mode == "I;16" else image.convert(mode)
+    assert texts(encoded(stored, "TIFF")) == " ".join(TEXT.split())
+
+
+def test_receipts_are_read(data_root: Path) -> None:
+    boxes = sorted((data_root / "sroie/SROIE2019/test/box").glob("*.txt"))
+    pictures = data_root / "sroie/SROIE2019/test/img"
+    chosen = [box for box in boxes if (pictures / f"{box.stem}.jpg").exists()][:4]
+    recalls: list[float] = []
+    for box in chosen:
+        truth = [line.split(",", 8)[8] for line in box.read_text(errors="replace").splitlines() if line.count(",") >= 8]
+        recalls.append(word_recall([texts((pictures / f"{box.stem}.jpg").read_bytes())], truth)[0])
+    assert sum(recalls) / len(recalls) > 0.7
+
+
+def test_born_digital_pages_drawn_read_as_their_text_layer_says(data_root: Path) -> None:
+    for path in sorted((data_root / "kleister-nda/documents").glob("*.pdf"))[:2]:
+        data = path.read_bytes()
+        layer = texts(data)
+        assert word_recall([texts(data, replace(SETTINGS, text_layer="never"))], [layer])[0] > 0.9

@@ -1,0 +1,126 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layoutray.ocr import pdf, pdf_text
+from layoutray.ocr.pdf_text import TextLayer
+from layoutray.ocr.render import render_page
+from layoutray.ocr.settings import Recognition
+from tests.ocr.files import encoded, pdf_form, picture, placed_picture, typed
+from tests.ocr.files import pdf as pdf_file
+
+SETTINGS = Recognition(dpi=144)
+SCAN = encoded(picture("scanned", size=(600, 800)), "JPEG")
+FULL_PAGE = placed_picture(left=0, bottom=0, width=600, height=800)
+
+
+def layer_of(data: bytes, number: int = 1) -> TextLayer:
+    with pdf.opened(data, SETTINGS) as document, pdf.opened_page(document, number) as page:
+        return pdf_text.read(page)
+
+
+def usable(data: bytes, settings: Recognition = SETTINGS) -> tuple[bool, str]:
+    return pdf_text.has_usable_text(layer_of(data), settings)
+
+
+def prose(mode: int = 0, font: str = "F") -> str:
+    """Forty words in eight lines."""
+    return "".join(typed("alpha beta gamma delta epsilon", x=60, y=700 - 40 * line, mode=mode, font=font) for line in range(8))
+
+
+@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@pytest.mark.parametrize("crop", ["", "/CropBox [50 100 450 790]"])
+def test_a_box_lies_on_its_drawn_word_however_the_page_is_cropped_and_turned(rotate: int, crop: str) -> None:
+    data = pdf_file(typed("Hippo", x=120, y=640, size=40), page_entries=f"/MediaBox [0 0 600 800] {crop} /Rotate {rotate}")
+    (word,) = layer_of(data).words
+    image = render_page(data, 1, SETTINGS).image[..., 0]
+    height, width = image.shape
+    rows, columns = np.nonzero(image < 128)
+    ink = columns.min() / width, rows.min() / height, (columns.max() + 1) / width, (rows.max() + 1) / height
+    assert (word.box.x0, word.box.y0, word.box.x1, word.box.y1) == pytest.approx(ink, abs=0.005)
+    assert word.text == "Hippo"
+    assert word.confidence is None
+
+
+def test_words_outside_the_cropped_page_are_left_out() -> None:
+    data = pdf_file(
+        typed("inside", x=100, y=500) + typed("outside", x=100, y=20), page_entries="/MediaBox [0 0 600 800] /CropBox [0 100 600 800]"
+    )
+    assert [word.text for word in layer_of(data).words] == ["inside"]
+
+
+def test_lines_and_blocks_are_told_apart() -> None:
+    content = typed("one two", x=60, y=700) + typed("three four", x=60, y=670) + typed("far below", x=60, y=300)
+    words = layer_of(pdf_file(content + typed("beside", x=400, y=300))).words
+    assert [word.text for word in words] == ["one", "two", "three", "four", "far", "below", "beside"]
+    assert [word.line for word in words][:6] == [0, 0, 1, 1, 2, 2]
+    assert [word.block for word in words][:6] == [0, 0, 0, 0, 1, 1]
+
+
+def test_a_page_with_text_is_usable() -> None:
+    good, reason = usable(pdf_file(prose()))
+    assert good
+    assert "40 words" in reason
+
+
+def test_settings_can_forbid_text_layers() -> None:
+    good, reason = usable(pdf_file(prose()), replace(SETTINGS, text_layer="never"))
+    assert not good
+    assert "never" in reason
+
+
+def test_a_page_without_text_is_read_by_ocr() -> None:
+    assert usable(pdf_file(FULL_PAGE, jpeg=SCAN)) == (False, "the PDF page has no text layer")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [FULL_PAGE + prose(mode=3), prose() + FULL_PAGE, FULL_PAGE + typed("RECEIVED 4 MAY", x=60, y=760), prose() + 2 * FULL_PAGE],
+    ids=["invisible text", "text under the picture", "stamped", "layered scan"],
+)
+def test_a_scan_is_read_by_ocr_whatever_text_comes_with_it(content: str) -> None:
+    good, reason = usable(pdf_file(content, jpeg=SCAN))
+    assert not good
+    assert "a scan" in reason
+
+
+def test_visible_text_on_a_background_picture_is_usable() -> None:
+    assert usable(pdf_file(FULL_PAGE + prose(), jpeg=SCAN))[0]
+
+
+def test_text_beside_a_small_picture_is_usable() -> None:
+    assert usable(pdf_file(placed_picture(left=0, bottom=0, width=200, height=200) + typed("few words", x=60, y=700), jpeg=SCAN))[0]
+
+
+def test_text_without_unicode_meaning_is_read_by_ocr() -> None:
+    good, reason = usable(pdf_file(prose(font="G")))
+    assert not good
+    assert "100% of the characters" in reason
+
+
+def test_a_few_odd_characters_do_not_spoil_a_page() -> None:
+    assert usable(pdf_file(prose() + typed("x", x=60, y=100, font="G")))[0]
+
+
+def test_what_was_typed_into_a_form_is_part_of_the_page() -> None:
+    data = pdf_form("Name of applicant", "Hippolyta")
+    words = layer_of(data).words
+    assert [word.text for word in words] == ["Name", "of", "applicant", "Hippolyta"]
+    assert (words[-1].box.x0, words[-1].box.y0) == pytest.approx((206 / 600, 272 / 800), abs=0.02)
+    drawn = render_page(data, 1, replace(SETTINGS, dpi=72)).image[..., 0]
+    assert drawn[260:300, 200:500].min() < 100
+
+
+def test_every_word_can_be_written_as_utf8(data_root: Path) -> None:
+    for path in sorted(data_root.glob("docbank/**/*.pdf"))[:6]:
+        for word in layer_of(path.read_bytes()).words:
+            word.text.encode()
+            assert word.text == word.text.strip() != ""
+
+
+def test_real_born_digital_pages_are_usable(data_root: Path) -> None:
+    for path in sorted(data_root.glob("invoice2data/**/*.pdf")) + sorted(data_root.glob("kleister-nda/documents/*.pdf"))[:5]:
+        good, reason = usable(path.read_bytes())
+        assert good, (path.name, reason)

@@ -1,0 +1,84 @@
+"""PAGES become EXAMPLES; a page without truth becomes a dead letter and costs no other page."""
+
+import dataclasses
+from pathlib import Path
+
+import pyarrow as pa
+
+from layoutray.document import Page
+from layoutray.prepare.encode import Encoder, digest_of, labels_for, vocabulary_for
+from layoutray.recipe import TaskRecipe, TokenizerRecipe
+from layoutray.store import codec
+from layoutray.store.schema import EXAMPLES
+from tests.jobs import page, pages, vocabulary, write_pages
+
+VOCABULARY = vocabulary()
+LABELS = ("O", "B-date", "I-date", "B-total", "I-total")
+
+
+def encoder(task: str = "entities", max_length: int = 24) -> Encoder:
+    return Encoder(TaskRecipe(task), max_length, LABELS if task == "entities" else (), VOCABULARY.inner.to_str())
+
+
+def table(made: list[Page]) -> pa.Table:
+    return codec.pages_table(made, [one.source for one in made])
+
+
+def untagged(one: Page) -> Page:
+    return dataclasses.replace(one, words=tuple(dataclasses.replace(word, tag=None) for word in one.words))
+
+
+def test_rows_are_the_windows_of_the_pages_in_order() -> None:
+    made = pages(3, 1)
+    examples, dead = encoder()(table(made))
+    assert examples.schema == EXAMPLES
+    assert not dead
+    rows = examples.to_pylist()
+    assert [row["doc_id"] for row in rows] == sorted((row["doc_id"] for row in rows), key=[one.doc_id for one in made].index)
+    for one in made:
+        mine = [row for row in rows if row["doc_id"] == one.doc_id]
+        assert [row["window"] for row in mine] == list(range(len(mine)))
+        assert {row["split"] for row in mine} == {one.split}
+        words = [word for row in mine for word, label in zip(row["word_index"], row["labels"], strict=True) if label >= 0]
+        assert sorted(set(words)) == list(range(len(one.words)))
+
+
+def test_a_page_without_truth_is_a_dead_letter() -> None:
+    made = [page(1), untagged(page(2)), page(3)]
+    examples, dead = encoder()(table(made))
+    assert set(examples["doc_id"].to_pylist()) == {made[0].doc_id, made[2].doc_id}
+    (letter,) = dead
+    assert (letter.doc_id, letter.page_id, letter.page, letter.stage, letter.reason) == (
+        made[1].doc_id,
+        made[1].source,
+        1,
+        "encode",
+        "bad_annotation",
+    )
+
+
+def test_masked_lm_needs_no_truth() -> None:
+    examples, dead = encoder("masked_lm")(table([untagged(page(2))]))
+    assert (examples["labels"].null_count, dead) == (examples.num_rows, [])
+
+
+def test_the_vocabulary_is_trained_on_training_pages_alone(tmp_path: Path) -> None:
+    dev = dataclasses.replace(page(9, "dev"), words=tuple(dataclasses.replace(word, text="ω") for word in page(9).words))
+    folder = write_pages(tmp_path, [*pages(4), dev]) + "/pages"
+    trained = vocabulary_for(TokenizerRecipe(vocab_size=100), [folder])
+    assert trained.words_to_ids(["ω"]) == [[trained.unknown_id]]
+    VOCABULARY.save(tmp_path / "tokenizer.json")
+    assert vocabulary_for(TokenizerRecipe(path=str(tmp_path)), [folder]).vocab_size == VOCABULARY.vocab_size
+
+
+def test_labels_come_from_all_pages_of_all_folders(tmp_path: Path) -> None:
+    folders = [write_pages(tmp_path / name, made) + "/pages" for name, made in (("a", [untagged(page(1))]), ("b", pages(24)))]
+    assert labels_for(TaskRecipe("entities"), folders) == LABELS
+    assert labels_for(TaskRecipe("masked_lm"), folders) == ()
+
+
+def test_the_digest_changes_with_pages_settings_and_vocabulary_but_not_with_order() -> None:
+    digest = digest_of(encoder(), ["a", "b"])
+    assert digest == digest_of(encoder(), ["b", "a"])
+    others = {digest_of(encoder(), ["a"]), digest_of(encoder(max_length=25), ["a", "b"]), digest_of(encoder("masked_lm"), ["a", "b"])}
+    assert len(others | {digest}) == 4

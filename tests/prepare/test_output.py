@@ -1,0 +1,148 @@
+from pathlib import Path
+
+import pytest
+
+from layoutray.document import Document
+from layoutray.errors import DocumentError, Reason
+from layoutray.prepare.output import Output
+from layoutray.prepare.plan import Duplicate, Plan
+from layoutray.prepare.units import Unit
+from layoutray.readers import Item
+from layoutray.store import shards
+from layoutray.store.dead_letter import DeadLetter
+from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
+from tests.store.pages import page, word
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Output:
+    return Output(str(tmp_path / "out"))
+
+
+def unit(doc_id: str, page_id: str = "", split: str = "train") -> Unit:
+    return Unit(page_id or f"id-{doc_id}", doc_id, 1, Item(doc_id, f"{doc_id}.png", f"{doc_id}.png", "", split))
+
+
+def failed(one: Unit) -> DeadLetter:
+    return DeadLetter.of(
+        DocumentError(Reason.TIMEOUT, "slow", stage="ocr"), one.item.source, doc_id=one.doc_id, page_id=one.page_id, page=1
+    )
+
+
+def commit(output: Output, *units: Unit, but: tuple[Unit, ...] = ()) -> None:
+    """Commit `units` as one batch, those of `but` as failed."""
+    output.commit(units, [failed(one) if one in but else page(one.doc_id, 1, word("x"), split=one.item.split) for one in units])
+
+
+def plan(*units: Unit, letters: tuple[DeadLetter, ...] = (), duplicates: tuple[Duplicate, ...] = ()) -> Plan:
+    documents = tuple(Document(one.doc_id, one.item.source, one.item.split, 1) for one in units)
+    return Plan(units, documents, letters, duplicates, repairs=0, dropped=0)
+
+
+def page_ids(output: Output) -> list[str]:
+    return sorted(shards.read(output.pages, PAGES, ["page_id"])["page_id"].to_pylist())
+
+
+def dead(output: Output) -> list[tuple[str, str]]:
+    rows = shards.read(output.dead_letters, DEAD_LETTERS).to_pylist() if shards.shards(output.dead_letters) else []
+    return sorted((row["page_id"], row["source"]) for row in rows)
+
+
+def test_what_was_committed_is_done(output: Output) -> None:
+    a, b, c = unit("a"), unit("b"), unit("c")
+    commit(output, a, b, but=(b,))
+    assert [one in output.done() for one in (a, b, c)] == [True, True, False]
+    assert dead(output) == [("id-b", "b.png")]
+
+
+def test_nothing_is_done_in_a_new_folder(output: Output) -> None:
+    output.clear_half_written()
+    assert unit("a") not in output.done()
+
+
+def test_the_same_batch_again_replaces_itself(output: Output) -> None:
+    a, b = unit("a"), unit("b")
+    commit(output, a, b, but=(b,))
+    commit(output, a, b, but=(b,))
+    assert page_ids(output) == ["id-a"]
+    assert dead(output) == [("id-b", "b.png")]
+
+
+def test_a_page_in_another_split_than_planned_is_not_done(output: Output) -> None:
+    commit(output, unit("a"))
+    assert unit("a", split="test") not in output.done()
+
+
+def test_settling_changes_nothing_where_all_is_right(output: Output) -> None:
+    a, b = unit("a"), unit("b")
+    commit(output, a, b, but=(b,))
+    before = {uri: Path(uri).stat().st_mtime_ns for uri in shards.shards(output.pages) + shards.shards(output.dead_letters)}
+    output.settle(plan(a, b))
+    assert {uri: Path(uri).stat().st_mtime_ns for uri in before} == before
+
+
+def test_pages_that_two_runs_have_done_are_kept_once(output: Output) -> None:
+    a, b, c = unit("a"), unit("b"), unit("c")
+    commit(output, a, b)
+    commit(output, b, c)
+    output.settle(plan(a, b, c))
+    assert page_ids(output) == ["id-a", "id-b", "id-c"]
+
+
+def test_pages_of_former_settings_leave(output: Output) -> None:
+    old, new, other = unit("a", "old"), unit("a", "new"), unit("b")
+    commit(output, old, other)
+    commit(output, new)
+    output.settle(plan(new, other))
+    assert page_ids(output) == ["id-b", "new"]
+
+
+def test_pages_of_a_file_that_has_changed_leave(output: Output) -> None:
+    commit(output, unit("a"))
+    changed = Unit("id-changed", "changed", 1, unit("a").item)
+    output.commit([changed], [page("changed", 1, source="a.png")])
+    output.settle(plan(changed))
+    assert page_ids(output) == ["id-changed"]
+
+
+def test_pages_that_moved_to_another_split_are_kept_in_that_one(output: Output) -> None:
+    commit(output, unit("a"))
+    commit(output, unit("a", split="test"), unit("b"))
+    output.settle(plan(unit("a", split="test"), unit("b")))
+    assert shards.read(output.pages, PAGES, ["page_id", "split"]).sort_by("page_id").to_pydict() == {
+        "page_id": ["id-a", "id-b"],
+        "split": ["test", "train"],
+    }
+
+
+def test_a_page_that_failed_once_and_worked_later_is_no_dead_letter(output: Output) -> None:
+    a, b = unit("a"), unit("b")
+    commit(output, a, b, but=(a, b))
+    commit(output, a)
+    output.settle(plan(a, b))
+    assert page_ids(output) == ["id-a"]
+    assert dead(output) == [("id-b", "b.png")]
+
+
+def test_documents_of_other_runs_stay(output: Output) -> None:
+    for one in (unit("a"), unit("b")):
+        commit(output, one)
+        output.settle(plan(one))
+    assert page_ids(output) == ["id-a", "id-b"]
+    assert sorted(shards.read(output.documents, DOCUMENTS)["doc_id"].to_pylist()) == ["a", "b"]
+
+
+def test_a_document_that_cannot_be_opened_has_one_dead_letter_until_it_can(output: Output) -> None:
+    letter = DeadLetter.of(DocumentError(Reason.EMPTY_FILE, "no bytes", stage="open"), "c.png")
+    for _ in range(2):
+        output.settle(plan(unit("a"), letters=(letter,)))
+        assert dead(output) == [("", "c.png")]
+    output.settle(plan(unit("a"), unit("c")))
+    assert dead(output) == []
+
+
+def test_a_file_that_cannot_be_read_for_now_keeps_the_pages_that_it_had(output: Output) -> None:
+    commit(output, unit("a"))
+    letter = DeadLetter.of(DocumentError(Reason.UNREADABLE, "not now", stage="open"), "a.png")
+    output.settle(plan(unit("b"), letters=(letter,)))
+    assert page_ids(output) == ["id-a"]

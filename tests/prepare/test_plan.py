@@ -1,0 +1,85 @@
+import dataclasses
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutray.document import Document
+from layoutray.errors import DocumentError, Reason
+from layoutray.ocr.settings import Preprocessing, Recognition
+from layoutray.prepare.plan import Duplicate, Plan, page_id, plan_of, settings_hash
+from layoutray.prepare.units import Opened, opened_of, opened_table, units_of, units_table
+from layoutray.readers import Item
+from layoutray.recipe import IngestRecipe
+from layoutray.store.dead_letter import DeadLetter
+
+RECIPE = IngestRecipe("folder", dev_share=0.0)
+
+
+def opened(source: str, doc_id: str = "", split: str = "train", num_pages: int = 1) -> Opened:
+    document = Document(doc_id or source, source, split, num_pages)
+    return Opened(Item(source, source, source, "", split), document, None, tuple(range(1, num_pages + 1)), repairs=1, dropped=2)
+
+
+def unreadable(source: str) -> Opened:
+    letter = DeadLetter.of(DocumentError(Reason.EMPTY_FILE, "no bytes", stage="open"), source)
+    return Opened(Item(source, source, source, "", ""), None, letter)
+
+
+def planned(*found: Opened, recipe: IngestRecipe = RECIPE, has_dev: bool = False) -> Plan:
+    return plan_of(found, recipe, has_dev=has_dev)
+
+
+def splits(plan: Plan) -> dict[str, str]:
+    return {unit.doc_id: unit.item.split for unit in plan.units}
+
+
+def test_every_page_is_a_unit_and_every_file_is_accounted_for() -> None:
+    plan = planned(opened("a", num_pages=2), unreadable("b"), opened("c", doc_id="a"))
+    assert [(unit.doc_id, unit.page) for unit in plan.units] == [("a", 1), ("a", 2)]
+    assert [letter.source for letter in plan.letters] == ["b"]
+    assert plan.duplicates == (Duplicate("c", same_as="a"),)
+    assert (plan.repairs, plan.dropped) == (1, 2)
+
+
+def test_of_copies_in_train_and_test_the_one_in_test_stays() -> None:
+    plan = planned(opened("a", "same", "train"), opened("b", "same", "test"), opened("c", "same", "train"), opened("d", "same", "test"))
+    assert [(unit.item.source, unit.item.split) for unit in plan.units] == [("b", "test")]
+    assert {duplicate.source for duplicate in plan.duplicates} == {"a", "c", "d"}
+    assert {duplicate.same_as for duplicate in plan.duplicates} == {"b"}
+
+
+def test_a_page_is_another_one_under_other_settings_but_not_in_other_shards() -> None:
+    other = dataclasses.replace(RECIPE, recognition=Recognition(preprocessing=Preprocessing(width=900)))
+    sharded = dataclasses.replace(RECIPE, pages_per_shard=7)
+    assert settings_hash(RECIPE) == settings_hash(sharded) != settings_hash(other)
+    ids = {page_id(doc, number, settings_hash(recipe)) for doc in ("a", "b") for number in (1, 12) for recipe in (RECIPE, other)}
+    assert len(ids) == 8
+    assert page_id("a1", 2, "") != page_id("a", 12, "")
+
+
+def test_the_split_of_a_document_depends_on_nothing_but_its_bytes() -> None:
+    recipe = IngestRecipe("folder", dev_share=0.2, test_share=0.1)
+    names = [f"doc{number}" for number in range(2000)]
+    all_of_them = splits(planned(*(opened(name, split="") for name in names), recipe=recipe))
+    half = splits(planned(*(opened(name, split="") for name in reversed(names[:1000])), recipe=recipe))
+    assert all(all_of_them[name] == split for name, split in half.items())
+    shares = [list(all_of_them.values()).count(split) / 2000 for split in ("train", "dev", "test")]
+    assert all(abs(share - expected) < 0.03 for share, expected in zip(shares, (0.7, 0.2, 0.1), strict=True))
+
+
+def test_dev_is_taken_from_train_alone_and_only_where_the_set_has_none() -> None:
+    recipe = IngestRecipe("folder", dev_share=0.5, test_share=0.4)
+    found = [opened(f"{split}{number}", split=split) for split in ("train", "test") for number in range(100)]
+    without = splits(planned(*found, recipe=recipe))
+    assert {without[f"test{number}"] for number in range(100)} == {"test"}
+    assert {without[f"train{number}"] for number in range(100)} == {"train", "dev"}
+    having = splits(planned(*found, recipe=recipe, has_dev=True))
+    assert {having[f"train{number}"] for number in range(100)} == {"train"}
+
+
+@given(st.lists(st.builds(opened, st.text(max_size=3), st.text(max_size=3), st.sampled_from(["", "train", "test"]), st.integers(0, 3))))
+def test_units_and_documents_travel_unchanged(found: list[Opened]) -> None:
+    found.append(unreadable("x"))
+    assert list(opened_of(opened_table(found))) == found
+    plan = planned(*found)
+    assert tuple(units_of(units_table(plan.units))) == plan.units

@@ -1,0 +1,177 @@
+"""The lanes with a real engine in its child process; what fails is handed back as a dead letter."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from layoutray.document import Page
+from layoutray.errors import DocumentError, MissingDependencyError, Reason
+from layoutray.ocr.settings import Recognition, TesseractSettings
+from layoutray.prepare.plan import plan_of
+from layoutray.prepare.recognise import Lane, OcrLane, lane, open_item, recognise_unit
+from layoutray.prepare.units import Opened, Unit
+from layoutray.readers import Item, load
+from layoutray.recipe import IngestRecipe
+from layoutray.store.dead_letter import DeadLetter
+from tests.ocr.files import encoded, pdf, picture, typed
+
+pytestmark = pytest.mark.ocr
+SETTINGS = Recognition()
+
+
+@pytest.fixture(scope="module")
+def by_ocr() -> Iterator[OcrLane]:
+    with OcrLane(load("folder"), SETTINGS) as by:
+        yield by
+
+
+def opened(by: Lane, path: Path) -> Opened:
+    return open_item(by, Item(path.name, str(path), str(path), "", ""))
+
+
+def units(by: Lane, path: Path) -> tuple[Unit, ...]:
+    return plan_of([opened(by, path)], IngestRecipe("folder", dev_share=0), has_dev=False).units
+
+
+def written(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def text(page: Page | DeadLetter) -> str:
+    assert isinstance(page, Page), page
+    return " ".join(word.text for word in page.words)
+
+
+def test_a_picture_becomes_a_page_with_words(by_ocr: OcrLane, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.png", encoded(picture("Grand total 42"), "PNG"))
+    (unit,) = units(by_ocr, path)
+    page = recognise_unit(by_ocr, unit)
+    assert text(page) == "Grand total 42"
+    assert isinstance(page, Page)
+    assert (page.doc_id, page.number, page.width, page.height) == (unit.doc_id, 1, 1000, 700)
+    assert (page.source, page.image, page.split) == (str(path), str(path), "train")
+    assert page.provenance.words == "ocr"
+
+
+def test_each_page_of_a_document_is_a_unit(by_ocr: OcrLane, tmp_path: Path) -> None:
+    tiff = encoded(picture("first"), "TIFF", save_all=True, append_images=[picture("second")])
+    found = units(by_ocr, written(tmp_path, "a.tif", tiff))
+    assert [text(recognise_unit(by_ocr, unit)) for unit in found] == ["first", "second"]
+    born_digital = pdf(typed("Dear customer", x=72, y=700), typed("Yours faithfully", x=72, y=700))
+    found = units(by_ocr, written(tmp_path, "a.pdf", born_digital))
+    assert [text(recognise_unit(by_ocr, unit)) for unit in found] == ["Dear customer", "Yours faithfully"]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [(b"", Reason.EMPTY_FILE), (b"Dear Sir", Reason.UNSUPPORTED_TYPE), (encoded(picture("x"), "PNG")[:40], Reason.UNREADABLE)],
+)
+def test_a_file_that_cannot_be_opened_is_one_dead_letter(by_ocr: OcrLane, tmp_path: Path, data: bytes, reason: Reason) -> None:
+    found = opened(by_ocr, written(tmp_path, "a.png", data))
+    assert found.document is None
+    assert found.letter is not None
+    assert (found.letter.reason, found.letter.stage, found.letter.page, found.letter.attempts) == (reason, "open", None, 1)
+
+
+def test_a_file_that_is_gone_when_its_page_is_due_is_a_dead_letter(by_ocr: OcrLane, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.png", encoded(picture("x"), "PNG"))
+    (unit,) = units(by_ocr, path)
+    path.unlink()
+    letter = recognise_unit(by_ocr, unit)
+    assert isinstance(letter, DeadLetter)
+    assert (letter.reason, letter.page_id, letter.page, letter.attempts) == ("not_found", unit.page_id, 1, 1)
+
+
+def test_a_page_that_takes_too_long_is_tried_twice_and_the_next_one_works(tmp_path: Path) -> None:
+    slow = dataclasses.replace(SETTINGS, tesseract=TesseractSettings(deadline=0.001))
+    path = written(tmp_path, "a.png", encoded(picture("x", size=(3000, 3000)), "PNG"))
+    with OcrLane(load("folder"), SETTINGS) as by:
+        (unit,) = units(by, path)
+    with OcrLane(load("folder"), slow) as by:
+        letter = recognise_unit(by, unit)
+    assert isinstance(letter, DeadLetter)
+    assert (letter.reason, letter.retryable, letter.attempts) == ("timeout", True, 2)
+
+
+class FailsOnce(OcrLane):
+    """Its child is killed before the first page."""
+
+    def page(self, unit: Unit) -> Page:
+        if not hasattr(self, "failed"):
+            self.failed = True
+            raise DocumentError(Reason.WORKER_CRASH, "gone", stage="ocr")
+        return super().page(unit)
+
+
+def test_a_crash_that_does_not_come_back_costs_nothing(tmp_path: Path) -> None:
+    with FailsOnce(load("folder"), SETTINGS) as by:
+        (unit,) = units(by, written(tmp_path, "a.png", encoded(picture("Grand total 42"), "PNG")))
+        assert text(recognise_unit(by, unit)) == "Grand total 42"
+
+
+def test_the_child_of_a_lane_ends_with_it(tmp_path: Path) -> None:
+    before = set(psutil.Process().children())
+    with OcrLane(load("folder"), SETTINGS) as by:
+        opened(by, written(tmp_path, "a.png", encoded(picture("x"), "PNG")))
+        started = set(psutil.Process().children()) - before
+        assert len(started) == 1
+    assert not started & set(psutil.Process().children())
+
+
+def test_a_fault_of_our_own_costs_its_page_and_shows_where(tmp_path: Path) -> None:
+    class Faulty(OcrLane):
+        def page(self, unit: Unit) -> Page:
+            raise KeyError("oops")
+
+    with OcrLane(load("folder"), SETTINGS) as by:
+        (unit,) = units(by, written(tmp_path, "a.png", encoded(picture("x"), "PNG")))
+    letter = recognise_unit(Faulty(load("folder"), SETTINGS), unit)
+    assert isinstance(letter, DeadLetter)
+    assert (letter.reason, letter.attempts) == ("internal", 2)
+    assert 'raise KeyError("oops")' in letter.trace
+
+
+def test_what_concerns_every_page_stops_the_work(tmp_path: Path) -> None:
+    missing = dataclasses.replace(SETTINGS, tesseract=TesseractSettings(language="xyz"))
+    path = written(tmp_path, "a.png", encoded(picture("x"), "PNG"))
+    with OcrLane(load("folder"), missing) as by:
+        (unit,) = units(by, path)
+        with pytest.raises(MissingDependencyError, match="xyz"):
+            recognise_unit(by, unit)
+
+
+def test_annotated_words_are_taken_as_they_are(data_root: Path) -> None:
+    with lane("funsd", "annotation", SETTINGS) as by:
+        item = next(load("funsd").discover(str(data_root / "funsd")))
+        found = open_item(by, item)
+        (unit,) = plan_of([found], IngestRecipe("funsd", dev_share=0), has_dev=False).units
+        page = recognise_unit(by, unit)
+    assert isinstance(page, Page)
+    assert page.provenance.words == "annotation"
+    assert page.words == load("funsd").read(item).pages[0].words
+
+
+def test_ocr_words_get_the_tags_of_the_annotation(data_root: Path) -> None:
+    with lane("funsd", "ocr", SETTINGS) as by:
+        item = next(load("funsd").discover(str(data_root / "funsd")))
+        (unit,) = plan_of([open_item(by, item)], IngestRecipe("funsd", words="ocr", dev_share=0), has_dev=False).units
+        page = recognise_unit(by, unit)
+    assert isinstance(page, Page)
+    assert page.provenance.words == "ocr"
+    tags = [word.tag for word in page.words]
+    assert all(tag is not None for tag in tags)
+    assert len({tag for tag in tags if tag != "O"}) > 2
+
+
+def test_annotations_without_words_are_refused_with_what_to_do(by_ocr: OcrLane, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.png", encoded(picture("x"), "PNG"))
+    with lane("folder", "annotation", SETTINGS) as by:
+        found = opened(by, path)
+    assert found.letter is not None
+    assert found.letter.reason == "bad_annotation"
+    assert "words = 'ocr'" in found.letter.message

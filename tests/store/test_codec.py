@@ -1,0 +1,114 @@
+import time
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutray.answers import Answer, Entity, Region
+from layoutray.document import Box, Document, Field, Page, Word
+from layoutray.errors import DocumentError, Reason
+from layoutray.store import codec
+from layoutray.store.dead_letter import DeadLetter
+from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, PAGES
+from tests.store.pages import page, word
+
+SIDES = st.floats(0, 1, width=32)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+@st.composite
+def boxes(draw: st.DrawFn) -> Box:
+    (x0, x1), (y0, y1) = sorted((draw(SIDES), draw(SIDES))), sorted((draw(SIDES), draw(SIDES)))
+    return Box(x0, y0, x1, y1)
+
+
+WORDS = st.builds(
+    Word,
+    text=TEXT,
+    box=boxes(),
+    confidence=st.none() | SIDES,
+    line=st.integers(0, 2**31 - 1),
+    block=st.integers(0, 2**31 - 1),
+    tag=st.none() | TEXT,
+)
+PAGE = st.builds(lambda name, words: page(name, 1, *words), st.text("abc", max_size=3), st.lists(WORDS, max_size=5))
+
+
+@given(st.lists(PAGE, max_size=5))
+def test_pages_come_back_as_they_were(pages: list[Page]) -> None:
+    ids = [f"p{index}" for index in range(len(pages))]
+    table = codec.pages_table(pages, ids)
+    table.validate(full=True)
+    assert table.schema.equals(PAGES, check_metadata=True)
+    assert table["page_id"].to_pylist() == ids
+    assert list(codec.pages_of(table)) == pages
+
+
+@given(st.lists(PAGE, max_size=6), st.integers(0, 6), st.integers(0, 6))
+def test_a_slice_of_the_rows_gives_the_slice_of_the_pages(pages: list[Page], start: int, length: int) -> None:
+    table = codec.pages_table(pages, map(str, range(len(pages)))).slice(start, length)
+    assert list(codec.pages_of(table)) == pages[start : start + length]
+
+
+def test_tables_put_together_are_read_as_one() -> None:
+    pages = [page("a", 1, word("x", tag="O")), page("b", 1), page("c", 1, word("y"), word("z"))]
+    table = pa.concat_tables([codec.pages_table([one], [one.doc_id]) for one in pages])
+    assert list(codec.pages_of(table)) == pages
+
+
+@pytest.mark.parametrize("start", [0, 1, 2])
+def test_boxes_of_gives_one_array_and_where_each_page_begins(start: int) -> None:
+    other = word("b", box=Box(0, 0, 1, 1))
+    table = codec.pages_table([page("a", 1, word("a"), other), page("b", 1), page("c", 1, other)], "abc").slice(start)
+    array, offsets = codec.boxes_of(table)
+    assert array.dtype == np.float32
+    expected = [[word("a").box, other.box], [], [other.box]][start:]
+    assert [[Box(*row) for row in array[a:b].tolist()] for a, b in pairwise(offsets)] == expected
+
+
+def test_no_label_at_all_is_not_the_same_as_labels_that_are_missing() -> None:
+    table = codec.pages_table([page("a", 1, word("x")), page("b", 1, word("x", tag="B-total"), word("y"))], "ab")
+    assert table["tags"].to_pylist() == [None, ["B-total", None]]
+
+
+def test_numbers_are_read_without_making_objects() -> None:
+    pages = [page(f"d{number}", 1, *(word("word", line=line) for line in range(300))) for number in range(200)]
+    table = codec.pages_table(pages, map(str, range(200)))
+    start = time.perf_counter()
+    codec.boxes_of(table)
+    columns = time.perf_counter() - start
+    start = time.perf_counter()
+    list(codec.pages_of(table))
+    assert columns < (time.perf_counter() - start) / 20
+
+
+def test_documents_come_back_as_they_were() -> None:
+    documents = [Document("a", "a.png", "train", 2, (Field("total", "9.00"), Field("date", ""))), Document("b", "ä", "", 0)]
+    table = codec.documents_table(documents)
+    assert table.schema.equals(DOCUMENTS, check_metadata=True)
+    assert list(codec.documents_of(table)) == documents
+
+
+def test_dead_letters_say_where_and_why() -> None:
+    try:
+        raise DocumentError(Reason.TIMEOUT, "too slow", stage="ocr")
+    except DocumentError as error:
+        letter = DeadLetter.of(error, "a.png", doc_id="a", page_id="p", page=3, attempts=2)
+    table = codec.dead_letters_table([letter])
+    assert table.schema.equals(DEAD_LETTERS, check_metadata=True)
+    assert list(codec.dead_letters_of(table)) == [letter]
+    assert (letter.reason, letter.stage, letter.retryable, letter.attempts) == ("timeout", "ocr", True, 2)
+    assert "test_codec.py" in letter.trace
+
+
+def test_answers_are_a_row_for_each_entity_and_one_for_a_document_without() -> None:
+    regions = (Region(2, (1.0, 2.0, 3.0, 2.0, 3.0, 4.0, 1.0, 4.0)), Region(2, (0.0,) * 8))
+    found = Answer("a", "a.png", "m", "1", "success", (Entity("total", "9.00", 0.5, regions, (4,)),), ())
+    table = codec.answers_table([found, Answer("b", "b.png", "m", "1", "success", (), ())])
+    assert table.schema.equals(ANSWERS, check_metadata=True)
+    rows = table.to_pylist()
+    assert [(row["doc_id"], row["page"], row["type"]) for row in rows] == [("a", 2, "total"), ("b", 0, "")]
+    assert rows[0]["polygons"] == [list(region.polygon) for region in regions]

@@ -1,0 +1,105 @@
+from pathlib import Path
+
+import datasets
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from layoutray.errors import SchemaError
+from layoutray.store import codec, shards
+from layoutray.store.schema import DOCUMENTS, EXAMPLES, PAGES
+from tests.store.pages import page, word
+
+
+@pytest.fixture
+def pages() -> pa.Table:
+    return codec.pages_table([page("a", 1, word("x", tag="O")), page("b", 1), page("c", 2, word("é", confidence=0.5))], "abc")
+
+
+@pytest.fixture
+def examples() -> pa.Table:
+    row = {"doc_id": "a", "page": 1, "window": 0, "split": "train", "input_ids": [2, 7, 3], "word_index": [-1, 0, -1]}
+    boxes = [[0, 0, 0, 0], [10, 20, 30, 40], [0, 0, 0, 0]]
+    return pa.Table.from_pylist(
+        [row | {"boxes": boxes, "labels": [-100, 1, -100]}, row | {"boxes": boxes, "labels": None}], schema=EXAMPLES
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return str(tmp_path / "set")
+
+
+def test_what_is_written_is_read(pages: pa.Table, folder: str) -> None:
+    uri = shards.write(pages, folder, "part-1.parquet")
+    assert shards.shards(folder) == [uri]
+    assert shards.read(folder, PAGES).equals(pages)
+
+
+def test_a_name_follows_from_the_rows_and_not_from_their_order() -> None:
+    assert shards.part_name(["a", "b"]) == shards.part_name(["b", "a"]) != shards.part_name(["ab"])
+
+
+def test_writing_again_replaces(pages: pa.Table, folder: str) -> None:
+    shards.write(pages, folder, "part-1.parquet")
+    shards.write(pages.slice(0, 1), folder, "part-1.parquet")
+    assert shards.read(folder, PAGES).num_rows == 1
+    assert [path.name for path in Path(folder).iterdir()] == ["part-1.parquet"]
+
+
+def test_some_columns_of_some_rows(pages: pa.Table, folder: str) -> None:
+    shards.write(pages, folder, "part-1.parquet")
+    found = shards.read(folder, PAGES, ["doc_id"], pc.field("page") == 2)
+    assert found.to_pydict() == {"doc_id": ["c"]}
+
+
+def test_scan_gives_every_row_once(pages: pa.Table, folder: str) -> None:
+    for name in ("part-1.parquet", "part-2.parquet"):
+        shards.write(pages, folder, name)
+    assert [row for table in shards.scan(folder, PAGES, ["doc_id"]) for row in table["doc_id"].to_pylist()] == list("abcabc")
+
+
+def test_what_a_killed_writer_leaves_is_not_read_and_can_be_cleared(pages: pa.Table, folder: str) -> None:
+    shards.write(pages, folder, "part-1.parquet")
+    leftover = Path(folder) / ".part-2.parquet.0123.part"
+    leftover.write_bytes(b"PAR1 half")
+    keep = Path(folder) / ".mine"
+    keep.touch()
+    assert shards.read(folder, PAGES).num_rows == 3
+    assert shards.remove_half_written(folder) == 1
+    assert not leftover.exists()
+    assert keep.exists()
+
+
+def test_a_failed_write_leaves_no_shard(pages: pa.Table, folder: str) -> None:
+    target = Path(folder) / "part-1.parquet"
+    target.mkdir(parents=True)
+    (target / "in the way").touch()
+    with pytest.raises(OSError, match=r"part-1\.parquet"):
+        shards.write(pages, folder, "part-1.parquet")
+    assert shards.shards(folder) == []
+
+
+def test_a_folder_without_shards_is_named(folder: str) -> None:
+    with pytest.raises(SchemaError, match=r"set has no \.parquet shards"):
+        shards.read(folder, PAGES)
+
+
+def test_another_table_is_refused_by_name(pages: pa.Table, folder: str) -> None:
+    shards.write(pages, folder, "part-1.parquet")
+    with pytest.raises(SchemaError, match=r"part-1\.parquet holds pages, expected documents"):
+        shards.read(folder, DOCUMENTS)
+
+
+def test_another_version_is_refused(pages: pa.Table, folder: str) -> None:
+    shards.write(pages.replace_schema_metadata({**PAGES.metadata, b"layoutray.version": b"0"}), folder, "part-1.parquet")
+    with pytest.raises(SchemaError, match="version 0"):
+        shards.read(folder, PAGES)
+
+
+@pytest.mark.parametrize("kind", ["pages", "examples"])
+def test_hugging_face_datasets_reads_them_without_our_code(kind: str, folder: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    table = request.getfixturevalue(kind)
+    uri = shards.write(table, folder, "part-1.parquet")
+    loaded = datasets.load_dataset("parquet", data_files=uri, split="train", cache_dir=str(tmp_path / "cache"))
+    assert list(loaded) == table.to_pylist()

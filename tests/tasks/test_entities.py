@@ -1,0 +1,132 @@
+"""Entities: tags to targets and back, through windows that cut words and pages."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from layoutray import tasks
+from layoutray.batching.collate import IGNORED
+from layoutray.batching.examples import Example
+from layoutray.batching.windows import cut, first_pieces
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.tasks.entities import word_tags
+from tests.jobs import vocabulary
+
+TASK = tasks.load("entities")
+LABELS = ("O", "B-date", "I-date", "B-total", "I-total")
+VOCABULARY = vocabulary()
+
+
+def page(*words: tuple[str, str | None, int]) -> Page:
+    """Words of (text, tag, line), side by side."""
+    placed = tuple(
+        Word(text, Box(column / 10, line / 10, (column + 1) / 10, (line + 1) / 10), line=line, tag=tag)
+        for column, (text, tag, line) in enumerate(words)
+    )
+    return Page("d", 3, 1000, 500, placed, "d.png", "", "train", Provenance("annotation", ""))
+
+
+def examples(made: Page, max_length: int, *, labelled: bool = True) -> list[Example]:
+    boxes = np.zeros((len(made.words), 4), np.int32)
+    cuts = cut([word.text for word in made.words], boxes, VOCABULARY, max_length)
+    targets = [np.array(TASK.targets(made, one, LABELS), np.int32) if labelled else None for one in cuts]
+    return [
+        Example("d", 3, number, one.input_ids, one.boxes, one.word_index, target)
+        for number, (one, target) in enumerate(zip(cuts, targets, strict=True))
+    ]
+
+
+def scored(example: Example, chosen: dict[int, tuple[int, float]]) -> tuple[Example, torch.Tensor]:
+    """Probabilities that give word `w` at its first token label `chosen[w][0]` with share `chosen[w][1]`; all else is sure to be date."""
+    shares = torch.zeros(len(example.input_ids), len(LABELS))
+    shares[:, 1] = 1.0
+    for token in np.flatnonzero(first_pieces(example.word_index)):
+        label, share = chosen.get(int(example.word_index[token]), (0, 1.0))
+        shares[token] = (1 - share) / (len(LABELS) - 1)
+        shares[token, label] = share
+    return example, shares
+
+
+def test_labels_are_both_tags_of_every_type() -> None:
+    assert TASK.label_names([["O", "B-total"], ["I-date", "O"], []]) == LABELS
+
+
+@pytest.mark.parametrize(("tags", "message"), [([["O"]], "no page carries entity tags"), ([["O", "paragraph"]], "'paragraph' is not IOB2")])
+def test_pages_without_entities_cannot_be_learned_from(tags: list[list[str]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        TASK.label_names(tags)
+
+
+def test_targets_stand_on_first_pieces() -> None:
+    made = page(("total", "O", 0), ("99999999", "B-total", 0), ("88888888", "I-total", 0))
+    one = examples(made, 512)[0]
+    assert one.labels is not None
+    first = first_pieces(one.word_index)
+    assert one.labels[first].tolist() == [0, 3, 4]
+    assert (one.labels[~first] == IGNORED).all()
+    assert (~first).sum() > 2, "some word has more than one piece"
+
+
+@pytest.mark.parametrize(
+    ("tag", "message"), [(None, "word 1 .'b'. on page 3 of d.png has no tag"), ("B-shop", "has tag B-shop; the model knows O, B-date")]
+)
+def test_a_word_without_a_tag_that_the_model_knows_is_refused(tag: str | None, message: str) -> None:
+    with pytest.raises(DocumentError, match=message) as caught:
+        examples(page(("a", "O", 0), ("b", tag, 0)), 512)
+    assert caught.value.reason is Reason.BAD_ANNOTATION
+
+
+def test_a_word_cut_by_a_border_counts_once() -> None:
+    made = page(("99999999", "B-date", 0), ("88888888", "I-date", 0), ("cash", "O", 0))
+    cuts = examples(made, 4)
+    assert sum(0 in one.word_index for one in cuts) > 1, "the first word is in several windows"
+
+    class Oracle(torch.nn.Module):
+        """Scores that are right on the first window of a word, and wrong where it goes on."""
+
+        def scores(self, batch: object) -> tuple[object, torch.Tensor]:
+            logits = torch.zeros(len(cuts), max(len(one.input_ids) for one in cuts), len(LABELS))
+            seen: set[int] = set()
+            for row, one in enumerate(cuts):
+                for token in np.flatnonzero(first_pieces(one.word_index)):
+                    word = int(one.word_index[token])
+                    logits[row, token, 3 if word in seen else LABELS.index(str(made.words[word].tag))] = 1.0
+                    seen.add(word)
+            origin = torch.arange(logits.shape[1]).expand(logits.shape[:2])
+            return dataclasses.make_dataclass("Encoded", ["origin"])(origin), logits
+
+    seen = TASK.observe(Oracle(), None, cuts)  # pyright: ignore[reportArgumentType]
+    assert word_tags(list(reversed(seen)), LABELS) == ([["B-date", "I-date", "O"]], [["B-date", "I-date", "O"]])
+    assert TASK.summarise(seen, LABELS) == {
+        "precision": 1.0, "recall": 1.0, "f1": 1.0, "support": 1.0,
+        "precision.date": 1.0, "recall.date": 1.0, "f1.date": 1.0, "support.date": 1.0,
+    }
+
+
+def test_an_answer_has_the_words_the_mean_confidence_and_a_region_per_line() -> None:
+    made = page(("Date:", None, 0), ("Nov", None, 0), ("21", None, 1), ("cash", None, 1))
+    outputs = [scored(one, {1: (1, 0.9), 2: (2, 0.4)}) for one in examples(made, 512, labelled=False)]
+    (entity,) = TASK.answer(made, outputs, LABELS)
+    assert (entity.type, entity.content, entity.words) == ("date", "Nov 21", (1, 2))
+    assert entity.confidence == pytest.approx(math.sqrt(0.9 * 0.4))
+    assert [region.page_number for region in entity.bounding_regions] == [3, 3]
+    assert entity.bounding_regions[0].polygon == (100, 0, 200, 0, 200, 50, 100, 50)
+    assert entity.bounding_regions[1].polygon == (200, 50, 300, 50, 300, 100, 200, 100)
+
+
+def test_an_answer_joins_what_windows_have_cut() -> None:
+    made = page(*[(text, None, 0) for text in ("99999999", "88888888", "cash", "77")])
+    chosen = {0: (3, 0.8), 1: (4, 0.8), 3: (3, 0.7)}
+    outputs = [scored(one, chosen) for one in examples(made, 5, labelled=False)]
+    assert len(outputs) > 1
+    found = TASK.answer(made, outputs, LABELS)
+    assert [(entity.type, entity.content) for entity in found] == [("total", "99999999 88888888"), ("total", "77")]
+    assert [entity.confidence for entity in found] == pytest.approx([0.8, 0.7])
+
+
+def test_a_page_without_words_has_no_entities() -> None:
+    assert TASK.answer(page(), [], LABELS) == ()

@@ -1,0 +1,121 @@
+"""MVLM: BERT's masking on words, boxes left alone, and a loss that decodes only what is asked."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from layoutray import tasks
+from layoutray.batching.collate import IGNORED
+from layoutray.errors import InputError
+from layoutray.tasks import TaskModel
+from layoutray.tasks.masked_lm import MaskedLanguageModelHead
+from layoutray.tensors import Batch, Encoded
+from tests.jobs import page, vocabulary
+
+TASK = tasks.load("masked_lm")
+VOCABULARY = vocabulary()
+WORDS = torch.arange(5, VOCABULARY.vocab_size)
+
+
+def text(rows: int, length: int) -> Batch:
+    """Windows of words between special tokens, the last tenth padding."""
+    generator = torch.Generator().manual_seed(0)
+    ids = WORDS[torch.randint(len(WORDS), (rows, length), generator=generator)]
+    ids[:, 0], ids[:, -1] = VOCABULARY.start_id, VOCABULARY.end_id
+    ids[:, length - length // 10 :] = VOCABULARY.pad_id
+    ids[:, 1] = VOCABULARY.unknown_id
+    return Batch(ids, torch.zeros(rows, length, 4, dtype=torch.long), ids != VOCABULARY.pad_id)
+
+
+def masked(batch: Batch, seed: int, share: float = 0.15) -> Batch:
+    return TASK.corruption(VOCABULARY, share)(batch, torch.Generator().manual_seed(seed))
+
+
+def test_shares_are_berts() -> None:
+    batch = text(400, 500)
+    corrupted = masked(batch, 1)
+    assert corrupted.labels is not None
+    target = corrupted.labels != IGNORED
+    ordinary = ~torch.isin(batch.input_ids, torch.tensor(VOCABULARY.special_ids))
+    count = int(target.sum())
+    assert count / int(ordinary.sum()) == pytest.approx(0.15, abs=0.003)
+    became_mask = (corrupted.input_ids == VOCABULARY.mask_id) & target
+    unchanged = (corrupted.input_ids == batch.input_ids) & target
+    drawn_mask, drawn_same = 0.1 / VOCABULARY.vocab_size, 0.1 / VOCABULARY.vocab_size
+    assert int(became_mask.sum()) / count == pytest.approx(0.8 + drawn_mask, abs=0.01)
+    assert int(unchanged.sum()) / count == pytest.approx(0.1 + drawn_same, abs=0.01)
+
+
+def test_random_words_come_from_the_whole_vocabulary() -> None:
+    batch = text(400, 500)
+    corrupted = masked(batch, 2, share=1.0)
+    replaced = corrupted.input_ids[(corrupted.input_ids != batch.input_ids) & (corrupted.input_ids != VOCABULARY.mask_id)]
+    assert len(replaced.unique()) == VOCABULARY.vocab_size - 1
+
+
+def test_targets_are_the_words_and_all_else_stays() -> None:
+    batch = text(40, 50)
+    corrupted = masked(batch, 3)
+    assert corrupted.labels is not None
+    target = corrupted.labels != IGNORED
+    assert torch.equal(corrupted.labels[target], batch.input_ids[target])
+    assert torch.equal(corrupted.input_ids[~target], batch.input_ids[~target])
+    assert not target[torch.isin(batch.input_ids, torch.tensor(VOCABULARY.special_ids))].any()
+    assert torch.equal(corrupted.boxes, batch.boxes)
+
+
+def test_the_generator_decides_the_mask() -> None:
+    batch = text(20, 50)
+    assert torch.equal(masked(batch, 4).input_ids, masked(batch, 4).input_ids)
+    assert not torch.equal(masked(batch, 4).input_ids, masked(batch, 5).input_ids)
+
+
+class Fixed(torch.nn.Module):
+    """An encoder whose states are given, in another order than the tokens'."""
+
+    def __init__(self, states: torch.Tensor, origin: torch.Tensor) -> None:
+        super().__init__()
+        self.states, self.origin = states, origin
+
+    def forward(self, batch: Batch) -> Encoded:
+        return Encoded(self.states, batch.mask.gather(1, self.origin), self.origin)
+
+
+def test_the_loss_equals_decoding_everything() -> None:
+    batch = masked(text(3, 30), 6, share=0.3)
+    assert batch.labels is not None
+    generator = torch.Generator().manual_seed(0)
+    embedding = torch.nn.Embedding(VOCABULARY.vocab_size, 16)
+    origin = torch.stack([torch.randperm(30, generator=generator)[:20] for _ in range(3)])
+    model = TaskModel(Fixed(torch.randn(3, 20, 16, generator=generator), origin), MaskedLanguageModelHead(16, embedding))
+    _, logits = model.scores(batch)
+    naive = sum(
+        functional.cross_entropy(logits[row, kept], batch.labels[row, origin[row, kept]])
+        for row in range(3)
+        for kept in range(20)
+        if batch.labels[row, origin[row, kept]] != IGNORED
+    )
+    torch.testing.assert_close(model(batch), naive, atol=1e-4, rtol=1e-6)
+
+
+def test_the_decoder_is_the_word_embedding() -> None:
+    embedding = torch.nn.Embedding(50, 8)
+    assert MaskedLanguageModelHead(8, embedding).decoder.weight is embedding.weight
+
+
+def test_perplexity_weighs_words_not_batches() -> None:
+    summary = TASK.summarise([(2.0, 1), (4.0, 5)], ())
+    assert summary == {"loss": 1.0, "perplexity": pytest.approx(math.e), "masked_tokens": 6.0}
+    with pytest.raises(InputError, match="no token was masked"):
+        TASK.summarise([(0.0, 0)], ())
+
+
+def test_it_makes_its_own_targets_and_answers_nothing() -> None:
+    window = np.zeros(0)
+    assert TASK.label_names([["B-a"]]) == ()
+    assert TASK.targets(page(1), window, ()) is None  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match="fine-tune"):
+        TASK.answer(page(1), [], ())

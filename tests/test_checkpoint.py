@@ -1,0 +1,158 @@
+"""Checkpoints: exact, complete, and never able to run code."""
+
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from layoutray import checkpoint
+from layoutray.batching.collate import collate
+from layoutray.checkpoint import Checkpoint
+from layoutray.errors import CheckpointError
+from layoutray.recipe import Recipe
+from layoutray.tasks import TaskModel
+from tests.batching.test_collate import example
+from tests.jobs import recipe, vocabulary
+
+VOCABULARY = vocabulary()
+LABELS = ("O", "B-date", "I-date")
+
+
+def fresh(chosen: Recipe) -> TaskModel:
+    return checkpoint.build_model(chosen, VOCABULARY, LABELS)
+
+
+def saved(folder: Path, task: str = "entities", **changes: Any) -> Path:
+    chosen = recipe(task, **changes)
+    model = fresh(chosen)
+    with torch.no_grad():  # not what the seed alone would give
+        for parameter in model.parameters():
+            parameter += 0.01
+    checkpoint.save(folder, model, recipe=chosen, labels=LABELS, vocabulary=VOCABULARY, metrics={"step": 3.0}, provenance={"init": ""})
+    return folder
+
+
+def outputs(model: TaskModel) -> torch.Tensor:
+    with torch.no_grad():
+        return model.eval().scores(collate([example(6), example(9)], 0))[1]
+
+
+def rewrite(folder: Path, name: str, content: Any) -> None:
+    (folder / name).write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize("task", ["entities", "masked_lm"])
+def test_save_and_load_is_exact(task: str, tmp_path: Path) -> None:
+    chosen = recipe(task)
+    model = fresh(chosen)
+    with torch.no_grad():
+        model.encoder.word_embedding.weight.mul_(1.5)
+    checkpoint.save(tmp_path, model, recipe=chosen, labels=LABELS, vocabulary=VOCABULARY, metrics={"f1": 0.5}, provenance={"a": ["b"]})
+    loaded = checkpoint.load(tmp_path)
+    assert torch.equal(outputs(loaded.model), outputs(model))
+    assert not torch.equal(outputs(fresh(chosen)), outputs(model))
+    assert (loaded.recipe, loaded.labels, loaded.metrics, loaded.provenance) == (chosen, LABELS, {"f1": 0.5}, {"a": ["b"]})
+    assert loaded.tokenizer.inner.get_vocab() == VOCABULARY.inner.get_vocab()
+    assert not loaded.model.training
+
+
+def test_the_seed_alone_decides_fresh_weights() -> None:
+    torch.manual_seed(1)
+    one = fresh(recipe("entities"))
+    state = torch.get_rng_state()
+    torch.manual_seed(2)
+    other = fresh(recipe("entities"))
+    assert torch.equal(outputs(one), outputs(other))
+    torch.manual_seed(1)
+    assert torch.equal(torch.get_rng_state(), state), "and the caller's random numbers go on as if nothing had been built"
+
+
+def test_the_version_changes_with_the_weights(tmp_path: Path) -> None:
+    versions = {checkpoint.load(saved(tmp_path / str(layers), model={"layers": layers})).version for layers in (1, 2)}
+    assert len(versions) == 2
+    assert checkpoint.load(tmp_path / "1").version in versions
+
+
+def test_tied_weights_are_stored_once_and_tied_again(tmp_path: Path) -> None:
+    stored = load_file(saved(tmp_path, "masked_lm") / "model.safetensors")
+    assert "encoder.word_embedding.weight" in stored
+    assert "head.decoder.weight" not in stored
+    model: Any = checkpoint.load(tmp_path).model
+    assert model.head.decoder.weight is model.encoder.word_embedding.weight
+
+
+@pytest.mark.parametrize("name", checkpoint.FILES)
+def test_a_missing_file_is_named(name: str, tmp_path: Path) -> None:
+    (saved(tmp_path) / name).unlink()
+    with pytest.raises(CheckpointError, match=rf"is not a checkpoint: {name} missing"):
+        checkpoint.load(tmp_path)
+
+
+def test_weights_of_another_model_are_named(tmp_path: Path) -> None:
+    rewrite(saved(tmp_path), "labels.json", ["O"])
+    with pytest.raises(CheckpointError, match=r"head\.classifier\.weight is \(3, 32\), the model needs \(1, 32\)"):
+        checkpoint.load(tmp_path)
+
+
+def test_missing_and_foreign_tensors_are_named(tmp_path: Path) -> None:
+    file = saved(tmp_path) / "model.safetensors"
+    weights = load_file(file)
+    weights["foreign"] = weights.pop("head.classifier.bias")
+    save_file(weights, file)
+    with pytest.raises(CheckpointError, match=r"missing head\.classifier\.bias; unexpected foreign"):
+        checkpoint.load(tmp_path)
+
+
+class _Opens:
+    """Unpickling it writes a file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.file),)
+
+
+def test_a_pickle_in_place_of_the_weights_is_refused_and_not_run(tmp_path: Path) -> None:
+    folder, harm = saved(tmp_path / "checkpoint"), tmp_path / "harm"
+    (folder / "model.safetensors").write_bytes(pickle.dumps(_Opens(harm)))
+    with pytest.raises(CheckpointError, match="not a readable safetensors file"):
+        checkpoint.load(folder)
+    torch.save({"weight": _Opens(harm)}, folder / "model.safetensors")
+    with pytest.raises(CheckpointError, match="not a readable safetensors file"):
+        checkpoint.load(folder)
+    assert not harm.exists()
+
+
+def test_broken_json_and_a_foreign_recipe_are_refused(tmp_path: Path) -> None:
+    (saved(tmp_path) / "metrics.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"metrics\.json is not valid JSON"):
+        checkpoint.load(tmp_path)
+    rewrite(tmp_path, "metrics.json", {})
+    rewrite(tmp_path, "recipe.json", {"name": "x"})
+    with pytest.raises(CheckpointError, match=r"recipe\.json is no recipe of this version: recipe key task is missing"):
+        checkpoint.load(tmp_path)
+
+
+def load(folder: Path, **changes: Any) -> Checkpoint:
+    return checkpoint.load(saved(folder, "masked_lm", **changes))
+
+
+def test_an_encoder_starts_from_another_tasks_checkpoint(tmp_path: Path) -> None:
+    source, model = load(tmp_path), fresh(recipe("entities"))
+    head = {name: tensor.clone() for name, tensor in model.head.state_dict().items()}
+    checkpoint.load_encoder(model, source, VOCABULARY)
+    assert all(torch.equal(tensor, model.encoder.state_dict()[name]) for name, tensor in source.model.encoder.state_dict().items())
+    assert all(torch.equal(tensor, model.head.state_dict()[name]) for name, tensor in head.items()), "the head stays fresh"
+
+
+def test_an_encoder_of_another_vocabulary_or_shape_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="another vocabulary"):
+        checkpoint.load_encoder(fresh(recipe("entities")), load(tmp_path), vocabulary(["other", "words"]))
+    with pytest.raises(CheckpointError, match=r"differs from the recipe's in \['layers\.1\."):
+        checkpoint.load_encoder(fresh(recipe("entities")), load(tmp_path, model={"layers": 1}), VOCABULARY)

@@ -1,0 +1,68 @@
+"""An extractor answers pages, and pages that share a forward pass do not disturb each other."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from layoutray.errors import CheckpointError
+from layoutray.inference import Extractor
+from tests.jobs import NO_DROPOUT, job, page, pages, recipe
+from tests.training.runs import alone
+
+
+@pytest.fixture(scope="module")
+def extractor(tmp_path_factory: pytest.TempPathFactory) -> Extractor:
+    """Trained until it knows its receipts; windows are so short that pages need several."""
+    settings = recipe("entities", model=NO_DROPOUT, steps=150, learning_rate=5e-3, max_length=24)
+    one = job(tmp_path_factory.mktemp("extractor"), settings, pages(6))
+    alone(one)
+    return Extractor.load(one.out)
+
+
+def expected(number: int) -> list[str]:
+    """The tagged values of a receipt, as text."""
+    found: list[list[str]] = []
+    for word in page(number).words:
+        if str(word.tag).startswith("B-"):
+            found.append([])
+        if word.tag != "O":
+            found[-1].append(word.text)
+    return [" ".join(words) for words in found]
+
+
+def test_it_finds_what_it_has_learned(extractor: Extractor) -> None:
+    assert extractor.entity_types == ("date", "total")
+    found = extractor.extract(pages(6))
+    assert [[entity.content for entity in entities] for entities in found] == [expected(number) for number in range(6)]
+    assert all(0.5 < entity.confidence <= 1 for entities in found for entity in entities)
+
+
+def test_company_does_not_change_an_answer(extractor: Extractor) -> None:
+    together = extractor.extract(pages(30))
+    for number, entities in enumerate(together):
+        (single,) = extractor.extract([page(number)])
+        assert [(e.type, e.words) for e in entities] == [(e.type, e.words) for e in single]
+        assert [e.confidence for e in entities] == pytest.approx([e.confidence for e in single], abs=1e-5)
+
+
+def test_an_answer_says_who_answered_what(extractor: Extractor) -> None:
+    (answer,) = extractor.answers([page(2)])
+    assert (answer.doc_id, answer.source, answer.status) == (page(2).doc_id, "receipt-2.png", "success")
+    assert (answer.model_id, len(answer.model_version)) == ("small-entities", 12)
+    (seen,) = answer.pages
+    assert (seen.page_number, seen.width, seen.height, seen.num_words) == (1, 600, 800, len(page(2).words))
+
+
+def test_a_page_without_words_is_answered_with_nothing(extractor: Extractor) -> None:
+    (answer,) = extractor.answers([dataclasses.replace(page(1), words=())])
+    assert (answer.entities, answer.pages[0].num_words) == ((), 0)
+
+
+def test_no_pages_no_answers(extractor: Extractor) -> None:
+    assert extractor.answers([]) == []
+
+
+def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="is not a checkpoint"):
+        Extractor.load(tmp_path)

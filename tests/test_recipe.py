@@ -1,0 +1,96 @@
+"""Recipes are resolved when they are read, and say everything that a run does."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layoutray import recipe
+from layoutray.errors import RecipeError
+from layoutray.recipe import IngestRecipe, Recipe
+
+
+def values(**changes: Any) -> dict[str, Any]:
+    plain = {
+        "name": "r",
+        "task": {"name": "masked_lm"},
+        "train": {"steps": 4},
+        "model": {"arch": "skimformer", "size": "tiny"},
+        "max_length": 128,
+    }
+    return plain | changes
+
+
+def shipped() -> list[Path]:
+    return sorted(recipe.RECIPES.glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", shipped(), ids=lambda file: file.stem)
+def test_shipped_recipes_resolve_and_come_back_from_their_dict(file: Path) -> None:
+    if "reader" in tomllib.loads(file.read_text(encoding="utf-8")):
+        assert isinstance(recipe.load_ingest(file.stem), IngestRecipe)
+    else:
+        loaded = recipe.load(file.stem)
+        assert recipe.from_dict(loaded.to_dict()) == loaded
+
+
+def test_a_size_is_expanded_and_the_window_becomes_the_models() -> None:
+    resolved = recipe.from_dict(values())
+    assert (resolved.model["hidden"], resolved.model["layers"], resolved.model["max_length"]) == (128, 2, 128)
+    assert "size" not in resolved.model
+    assert resolved.arch_config.hidden == 128
+
+
+def test_a_key_beside_the_size_wins() -> None:
+    assert recipe.from_dict(values(model={"arch": "skimformer", "size": "tiny", "layers": 5})).arch_config.layers == 5
+
+
+def test_the_default_of_a_model_without_size_is_the_papers() -> None:
+    assert recipe.from_dict(values(model={"arch": "skimformer"})).arch_config.layers == 12
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": {"size": "tiny"}}, r"model\.arch is missing"),
+        ({"model": {"arch": "skimmer"}}, r"model\.arch: unknown name 'skimmer'.*known: .*skimformer"),
+        ({"model": {"arch": "skimformer", "size": "huge"}}, r"model\.size is 'huge'; skimformer has tiny, small, base"),
+        ({"model": {"arch": "skimformer", "hiden": 3}}, r"unknown recipe key model\.hiden \(did you mean hidden\?\)"),
+        ({"model": {"arch": "skimformer", "layers": 0}}, r"section model: layers is 0; it must be at least 1"),
+        ({"model": {"arch": "skimformer", "max_length": 64}}, r"max_length 128 is over model\.max_length 64"),
+        ({"task": {"name": "no_task"}}, r"task\.name: unknown name 'no_task'.*known: .*masked_lm"),
+        ({"task": {"name": "masked_lm", "mask_share": 0.0}}, r"task\.mask_share is 0\.0"),
+        ({"train": {"steps": 4, "batch_size": 6, "micro_batch_size": 4}}, r"batch_size 6 must be a multiple of train\.micro_batch_size 4"),
+        ({"train": {"steps": 4, "warmup_steps": 5}}, r"warmup_steps 5 must not exceed train\.steps 4"),
+        ({"train": {"steps": 0}}, r"steps is 0; it must be at least 1"),
+        ({"train": {"steps": 4, "learning_rate": -1.0}}, r"learning_rate is -1\.0"),
+        ({"train": {"steps": 4, "clip": float("nan")}}, r"clip is nan"),
+        ({"train": {}}, r"train\.steps is missing"),
+        ({"max_length": 2}, r"max_length is 2; it must be at least 3"),
+        ({"seed": -1}, r"seed is -1"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        recipe.from_dict(values(**changes))
+
+
+def test_overrides_reach_into_sections(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("name = 'm'\n[task]\nname = 'entities'\n[train]\nsteps = 5\n[model]\narch = 'skimformer'\nsize = 'tiny'\n")
+    loaded = recipe.load(str(file), ["train.steps=7", "model.arch=hf", "model.model_type=layoutlm", "tokenizer.path=some/folder"])
+    assert isinstance(loaded, Recipe)
+    assert (loaded.train.steps, loaded.arch, loaded.model["model_type"], loaded.tokenizer.path) == (7, "hf", "layoutlm", "some/folder")
+
+
+def test_an_unknown_name_lists_the_shipped_recipes() -> None:
+    with pytest.raises(RecipeError, match=r"no recipe called .nothing.; shipped: .*demo-pretrain"):
+        recipe.load("nothing")
+
+
+def test_shares_of_an_ingest_recipe_leave_pages_to_train_on(tmp_path: Path) -> None:
+    file = tmp_path / "all.toml"
+    file.write_text("reader = 'folder'\ndev_share = 0.5\ntest_share = 0.5\n")
+    with pytest.raises(RecipeError, match=r"dev_share 0\.5 and test_share 0\.5"):
+        recipe.load_ingest(str(file))

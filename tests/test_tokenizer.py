@@ -1,0 +1,90 @@
+"""Vocabularies: the same pages give the same one, and any tokenizer.json can be taken."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import tokenizers
+from tokenizers import models, pre_tokenizers
+
+from layoutray import tokenizer
+from layoutray.errors import CheckpointError
+
+_LETTERS = random.Random(0)
+WORDS = ["".join(_LETTERS.choices("abcdefgh", k=_LETTERS.randint(1, 7))) for _ in range(2000)]
+
+
+def test_the_same_words_in_another_order_give_the_same_file() -> None:
+    files = {tokenizer.train_wordpiece(random.Random(seed).sample(WORDS, len(WORDS)), 250).inner.to_str() for seed in range(3)}
+    assert len(files) == 1
+
+
+def test_other_words_give_another_vocabulary() -> None:
+    one, other = (tokenizer.train_wordpiece(words, 250).inner.get_vocab() for words in (WORDS, WORDS[:1000]))
+    assert one != other
+
+
+def test_pieces_of_a_word_join_to_the_word() -> None:
+    vocabulary = tokenizer.train_wordpiece(WORDS, 250)
+    assert vocabulary.vocab_size == 250
+    for word, ids in zip(WORDS[:200], vocabulary.words_to_ids(WORDS[:200]), strict=True):
+        pieces = [vocabulary.inner.id_to_token(index) for index in ids]
+        assert all(piece.startswith("##") for piece in pieces[1:])
+        assert pieces[0] + "".join(piece.removeprefix("##") for piece in pieces[1:]) == word
+
+
+def test_frequent_words_become_one_piece() -> None:
+    vocabulary = tokenizer.train_wordpiece(["Invoice"] * 50 + WORDS, 300)
+    assert [len(ids) for ids in vocabulary.words_to_ids(["invoice", "INVOICE", "ïnvoice"])] == [1, 1, 1]
+
+
+def test_a_word_outside_the_alphabet_is_unknown_and_none_is_lost() -> None:
+    vocabulary = tokenizer.train_wordpiece(["ab"], 50)
+    assert vocabulary.words_to_ids(["猫", "", "\u200b", "ab"])[:3] == [[vocabulary.unknown_id]] * 3
+
+
+def test_characters_of_every_plane_train() -> None:
+    vocabulary = tokenizer.train_wordpiece(["𝒜𝒷𝒷", "日本語", "a\U0010ffff", "\U000f0001\U000f0001"] * 3, 60)
+    assert vocabulary.unknown_id not in vocabulary.words_to_ids(["𝒜𝒷𝒷"])[0]
+
+
+def test_special_tokens_come_first() -> None:
+    vocabulary = tokenizer.train_wordpiece(WORDS, 250)
+    roles = (vocabulary.pad_id, vocabulary.unknown_id, vocabulary.start_id, vocabulary.end_id, vocabulary.mask_id)
+    assert roles == (0, 1, 2, 3, 4)
+
+
+def test_save_and_load_by_file_and_by_folder(tmp_path: Path) -> None:
+    vocabulary = tokenizer.train_wordpiece(WORDS, 250)
+    vocabulary.save(tmp_path / "tokenizer.json")
+    for path in (tmp_path, tmp_path / "tokenizer.json"):
+        assert tokenizer.load(path).words_to_ids(WORDS) == vocabulary.words_to_ids(WORDS)
+
+
+def test_the_names_of_roberta_are_understood_and_its_template_is_left_out(tmp_path: Path) -> None:
+    inner = tokenizers.Tokenizer(
+        models.BPE({"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": 4, "Ġ": 5, "a": 6, "Ġa": 7}, [("Ġ", "a")])
+    )
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.enable_truncation(1)
+    inner.enable_padding(length=9)
+    inner.save(str(tmp_path / "tokenizer.json"))
+    loaded = tokenizer.load(tmp_path)
+    assert (loaded.start_id, loaded.pad_id, loaded.end_id, loaded.unknown_id, loaded.mask_id) == (0, 1, 2, 3, 4)
+    assert loaded.words_to_ids(["a", "aa"]) == [[7], [7, 6]], "words look like words of running text; nothing is cut or padded"
+
+
+def test_what_is_no_tokenizer_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"no tokenizer\.json at"):
+        tokenizer.load(tmp_path)
+    file = tmp_path / "tokenizer.json"
+    file.write_text("{}")
+    with pytest.raises(CheckpointError, match="not a tokenizers file"):
+        tokenizer.load(file)
+    saved = json.loads(tokenizer.train_wordpiece(WORDS, 250).inner.to_str())
+    del saved["model"]["vocab"]["[MASK]"]
+    saved["added_tokens"] = [token for token in saved["added_tokens"] if token["content"] != "[MASK]"]
+    file.write_text(json.dumps(saved))
+    with pytest.raises(CheckpointError, match="no mask token"):
+        tokenizer.load(file)

@@ -1,0 +1,75 @@
+"""Run jobs in this process or under torchrun, and keep what they report."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from layoutray.training import job as jobs
+from layoutray.training import world as worlds
+from layoutray.training.job import Job
+from layoutray.training.reporter import History, Reporter, Together
+
+Series = dict[str, list[tuple[int, float]]]
+
+
+def alone(job: Job, *, resume_from: Path | None = None, also: Reporter | None = None) -> Series:
+    """Train in this process, on one CPU thread; what was reported, by metric."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    history = History()
+    try:
+        reporter = Together([history, also] if also else [history])
+        jobs.train(job, worlds.alone(), reporter, job.out / "state", resume_from)
+    except Stopped:
+        pass
+    finally:
+        torch.set_num_threads(threads)
+    return history.series
+
+
+def under_torchrun(job: Job, processes: int) -> Series:
+    """Train in so many processes that meet through gloo; what the first reported, by metric."""
+    arguments = [job.examples, str(job.out), json.dumps(job.recipe.to_dict())]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}", "-m", "tests.training.worker"]
+    repository = Path(__file__).resolve().parents[2]
+    done = subprocess.run([*launch, *arguments], cwd=repository, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return read_history(job.out / "history.jsonl")
+
+
+def read_history(file: Path) -> Series:
+    """What JsonLines has written, by metric; every report counts."""
+    series: Series = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row.pop("event") == "metrics":
+            step = row.pop("step")
+            for name, value in row.items():
+                series.setdefault(name, []).append((step, value))
+    return series
+
+
+class Stopped(Exception):  # noqa: N818
+    """Raised by `StopAfter`."""
+
+
+@dataclass
+class StopAfter:
+    """Ends training from outside after so many steps, like a killed process."""
+
+    step: int
+
+    def start(self, step: int, steps: int) -> None:
+        """Nothing to stop yet."""
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        if step == self.step:
+            raise Stopped
+
+    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+        """States may be saved."""

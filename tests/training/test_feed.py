@@ -1,0 +1,94 @@
+"""What each step sees is a function of seed and step, whoever shares the work."""
+
+from collections import Counter
+
+import pytest
+import torch
+
+from layoutray import tasks
+from layoutray.batching.examples import ExampleSet
+from layoutray.errors import InputError
+from layoutray.prepare.encode import Encoder
+from layoutray.recipe import TaskRecipe
+from layoutray.store import codec
+from layoutray.store.schema import EXAMPLES
+from layoutray.training.feed import Feed, MicroBatch
+from tests.jobs import pages, vocabulary
+
+VOCABULARY = vocabulary()
+
+
+def feed(*, batch_size: int = 8, micro_batch_size: int = 2, seed: int = 5, task: str = "masked_lm", count: int = 13) -> Feed:
+    made = pages(count)
+    labels = tasks.load(task).label_names([[str(word.tag) for word in page.words] for page in made])
+    encoder = Encoder(TaskRecipe(task), 32, labels, VOCABULARY.inner.to_str())
+    table, _ = encoder(codec.pages_table(made, [page.source for page in made]))
+    corruption = tasks.load(task).corruption(VOCABULARY, 0.15)
+    return Feed(ExampleSet(table), corruption, VOCABULARY.pad_id, batch_size, micro_batch_size, seed)
+
+
+def same(one: MicroBatch, other: MicroBatch) -> bool:
+    keys = [(example.doc_id, example.window) for example in one.examples] == [
+        (example.doc_id, example.window) for example in other.examples
+    ]
+    tensors = zip(vars(one.batch).values(), vars(other.batch).values(), strict=True)
+    return keys and one.seed == other.seed and all(torch.equal(a, b) for a, b in tensors)
+
+
+def test_a_step_is_the_same_whenever_and_wherever_it_is_asked_for() -> None:
+    first, again = feed(), feed()
+    later = [again.training(step, 0, 1) for step in (9, 4, 7)]
+    assert all(same(a, b) for step, got in zip((9, 4, 7), later, strict=True) for a, b in zip(first.training(step, 0, 1), got, strict=True))
+
+
+def test_another_seed_gives_other_batches() -> None:
+    assert not same(feed().training(0, 0, 1)[0], feed(seed=6).training(0, 0, 1)[0])
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_workers_share_exactly_what_one_process_sees(size: int) -> None:
+    one = feed()
+    for step in (0, 3):
+        alone = one.training(step, 0, 1)
+        shared = [one.training(step, rank, size) for rank in range(size)]
+        assert {len(part) for part in shared} == {len(alone) // size}, "evenly"
+        turns = [part for round_ in zip(*shared, strict=True) for part in round_]
+        assert all(same(a, b) for a, b in zip(alone, turns, strict=True))
+
+
+def test_what_cannot_be_shared_evenly_is_refused() -> None:
+    with pytest.raises(InputError, match=r"4 micro-batches per step cannot be shared by 3 workers; .* a multiple of 3"):
+        feed().training(0, 0, 3)
+
+
+def test_an_epoch_holds_every_example_once_and_the_next_is_another_shuffle() -> None:
+    one = feed(batch_size=4, micro_batch_size=4, task="entities")
+    size = len(one.examples)
+    steps = [one.training(step, 0, 1)[0].examples for step in range(2 * size)]
+    order = [(example.doc_id, example.window) for batch in steps for example in batch]
+    epochs = [order[at : at + size] for at in range(0, 4 * size, size)]
+    assert all(set(Counter(epoch).values()) == {1} and len(set(epoch)) == size for epoch in epochs)
+    assert epochs[0] != epochs[1]
+
+
+def test_masks_change_from_step_to_step() -> None:
+    one = feed(batch_size=26, micro_batch_size=26)
+    seeds = {one.training(step, 0, 1)[0].seed for step in range(20)}
+    assert len(seeds) == 20
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_evaluation_sees_every_example_once_the_same_way(size: int) -> None:
+    one = feed(micro_batch_size=4)
+    parts = [list(one.evaluation(rank, size)) for rank in range(size)]
+    seen = Counter((example.doc_id, example.window) for share in parts for part in share for example in part.examples)
+    assert set(seen.values()) == {1}
+    assert len(seen) == len(one.examples)
+    alone = list(one.evaluation(0, 1))
+    assert all(any(same(part, other) for other in alone) for share in parts for part in share)
+
+
+def test_an_empty_set_is_refused() -> None:
+    one = feed()
+    with pytest.raises(InputError, match="no examples to feed"):
+        Feed(ExampleSet(EXAMPLES.empty_table()), one.corruption, 0, 4, 2, 1)

@@ -1,0 +1,81 @@
+"""A job: from examples and a recipe to a complete checkpoint, or a refusal that says what does not fit."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from layoutray import checkpoint
+from layoutray.errors import CheckpointError, InputError
+from layoutray.store import shards
+from layoutray.store.schema import EXAMPLES
+from layoutray.training import job as jobs
+from tests.jobs import elsewhere, job, pages, recipe
+from tests.training.runs import alone
+
+
+def test_the_checkpoint_is_complete_and_says_where_it_came_from(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("entities", steps=3))
+    assert not jobs.finished(one)
+    alone(one)
+    assert jobs.finished(one)
+    loaded = checkpoint.load(one.out)
+    assert loaded.recipe == one.recipe
+    assert loaded.labels == ("O", "B-date", "I-date", "B-total", "I-total")
+    assert loaded.provenance["examples_digest"] == "digest"
+    assert loaded.provenance["pages_from"] == [str(tmp_path / "ingested")]
+    assert {"step", "dev.f1", "dev.precision", "dev.recall"} <= loaded.metrics.keys()
+
+
+def test_without_dev_pages_the_last_weights_are_kept(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=3), pages(8))
+    series = alone(one)
+    assert set(series) == {"loss", "learning_rate", "tokens_per_second"}
+    assert checkpoint.load(one.out).metrics == {"step": 3.0}
+
+
+def test_a_finished_job_is_not_taken_for_another(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=2))
+    alone(one)
+    with pytest.raises(CheckpointError, match="another recipe or other examples"):
+        jobs.finished(dataclasses.replace(one, recipe=recipe("masked_lm", steps=3)))
+    card = json.loads((Path(one.examples) / "dataset.json").read_text())
+    (Path(one.examples) / "dataset.json").write_text(json.dumps(card | {"digest": "changed"}))
+    with pytest.raises(CheckpointError, match="another recipe or other examples"):
+        jobs.finished(one)
+
+
+def test_fine_tuning_starts_from_the_pretrained_encoder(tmp_path: Path) -> None:
+    pretrained = job(tmp_path / "first", recipe("masked_lm", steps=2))
+    alone(pretrained)
+    settings = recipe("entities", steps=1, learning_rate=0.0, vocabulary=str(pretrained.out))
+    tuned = job(tmp_path / "second", settings, init=str(pretrained.out))
+    alone(tuned)
+    source, target = (checkpoint.load(folder).model.encoder.state_dict() for folder in (pretrained.out, tuned.out))
+    assert all(torch.equal(tensor, target[name]) for name, tensor in source.items())
+    scratch = dataclasses.replace(elsewhere(tuned, tmp_path / "scratch"), init="")
+    alone(scratch)
+    fresh = checkpoint.load(scratch.out).model.encoder.state_dict()
+    assert not torch.equal(fresh["word_embedding.weight"], source["word_embedding.weight"])
+
+
+def test_examples_of_another_task_or_longer_windows_are_refused(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm"))
+    with pytest.raises(InputError, match="was encoded for task masked_lm, the recipe trains entities"):
+        alone(dataclasses.replace(one, recipe=recipe("entities")))
+    with pytest.raises(InputError, match="windows of up to 48 tokens, the recipe allows 40"):
+        alone(dataclasses.replace(one, recipe=recipe("masked_lm", max_length=40)))
+    with pytest.raises(InputError, match="is not a data set of examples"):
+        alone(dataclasses.replace(one, examples=str(tmp_path)))
+
+
+def test_how_examples_are_sharded_does_not_matter(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=2))
+    losses = alone(one)["loss"]
+    table = shards.read(one.examples, EXAMPLES)
+    for uri in shards.shards(one.examples):
+        Path(uri).unlink()
+    shards.write(table.take(list(reversed(range(table.num_rows)))), one.examples, "part-all.parquet")
+    assert alone(elsewhere(one, tmp_path / "again"))["loss"] == losses

@@ -1,0 +1,94 @@
+"""The loop learns, counts as one process whoever shares the work, goes on exactly where it was stopped, and stops in time."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from layoutray import checkpoint, tasks
+from layoutray.training import job as jobs
+from layoutray.training import loop, resume, world
+from layoutray.training.job import Job
+from tests.jobs import NO_DROPOUT, elsewhere, job, pages, recipe
+from tests.training.runs import StopAfter, alone, under_torchrun
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    """Twenty steps of MVLM with the paper's dropout, evaluated and saved on the way."""
+    return job(tmp_path_factory.mktemp("masked"), recipe("masked_lm", evaluate_every=10, checkpoint_every=5))
+
+
+@pytest.mark.parametrize("task", ["masked_lm", "entities"])
+def test_every_loss_is_the_same_in_one_process_and_in_two(task: str, tmp_path: Path) -> None:
+    settings = recipe(task, evaluate_every=10, learning_rate=3e-3)
+    assert settings.arch_config.dropout == 0.1, "with dropout on"
+    one = job(tmp_path, settings)
+    single, double = alone(one), under_torchrun(elsewhere(one, tmp_path / "double"), 2)
+    assert [step for step, _ in double["loss"]] == list(range(1, 21))
+    for name in ("loss", "dev.loss", "dev.f1", "learning_rate"):
+        assert double.get(name, []) == [(step, pytest.approx(value, abs=1e-5)) for step, value in single.get(name, [])], name
+    assert single["loss"][-1][1] < single["loss"][0][1] - 0.1, "and it learns meanwhile"
+
+
+@pytest.mark.parametrize("stopped_after", [5, 8, 14])
+def test_a_resumed_run_repeats_the_uninterrupted_one_to_the_bit(masked: Job, stopped_after: int, tmp_path: Path) -> None:
+    whole = alone(elsewhere(masked, tmp_path / "whole"))
+    halted = elsewhere(masked, tmp_path / "halted")
+    alone(halted, also=StopAfter(stopped_after))
+    rest = alone(halted, resume_from=halted.out / "state" if stopped_after > 5 else None)
+    saved = 5 * ((stopped_after - 1) // 5)
+    assert [step for step, _ in rest["loss"]] == list(range(saved + 1, 21))
+    for name in ("loss", "dev.loss", "dev.perplexity", "learning_rate"):
+        assert rest[name] == [(step, value) for step, value in whole[name] if step > saved], name
+    assert checkpoint.load(halted.out).version == checkpoint.load(tmp_path / "whole").version, "the weights are equal"
+
+
+def test_each_step_has_its_own_windows_masks_and_dropout(tmp_path: Path) -> None:
+    losses = [value for _, value in alone(job(tmp_path, recipe("masked_lm", steps=3, learning_rate=0.0)))["loss"]]
+    assert len(set(losses)) == 3
+
+
+def test_accumulated_micro_batches_equal_one_large_batch(tmp_path: Path) -> None:
+    settings = {size: recipe("entities", model=NO_DROPOUT, micro_batch_size=size, clip=0.5) for size in (2, 8)}
+    losses = {size: alone(job(tmp_path / str(size), chosen))["loss"] for size, chosen in settings.items()}
+    assert losses[2] == [(step, pytest.approx(value, abs=1e-5)) for step, value in losses[8]]
+
+
+def test_a_tiny_model_learns_its_pages_by_heart(tmp_path: Path) -> None:
+    settings = recipe("entities", model=NO_DROPOUT, steps=120, learning_rate=5e-3, warmup_steps=10)
+    made = pages(6)
+    copies = [dataclasses.replace(page, split="dev", doc_id=f"copy of {page.doc_id}", source=f"copy of {page.source}") for page in made]
+    series = alone(job(tmp_path, settings, [*made, *copies]))
+    assert series["loss"][-1][1] < 0.02
+    assert series["dev.f1"] == [(120, 1.0)]
+
+
+def test_patience_ends_training_and_the_best_checkpoint_stays(tmp_path: Path) -> None:
+    # A rate of zero: no evaluation is better than the first.
+    one = job(tmp_path, recipe("masked_lm", steps=50, learning_rate=0.0, evaluate_every=2, patience=2))
+    series = alone(one)
+    assert [step for step, _ in series["dev.loss"]] == [2, 4, 6]
+    assert series["loss"][-1][0] == 6
+    assert checkpoint.load(one.out).metrics["step"] == 2
+    assert resume.exists(one.out / "state"), "the last state is saved, wherever patience ends"
+
+
+def test_the_kept_checkpoint_is_the_best_evaluation(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=24, learning_rate=0.05, evaluate_every=4))
+    series = alone(one)
+    step, best = min(series["dev.perplexity"], key=lambda pair: pair[1])
+    loaded = checkpoint.load(one.out)
+    assert (loaded.metrics["step"], loaded.metrics["dev.perplexity"]) == (step, best)
+    dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
+    values = loop.evaluate(loaded.model, tasks.load("masked_lm"), (), dev, world.alone())
+    assert values["perplexity"] == pytest.approx(best, rel=1e-6), "the weights in it are those that were measured"
+
+
+def test_clipping_bounds_the_update(tmp_path: Path) -> None:
+    """With Adam, a scaled gradient makes the same first step; a clip that were applied after the step would change the second."""
+    settings = {clip: recipe("entities", steps=3, clip=clip, model=NO_DROPOUT) for clip in (0.0, 1e9, 1e-3)}
+    losses = {clip: alone(job(tmp_path / str(clip), chosen))["loss"] for clip, chosen in settings.items()}
+    assert losses[0.0] == losses[1e9]
+    assert losses[0.0][0] == losses[1e-3][0]
+    assert losses[0.0][2] != losses[1e-3][2]

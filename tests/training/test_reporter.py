@@ -1,0 +1,39 @@
+"""Reporters tell what they were told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from layoutray.training.reporter import History, JsonLines, ProgressBar, Together
+
+
+def test_all_of_several_hear_everything(tmp_path: Path) -> None:
+    history, lines = History(), JsonLines(tmp_path / "history.jsonl")
+    together = Together([history, lines])
+    together.start(0, 2)
+    together.metrics(1, {"loss": 2.0})
+    together.saved(1, tmp_path, {})
+    together.metrics(2, {"loss": 1.0, "dev.f1": 0.5})
+    together.saved(2, None, {})
+    assert history.series == {"loss": [(1, 2.0), (2, 1.0)], "dev.f1": [(2, 0.5)]}
+    assert [json.loads(line) for line in lines.file.read_text().splitlines()] == [
+        {"event": "start", "step": 0, "steps": 2},
+        {"event": "metrics", "step": 1, "loss": 2.0},
+        {"event": "saved", "step": 1},
+        {"event": "metrics", "step": 2, "loss": 1.0, "dev.f1": 0.5},
+    ]
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressBar("tiny") as bar:
+        bar.start(0, 100)
+        for step in range(1, 100):
+            bar.metrics(step, {"loss": 2.5, "learning_rate": 1.0})
+        bar.metrics(50, {"dev.f1": 0.25})
+        bar.metrics(100, {"loss": 1.5})
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].split() == ["tiny", "1/100", "loss", "2.5"]
+    assert lines[-2].split() == ["tiny", "50/100", "dev.f1", "0.25"]
+    assert lines[-1].split() == ["tiny", "100/100", "loss", "1.5"]
+    assert len(lines) <= 5, "at most one in five seconds, besides evaluations"

@@ -1,0 +1,26 @@
+"""What torchrun starts in tests: `python -m torch.distributed.run … -m tests.training.worker EXAMPLES OUT RECIPE_JSON`."""
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+
+from layoutray import recipe
+from layoutray.training import job as jobs
+from layoutray.training import world as worlds
+from layoutray.training.job import Job
+from layoutray.training.reporter import JsonLines, Together
+
+
+def main() -> None:
+    examples, out, values = sys.argv[1:]
+    torch.set_num_threads(1)
+    job = Job(recipe.from_dict(json.loads(values)), examples, Path(out))
+    job.out.mkdir(parents=True, exist_ok=True)
+    with worlds.from_environment() as world:
+        jobs.train(job, world, Together([JsonLines(job.out / "history.jsonl")] if world.leads else []), job.out / "state")
+
+
+if __name__ == "__main__":
+    main()
