@@ -92,6 +92,7 @@ class TrainRecipe:
         clip: largest gradient norm; 0 is off.
         precision: `bf16` autocast (for GPUs) or `fp32`.
         evaluate_every, checkpoint_every: in steps; 0 means at the end of training only.
+        box_jitter: stretch and move the boxes of each training window by up to this share of the page; 0 (the papers) is off.
         patience: stop after this many evaluations without a better one; 0 is off.
     """
 
@@ -109,6 +110,7 @@ class TrainRecipe:
     evaluate_every: int = 0
     checkpoint_every: int = 0
     patience: int = 0
+    box_jitter: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch_size", "micro_batch_size"):
@@ -117,6 +119,8 @@ class TrainRecipe:
         for name in ("learning_rate", "warmup_steps", "weight_decay", "clip", "evaluate_every", "checkpoint_every", "patience"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be a number that is not negative")
+        if not 0 <= self.box_jitter < 1:
+            raise RecipeError(f"train.box_jitter is {self.box_jitter}; it must be at least 0 and below 1")
         if self.batch_size % self.micro_batch_size:
             raise RecipeError(f"train.batch_size {self.batch_size} must be a multiple of train.micro_batch_size {self.micro_batch_size}")
         if self.warmup_steps > self.steps:

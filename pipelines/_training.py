@@ -13,6 +13,7 @@ from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
 from layoutray.report import curves, png
+from layoutray.store import sources
 from layoutray.store.card import Card
 from layoutray.tracking import MlflowReporter, Run
 from layoutray.training import job as jobs
@@ -42,15 +43,16 @@ def parser(verb: str, description: str | None) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace, init: str) -> int:
     """Train as `options` say, from the encoder of checkpoint `init` if given."""
-    job = Job(recipe.load(options.recipe, options.set), options.examples, options.out, init)
+    uri = options.tracking_uri or tracking.default_uri()
+    start = str(tracking.checkpoint_folder(init, uri)[0].absolute()) if init else ""
+    job = Job(recipe.load(options.recipe, options.set), sources.absolute(options.examples), options.out.absolute(), start)
     if options.dry_run:
         return terminal.show_plan(
-            job.recipe, {"examples": options.examples, "checkpoint": str(job.out), "init": init, "workers": options.workers}
+            job.recipe, {"examples": job.examples, "checkpoint": str(job.out), "init": init, "workers": options.workers}
         )
     if jobs.finished(job):
         terminal.say(f"{job.out} is finished; delete it to train again")
         return 0
-    uri = options.tracking_uri or tracking.default_uri()
     if "WORLD_SIZE" in os.environ and not options.workers:
         return _under_torchrun(job, uri, options)
     tracked = _open_run(job, uri, options.experiment)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from layoutray import recipe
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode
+from layoutray.store import sources
 from pipelines import _terminal as terminal
 
 
@@ -21,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.dry_run:
         return terminal.show_plan(chosen, {"pages from": options.pages, "examples to": options.out})
     with connect():
-        card = encode(chosen, options.pages, options.out)
+        card = encode(chosen, [sources.absolute(folder) for folder in options.pages], sources.absolute(options.out))
     terminal.show_table(
         f"Examples in {options.out}",
         ("split", "pages", "examples"),

@@ -9,7 +9,9 @@ from pipelines import _training as training
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = training.parser("finetune", __doc__)
-    parser.add_argument("--init", default="", help="checkpoint whose encoder the model starts from; none starts from scratch")
+    parser.add_argument(
+        "--init", default="", help="checkpoint, or models:/NAME@ALIAS, whose encoder it starts from; none starts from scratch"
+    )
     options = parser.parse_args(arguments)
     return training.run(options, init=options.init)
 

@@ -10,6 +10,7 @@ from layoutray.cluster.data import ingest, plan_for
 from layoutray.prepare.manifest import Manifest
 from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
+from layoutray.store import sources
 from pipelines import _terminal as terminal
 from pipelines._progress import IngestProgress
 
@@ -26,8 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = recipe.load_ingest(options.recipe, options.set)
     if options.dry_run:
         return terminal.show_plan(chosen, _counts(options.source, options.out, chosen, options.limit))
+    source, out = sources.absolute(options.source), sources.absolute(options.out)
     with IngestProgress() as progress, connect():
-        manifest = ingest(options.source, options.out, chosen, limit=options.limit, workers=options.workers, progress=progress)
+        manifest = ingest(source, out, chosen, limit=options.limit, workers=options.workers, progress=progress)
     _report(manifest, options.out)
     return 0
 

@@ -31,12 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return terminal.show_plan(reading, {"checkpoint": options.checkpoint, "source": options.source, "answers": options.out})
     folder, _ = tracking.checkpoint_folder(options.checkpoint, options.tracking_uri or tracking.default_uri())
     with connect():
-        ingested = options.source
+        out = sources.absolute(options.out)
+        ingested = sources.absolute(options.source)
         if not sources.exists(sources.join(ingested, "manifest.json")):
-            ingested = sources.join(options.out, "ingested")
+            ingested = sources.join(out, "ingested")
             with IngestProgress() as progress:
-                ingest(options.source, ingested, reading, progress=progress)
-        done = predict(folder, ingested, options.out, workers=options.workers, gpus=options.gpus)
+                ingest(sources.absolute(options.source), ingested, reading, progress=progress)
+        done = predict(folder, ingested, out, workers=options.workers, gpus=options.gpus)
     terminal.say(f"{done.pages} pages answered, {done.failed} of them with a failure; {done.entities} entities; answers in {options.out}")
     sys.stdout.write(json.dumps(asdict(done)) + "\n")
     return 0

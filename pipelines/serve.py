@@ -6,10 +6,11 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from layoutray import ocr, recipe, tracking
+from layoutray import checkpoint, ocr, recipe, tracking
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import ServeSettings, running
 from layoutray.cluster.serving.limits import Limits
+from layoutray.errors import CheckpointError
 from pipelines import _terminal as terminal
 
 
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ocr-replicas", type=int, default=1, help="processes that read pages")
     parser.add_argument("--model-replicas", type=int, default=1, help="processes that hold the model")
     parser.add_argument("--gpus", type=float, default=0, help="GPUs of each model replica")
-    parser.add_argument("--timeout", type=float, default=60.0, help="seconds that a document may take")
+    parser.add_argument("--timeout", type=float, default=Limits().timeout_s, help="seconds that a document may take")
     parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
     terminal.add_recipe_options(parser)
     options = parser.parse_args(arguments)
@@ -47,12 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def serve(settings: ServeSettings) -> int:
     """Serve until the process is told to stop; says where, and how to call it."""
-    # A missing engine is one clear line here, and a pile of retries once the replicas start.
+    # A missing engine or a broken checkpoint is one clear line here, and a pile of retries once the replicas start.
+    if not checkpoint.load(settings.checkpoint).labels:
+        raise CheckpointError(f"{settings.checkpoint} finds no entities; fine-tune it with `layoutray finetune` and serve that checkpoint")
     ocr.load(settings.recognition.engine).version(settings.recognition.tesseract)
     told = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: told.set())
     with connect(), running(settings) as url:
+        for number in (signal.SIGINT, signal.SIGTERM):  # not before: connecting sets Ray's own
+            signal.signal(number, lambda *_: told.set())
         terminal.say(f"serving at {url} (description at {url}/docs); try: curl -F file=@page.png {url}/v1/extract")
         told.wait()
         terminal.say("stopping")

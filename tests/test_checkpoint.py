@@ -32,8 +32,8 @@ def saved(folder: Path, task: str = "entities", **changes: Any) -> Path:
     model = fresh(chosen)
     with torch.no_grad():  # not what the seed alone would give
         for parameter in model.parameters():
-            parameter += 0.01
-    checkpoint.save(folder, model, recipe=chosen, labels=LABELS, vocabulary=VOCABULARY, metrics={"step": 3.0}, provenance={"init": ""})
+            parameter.add_(0.01)
+    checkpoint.save(folder, Checkpoint(chosen, LABELS, VOCABULARY, model, {"step": 3.0}, {"init": ""}))
     return folder
 
 
@@ -52,7 +52,7 @@ def test_save_and_load_is_exact(task: str, tmp_path: Path) -> None:
     model = fresh(chosen)
     with torch.no_grad():
         model.encoder.word_embedding.weight.mul_(1.5)
-    checkpoint.save(tmp_path, model, recipe=chosen, labels=LABELS, vocabulary=VOCABULARY, metrics={"f1": 0.5}, provenance={"a": ["b"]})
+    checkpoint.save(tmp_path, Checkpoint(chosen, LABELS, VOCABULARY, model, {"f1": 0.5}, {"a": ["b"]}))
     loaded = checkpoint.load(tmp_path)
     assert torch.equal(outputs(loaded.model), outputs(model))
     assert not torch.equal(outputs(fresh(chosen)), outputs(model))

@@ -66,6 +66,7 @@ def test_the_default_of_a_model_without_size_is_the_papers() -> None:
         ({"train": {"steps": 0}}, r"steps is 0; it must be at least 1"),
         ({"train": {"steps": 4, "learning_rate": -1.0}}, r"learning_rate is -1\.0"),
         ({"train": {"steps": 4, "clip": float("nan")}}, r"clip is nan"),
+        ({"train": {"steps": 4, "box_jitter": 1.0}}, r"box_jitter is 1\.0; it must be at least 0 and below 1"),
         ({"train": {}}, r"train\.steps is missing"),
         ({"max_length": 2}, r"max_length is 2; it must be at least 3"),
         ({"seed": -1}, r"seed is -1"),

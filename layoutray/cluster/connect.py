@@ -60,6 +60,8 @@ def _join() -> None:
 
 def _start(cores: int, *, dashboard: bool) -> None:
     os.environ.update(_ONE_THREAD)
+    # Fractional CPUs mean many small processes; Ray warns about each few of them otherwise.
+    os.environ.setdefault("RAY_worker_maximum_startup_concurrency", "16")
     # Ray Data's own short tasks ask for a whole CPU each. With no more logical CPUs than cores, workers that fill the
     # cores would starve them, and the pipeline would wait for ever.
     with _native_notes_silenced():

@@ -22,9 +22,9 @@ from layoutray.cluster.page_worker import DocumentOpener, PageWorker
 from layoutray.errors import LayoutrayError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.output import Output
-from layoutray.prepare.plan import Plan, plan_of
+from layoutray.prepare.plan import plan_of
 from layoutray.prepare.recognise import lane, open_item
-from layoutray.prepare.units import Opened, Unit, items_table, opened_of, units_table
+from layoutray.prepare.units import Opened, Plan, Unit, items_table, opened_of, units_table
 from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
 
@@ -144,7 +144,7 @@ def _mapped(tables: Sequence[pa.Table], worker: type, arguments: dict[str, Any],
         batch_format="pyarrow",
         zero_copy_batch=True,
         fn_constructor_kwargs=arguments,
-        compute=ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
+        compute=ActorPoolStrategy(size=min(workers, len(tables)), max_tasks_in_flight_per_actor=2),
         num_cpus=0.9,
     )
     try:

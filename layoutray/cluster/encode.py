@@ -28,12 +28,16 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
     folder is no data set.
 
     Raises:
-        InputError: when `out` is already a data set, or no page is for training.
+        InputError: when `out` is already a data set or what is left of one, or no page is for training.
         SchemaError: when a folder holds no PAGES.
     """
     if sources.exists(sources.join(out, "dataset.json")):
         raise InputError(f"{out} already holds encoded examples; give another --out, or delete that folder")
+    if any(shards.shards(sources.join(out, part)) for part in (*SPLITS, "dead_letters")):
+        raise InputError(f"{out} holds shards of an `encode` that did not finish; delete that folder, or give another --out")
     inputs = [_pages_folder(folder) for folder in folders]
+    if not any("train" in table["split"].to_pylist() for folder in inputs for table in shards.scan(folder, PAGES, ["split"])):
+        raise InputError(f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting")
     vocabulary = vocabulary_for(recipe.tokenizer, inputs)
     encoder = Encoder(recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str())
     receipts = list(_run(encoder, inputs, out))
@@ -43,7 +47,7 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
         pages.update({split: receipt[f"{split}_pages"] for split in SPLITS})
         examples.update({split: receipt[f"{split}_examples"] for split in SPLITS})
     if not examples["train"]:
-        raise InputError(f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting")
+        raise InputError(f"no training page of {', '.join(folders)} has words that could be encoded; see {out}/dead_letters")
     ids = [page_id for receipt in receipts for page_id in receipt["page_ids"]]
     _write_vocabulary(vocabulary, out)
     card = Card(

@@ -10,6 +10,7 @@ import ray.data
 from ray.data import ActorPoolStrategy
 
 from layoutray.answers import Answer, Problem
+from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import DEAD_LETTERS, PAGES
@@ -30,7 +31,12 @@ def predict(checkpoint: Path, ingested: str, out: str, *, workers: int = 1, cpus
     """Answer every page that `ingest` has written to `ingested`, as `out/parquet` and `out/jsonl`, one row of JSON a page.
 
     Dead letters are answered too: with status `failure` and what went wrong.
+
+    Raises:
+        InputError: when `out` holds answers already.
     """
+    if any(sources.list_files(sources.join(out, "parquet"))) or any(sources.list_files(sources.join(out, "jsonl"))):
+        raise InputError(f"{out} holds answers already; delete its folders parquet and jsonl, or give another --out")
     files = shards.shards(sources.join(ingested, "pages"))
     receipts: list[dict[str, Any]] = []
     if files:

@@ -13,7 +13,7 @@ Place = Callable[[float, float, float, float], Box | None]
 """From (left, bottom, right, top) in the page's own coordinates to shares of the page as shown; None outside of it."""
 
 _FINENESS = 1_000_000  # PDFium maps to whole numbers; a millionth of a page is finer than any pixel
-_SMALLEST = 0.01  # share of the page; bullets and logos hide no text
+_SMALLEST = 0.001  # share of the page; bullets hide no text, but a scan may come in hundreds of strips
 _CONTENT = (pdfium_c.FPDF_PAGEOBJ_TEXT, pdfium_c.FPDF_PAGEOBJ_IMAGE)
 
 
@@ -44,7 +44,7 @@ def place_on(page: pdfium.PdfPage) -> Place:
 
 
 def pictures_of(page: pdfium.PdfPage, place: Place) -> list[Picture]:
-    """Pictures of more than a hundredth of the page; soft-edged and nested ones count with their whole rectangle."""
+    """Pictures of more than a thousandth of the page; soft-edged and nested ones count with their whole rectangle."""
     found: list[Picture] = []
     for rank, item in enumerate(page.get_objects(_CONTENT)):
         if isinstance(item, pdfium.PdfImage):

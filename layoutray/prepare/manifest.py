@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray import __version__, config
 from layoutray.prepare.output import Output, rows
-from layoutray.prepare.plan import Plan, settings_hash
+from layoutray.prepare.plan import settings_hash
+from layoutray.prepare.units import Plan
 from layoutray.recipe import IngestRecipe
 from layoutray.store import shards
 from layoutray.store.schema import DEAD_LETTERS, PAGES
@@ -83,7 +85,7 @@ class Manifest:
 
 def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, run: Run) -> Manifest:
     """The manifest, counted from what lies in the folder and not from what workers said."""
-    wanted = pc.field("page_id").isin([unit.page_id for unit in plan.units])
+    wanted = pc.field("page_id").isin(pa.array([unit.page_id for unit in plan.units], pa.string()))
     pages = rows(output.pages, PAGES, ["words_from", "engine", "engine_version", "split"], wanted).to_pylist()
     dead = rows(output.dead_letters, DEAD_LETTERS, ["reason"], wanted)["reason"].to_pylist()
     reasons = Counter(dead) + Counter(letter.reason for letter in plan.letters)

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray.document import Document, Page
-from layoutray.prepare.plan import Plan
-from layoutray.prepare.units import Unit
+from layoutray.prepare.units import Plan, Unit
 from layoutray.store import codec, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES

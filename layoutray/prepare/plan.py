@@ -3,42 +3,14 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from layoutray import config
-from layoutray.document import Document
-from layoutray.prepare.units import Opened, Unit
+from layoutray.prepare.units import Duplicate, Opened, Plan, Unit
 from layoutray.recipe import IngestRecipe
-from layoutray.store.dead_letter import DeadLetter
 
 _PREFERRED = {"test": 0, "dev": 1, "train": 2}
 """Of two copies of a document, the one held back for measuring stays: nothing leaks from it into training."""
-
-
-@dataclass(frozen=True, slots=True)
-class Duplicate:
-    """A file whose bytes are those of another file of the set; only that one is used."""
-
-    source: str
-    same_as: str
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Every page of a set.
-
-    Attributes:
-        letters: one for each document that cannot be opened.
-        repairs: boxes of annotations that had to be put in order or cut to the page.
-        dropped: annotated words that were left out: without text or place, or exact repeats.
-    """
-
-    units: tuple[Unit, ...]
-    documents: tuple[Document, ...]
-    letters: tuple[DeadLetter, ...]
-    duplicates: tuple[Duplicate, ...]
-    repairs: int
-    dropped: int
 
 
 def settings_hash(recipe: IngestRecipe) -> str:

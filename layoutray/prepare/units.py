@@ -1,4 +1,7 @@
-"""What passes between the one that plans and the workers: documents as opened, pages to do; and both as Arrow rows."""
+"""What passes between the one that plans and the workers: documents as opened, pages to do; and both as Arrow rows.
+
+Kept apart from the making of plans, which knows recipes and through them PyTorch: no worker has to import that.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -43,6 +46,32 @@ class Opened:
     pages: tuple[int, ...] = ()
     repairs: int = 0
     dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A file whose bytes are those of another file of the set; only that one is used."""
+
+    source: str
+    same_as: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Every page of a set.
+
+    Attributes:
+        letters: one for each document that cannot be opened.
+        repairs: boxes of annotations that had to be put in order or cut to the page.
+        dropped: annotated words that were left out: without text or place, or exact repeats.
+    """
+
+    units: tuple[Unit, ...]
+    documents: tuple[Document, ...]
+    letters: tuple[DeadLetter, ...]
+    duplicates: tuple[Duplicate, ...]
+    repairs: int
+    dropped: int
 
 
 _ITEM = pa.struct([(name, pa.string()) for name in ("key", "source", "image", "annotation", "split")])

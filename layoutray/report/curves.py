@@ -50,5 +50,5 @@ def _curve(axes: Axes, name: str, points: Sequence[tuple[int, float]], colour: s
 
 def _smoothed(values: Sequence[float]) -> NDArray[np.float64]:
     """Mean over a window of 5 % of the points around each; narrower at both ends."""
-    window = np.ones(max(3, len(values) // 20))
+    window = np.ones(2 * (len(values) // 40) + 1)  # odd, or the mean would lag by half a point
     return np.convolve(values, window, mode="same") / np.convolve(np.ones(len(values)), window, mode="same")

@@ -45,6 +45,11 @@ def join(root: str, *parts: str) -> str:
     return "/".join((root.rstrip("/"), *parts))
 
 
+def absolute(uri: str) -> str:
+    """`uri` such that it names the same place in processes with another working folder (Ray's workers have their own)."""
+    return uri if "://" in uri else str(Path(uri).absolute())
+
+
 def exists(uri: str) -> bool:
     """Whether a file or folder is there."""
     local = local_path(uri)

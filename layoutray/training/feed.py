@@ -13,6 +13,7 @@ import torch
 
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, ExampleSet
+from layoutray.batching.jitter import jitter
 from layoutray.errors import InputError
 from layoutray.tasks import Corruption
 from layoutray.tensors import Batch
@@ -38,6 +39,7 @@ class Feed:
     Attributes:
         batch_size: windows per step, over all workers.
         micro_batch_size: windows per forward pass; divides `batch_size`.
+        box_jitter: of training boxes, see `batching.jitter`.
     """
 
     examples: ExampleSet
@@ -46,6 +48,7 @@ class Feed:
     batch_size: int
     micro_batch_size: int
     seed: int
+    box_jitter: float = 0.0
 
     def __post_init__(self) -> None:
         if len(self.examples) == 0:
@@ -57,32 +60,39 @@ class Feed:
         Raises:
             InputError: when the step's micro-batches cannot be shared evenly by `size` workers.
         """
-        parts = self.batch_size // self.micro_batch_size
-        if parts % size:
-            raise InputError(
-                f"{parts} micro-batches per step cannot be shared by {size} workers; "
-                f"make train.batch_size / train.micro_batch_size a multiple of {size}"
-            )
+        parts = check_share(self.batch_size, self.micro_batch_size, size)
         rows = np.array([self._row(position) for position in range(step * self.batch_size, (step + 1) * self.batch_size)])
         chunks = rows.reshape(parts, self.micro_batch_size)
-        return [self._micro_batch(chunks[part], (self.seed, 1, step, part)) for part in range(rank, parts, size)]
+        return [self._micro_batch(chunks[part], (self.seed, 1, step, part), self.box_jitter) for part in range(rank, parts, size)]
 
     def evaluation(self, rank: int, size: int) -> Iterator[MicroBatch]:
         """This worker's share of every example once, in order of length (little padding); the same masks every time."""
         order = np.argsort(self.examples.lengths, kind="stable")
         chunks = [order[at : at + self.micro_batch_size] for at in range(0, len(order), self.micro_batch_size)]
         for part in range(rank, len(chunks), size):
-            yield self._micro_batch(chunks[part], (self.seed, 2, part))
+            yield self._micro_batch(chunks[part], (self.seed, 2, part), 0.0)
 
     def _row(self, position: int) -> int:
         epoch, at = divmod(position, len(self.examples))
         return int(_shuffle(self.seed, epoch, len(self.examples))[at])
 
-    def _micro_batch(self, rows: np.ndarray, key: tuple[int, ...]) -> MicroBatch:
+    def _micro_batch(self, rows: np.ndarray, key: tuple[int, ...], box_jitter: float) -> MicroBatch:
         masking, dropout = (int(number) for number in np.random.SeedSequence(key).generate_state(2, np.uint64) >> np.uint64(1))
         examples = tuple(self.examples[int(row)] for row in rows)
         generator = torch.Generator().manual_seed(masking)
-        return MicroBatch(self.corruption(collate(examples, self.pad_id), generator), examples, dropout)
+        batch = self.corruption(collate(examples, self.pad_id), generator)
+        return MicroBatch(jitter(batch, box_jitter, generator) if box_jitter else batch, examples, dropout)
+
+
+def check_share(batch_size: int, micro_batch_size: int, workers: int) -> int:
+    """Micro-batches of a step. Raises InputError when `workers` cannot share them evenly."""
+    parts = batch_size // micro_batch_size
+    if parts % workers:
+        raise InputError(
+            f"{parts} micro-batches per step cannot be shared by {workers} workers; "
+            f"make train.batch_size / train.micro_batch_size a multiple of {workers}"
+        )
+    return parts
 
 
 @lru_cache(maxsize=2)

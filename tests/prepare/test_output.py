@@ -5,8 +5,7 @@ import pytest
 from layoutray.document import Document
 from layoutray.errors import DocumentError, Reason
 from layoutray.prepare.output import Output
-from layoutray.prepare.plan import Duplicate, Plan
-from layoutray.prepare.units import Unit
+from layoutray.prepare.units import Duplicate, Plan, Unit
 from layoutray.readers import Item
 from layoutray.store import shards
 from layoutray.store.dead_letter import DeadLetter

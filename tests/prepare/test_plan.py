@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from layoutray.document import Document
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.settings import Preprocessing, Recognition
-from layoutray.prepare.plan import Duplicate, Plan, page_id, plan_of, settings_hash
-from layoutray.prepare.units import Opened, opened_of, opened_table, units_of, units_table
+from layoutray.prepare.plan import page_id, plan_of, settings_hash
+from layoutray.prepare.units import Duplicate, Opened, Plan, opened_of, opened_table, units_of, units_table
 from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter

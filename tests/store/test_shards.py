@@ -9,6 +9,7 @@ from layoutray.errors import SchemaError
 from layoutray.store import codec, shards
 from layoutray.store.schema import DOCUMENTS, EXAMPLES, PAGES
 from tests.store.pages import page, word
+from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
 
 @pytest.fixture
@@ -95,6 +96,19 @@ def test_another_version_is_refused(pages: pa.Table, folder: str) -> None:
     shards.write(pages.replace_schema_metadata({**PAGES.metadata, b"layoutray.version": b"0"}), folder, "part-1.parquet")
     with pytest.raises(SchemaError, match="version 0"):
         shards.read(folder, PAGES)
+
+
+@pytest.mark.usefixtures("server")
+def test_an_object_store_is_written_and_read_alike(pages: pa.Table) -> None:
+    folder = "s3://scans/out/pages"
+    assert shards.shards(folder) == []
+    uri = shards.write(pages, folder, "part-1.parquet")
+    shards.write(pages, folder, "part-1.parquet")
+    assert shards.shards(folder) == [uri] == [f"{folder}/part-1.parquet"]
+    assert shards.read(folder, PAGES).equals(pages)
+    assert shards.remove_half_written(folder) == 0
+    shards.remove([uri])
+    assert shards.shards(folder) == []
 
 
 @pytest.mark.parametrize("kind", ["pages", "examples"])

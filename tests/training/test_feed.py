@@ -1,5 +1,6 @@
 """What each step sees is a function of seed and step, whoever shares the work."""
 
+import dataclasses
 from collections import Counter
 
 import pytest
@@ -69,6 +70,15 @@ def test_an_epoch_holds_every_example_once_and_the_next_is_another_shuffle() -> 
     epochs = [order[at : at + size] for at in range(0, 4 * size, size)]
     assert all(set(Counter(epoch).values()) == {1} and len(set(epoch)) == size for epoch in epochs)
     assert epochs[0] != epochs[1]
+
+
+def test_boxes_are_jittered_in_training_only_and_the_same_way_for_any_number_of_workers() -> None:
+    plain, moved = feed(), dataclasses.replace(feed(), box_jitter=0.05)
+    one, other = plain.training(0, 0, 1)[1], moved.training(0, 0, 1)[1]
+    assert torch.equal(one.batch.input_ids, other.batch.input_ids)
+    assert not torch.equal(one.batch.boxes, other.batch.boxes)
+    assert same(other, moved.training(0, 1, 2)[0])
+    assert all(same(a, b) for a, b in zip(plain.evaluation(0, 1), moved.evaluation(0, 1), strict=True))
 
 
 def test_masks_change_from_step_to_step() -> None:

@@ -1,0 +1,109 @@
+"""Pages per second of ingest on a running Ray, over those of `xargs -P` with bare tesseract and of a bare pool of our OCR."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from layoutray.bench.ingest import measure, ratios, seconds_of_pool, seconds_of_xargs, write_preprocessed
+from layoutray.cluster.connect import connect, num_cores
+from layoutray.cluster.data import ingest, plan_for
+from layoutray.errors import InputError
+from layoutray.readers.synthetic_render import render_set
+from layoutray.recipe import IngestRecipe
+from pipelines import _terminal as terminal
+
+_OURS, _XARGS, _POOL = "ingest", "xargs tesseract", "bare pool"
+_PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
+_USUAL = ("sroie", "funsd", "wildreceipt")
+"""Sets of real scans below LAYOUTRAY_DATA that are read when no folder is named."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="layoutray benchmark ingest", description=__doc__)
+    parser.add_argument(
+        "folders", nargs="*", type=Path, help="folders of pictures (default: the real ones below LAYOUTRAY_DATA, else drawn ones)"
+    )
+    parser.add_argument("--pages", type=int, default=500, help="at most so many pictures, spread evenly")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each contender does all pages")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as scratch:
+        return _run(options, Path(scratch))
+
+
+def _run(options: argparse.Namespace, scratch: Path) -> int:
+    recipe, cores = IngestRecipe("folder", dev_share=0), num_cores()
+    chosen, prepared = scratch / "chosen", scratch / "prepared"
+    chosen.mkdir()
+    prepared.mkdir()
+    _link(_pictures(options.folders, options.pages, scratch / "drawn"), chosen)
+    plan = plan_for(str(chosen), recipe)
+    pages = [(Path(unit.item.image), unit.page) for unit in plan.units]
+    if not pages:
+        raise InputError(f"no page of {', '.join(map(str, options.folders))} can be read")
+    write_preprocessed(pages, recipe.recognition, prepared, cores)
+    terminal.say(f"{len(pages)} pages, {cores} processes each, {options.rounds} rounds")
+    before = time.perf_counter()
+    with connect():
+        start = time.perf_counter() - before
+        contenders = {
+            _OURS: lambda: _seconds_of_ingest(chosen, recipe, scratch),
+            _XARGS: lambda: seconds_of_xargs(prepared, recipe.recognition, cores),
+            _POOL: lambda: seconds_of_pool(pages, recipe.recognition, cores),
+        }
+        results = measure(contenders, options.rounds, terminal.say)
+    found = ratios(results, _OURS)
+    speeds = [(name, *(len(pages) / one.seconds[name] for one in results)) for name in contenders]
+    terminal.show_table("Pages per second", ("", *(f"round {number + 1}" for number in range(options.rounds))), speeds)
+    terminal.show_table("Ingest over its peers", ("peer", "median", "least", "most"), [tuple(asdict(one).values()) for one in found])
+    terminal.say(f"Starting Ray took {start:.1f} s and is not counted.")
+    print(
+        json.dumps(
+            {
+                "pages": len(pages),
+                "ray_start": start,
+                "rounds": [dict(one.seconds) for one in results],
+                "ratios": [asdict(one) for one in found],
+            }
+        )
+    )
+    return 0
+
+
+def _seconds_of_ingest(source: Path, recipe: IngestRecipe, scratch: Path) -> float:
+    with tempfile.TemporaryDirectory(dir=scratch) as out:
+        started = time.perf_counter()
+        manifest = ingest(str(source), out, recipe)
+        seconds = time.perf_counter() - started
+    assert manifest.pages_dead == 0, manifest.reasons
+    return seconds
+
+
+def _pictures(folders: Sequence[Path], count: int, drawn: Path) -> list[Path]:
+    chosen = list(folders) or _usual()
+    if not chosen:
+        terminal.say(f"no real pages at hand (set LAYOUTRAY_DATA, or name a folder): drawing {count}")
+        render_set(drawn, count, seed=7)
+        chosen = [drawn]
+    found = sorted(file for folder in chosen for file in folder.rglob("*") if file.suffix.lower() in _PICTURES)
+    step = max(len(found) / count, 1.0)
+    return [found[int(index * step)] for index in range(min(count, len(found)))]
+
+
+def _usual() -> list[Path]:
+    root = Path(os.environ.get("LAYOUTRAY_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+    return [root / name for name in _USUAL if (root / name).is_dir()]
+
+
+def _link(files: Sequence[Path], folder: Path) -> None:
+    for number, file in enumerate(files):
+        (folder / f"{number:05d}{file.suffix.lower()}").symlink_to(file.resolve())
+
+
+if __name__ == "__main__":
+    sys.exit(terminal.run(lambda: main(sys.argv[1:])))

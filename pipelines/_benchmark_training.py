@@ -1,0 +1,127 @@
+"""Training: Ray Train beside the same loop under torchrun, with the same job and as many processes of one thread each."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from layoutray import recipe, tokenizer
+from layoutray.bench import training as bench
+from layoutray.bench.training import Pair, Stopwatch
+from layoutray.cluster import train as on_ray
+from layoutray.cluster.connect import connect
+from layoutray.cluster.train import Workers
+from layoutray.errors import InputError
+from layoutray.recipe import Recipe
+from layoutray.store import shards, sources
+from layoutray.store.card import Card
+from layoutray.store.schema import EXAMPLES
+from layoutray.training import job as jobs
+from layoutray.training import world as worlds
+from layoutray.training.job import Job
+from layoutray.training.reporter import History, Reporter, Together
+from pipelines import _terminal as terminal
+
+_LENGTH = 128
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="layoutray benchmark training", description=__doc__)
+    parser.add_argument(
+        "--examples", help="folder that `layoutray encode` has written for masked_lm (default: made-up windows of 128 tokens)"
+    )
+    parser.add_argument("--workers", type=int, default=2, help="processes of each side")
+    parser.add_argument("--steps", type=int, default=60, help="optimiser steps of each run, the warm-up included")
+    parser.add_argument("--warmup", type=int, default=10, help="first steps that do not count")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each side, in turns")
+    options = parser.parse_args(arguments)
+    if not 0 < options.warmup < options.steps:
+        raise InputError(f"--warmup is {options.warmup}; it must be at least 1 and below --steps, which is {options.steps}")
+    with tempfile.TemporaryDirectory() as folder, connect():
+        chosen = _recipe(options.steps, options.workers)
+        examples = sources.absolute(options.examples) if options.examples else _made_up(chosen, f"{folder}/examples")
+        job = Job(replace(chosen, max_length=Card.read(examples).max_length), examples, Path(folder))
+        peer, ours = partial(_under_torchrun, job, options.workers), partial(_on_ray, job, options.workers)
+        pairs: list[Pair] = []
+        for pair in bench.compare(peer, ours, Path(folder), repeats=options.repeats, warmup=options.warmup):
+            pairs.append(pair)
+            terminal.say(f"torchrun {pair.peer.steps_per_second:.2f} steps/s, Ray Train {pair.ours.steps_per_second:.2f}: {pair.ratio:.3f}")
+    terminal.show_table(f"Ray Train over torchrun, {options.workers} processes", ("measure", "value"), list(bench.summary(pairs).items()))
+    sys.stdout.write(json.dumps({"benchmark": "training", **bench.summary(pairs)}) + "\n")
+    return 0
+
+
+def _recipe(steps: int, workers: int) -> Recipe:
+    """MVLM of the small Skimformer, four windows per worker and step, neither evaluated nor saved on the way."""
+    return recipe.from_dict(
+        {
+            "name": "benchmark",
+            "task": {"name": "masked_lm"},
+            "train": {"steps": steps, "batch_size": 4 * workers, "micro_batch_size": 4},
+            "model": {"arch": "skimformer", "size": "small", "max_length": 512},
+            "max_length": _LENGTH,
+        }
+    )
+
+
+def _made_up(chosen: Recipe, out: str) -> str:
+    """EXAMPLES of random words and boxes, every window full; returns their folder."""
+    random = np.random.default_rng(0)
+    words = ["".join(random.choice(list("abcdefghijklmnop"), random.integers(2, 9))) for _ in range(5000)]
+    vocabulary = tokenizer.train_wordpiece(words, 4000)
+    rows = [_row(number, random, vocabulary.vocab_size) for number in range(256)]
+    shards.write(pa.Table.from_pylist(rows, schema=EXAMPLES), sources.join(out, "train"), "part-0.parquet")
+    vocabulary.save(Path(out, "tokenizer.json"))
+    Card(chosen.task.name, _LENGTH, (), (), {}, {"train": len(rows)}, 0, "made up").write(out)
+    return out
+
+
+def _row(number: int, random: np.random.Generator, vocab_size: int) -> dict[str, Any]:
+    corners = np.sort(random.integers(0, 1001, (_LENGTH, 2, 2)), axis=1)
+    return {
+        "doc_id": str(number),
+        "page": 1,
+        "window": 0,
+        "split": "train",
+        "input_ids": random.integers(len(tokenizer.SPECIAL_TOKENS), vocab_size, _LENGTH),
+        "boxes": corners.reshape(_LENGTH, 4).tolist(),
+        "word_index": np.arange(_LENGTH),
+        "labels": None,
+    }
+
+
+def _on_ray(job: Job, workers: int, out: Path) -> None:
+    on_ray.train(replace(job, out=out), Workers(workers), partial(_stopwatch, out), History())
+
+
+def _stopwatch(out: Path) -> Sequence[Reporter]:
+    return [Stopwatch(out / bench.PACE)]
+
+
+def _under_torchrun(job: Job, workers: int, out: Path) -> None:
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={workers}", "-m", __name__]
+    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run([*launch, job.examples, str(out), json.dumps(job.recipe.to_dict())], check=True, env=one_thread)
+
+
+def _plain_worker(examples: str, out: Path, values: str) -> None:
+    """What torchrun starts: the same training function, without Ray."""
+    torch.set_num_threads(1)
+    job = Job(recipe.from_dict(json.loads(values)), examples, out)
+    with worlds.from_environment() as world:
+        jobs.train(job, world, Together(_stopwatch(out) if world.leads else []), out / "state")
+
+
+if __name__ == "__main__":
+    _plain_worker(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

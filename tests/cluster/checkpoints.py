@@ -1,0 +1,26 @@
+"""A small untrained extractor: its answers mean nothing, and are the same every time."""
+
+from pathlib import Path
+from random import Random
+
+from layoutray import checkpoint, recipe, tokenizer
+from layoutray.checkpoint import Checkpoint
+from layoutray.readers.synthetic_render import render_page
+
+
+def save_untrained(folder: Path) -> None:
+    """Write the checkpoint of a tiny Skimformer that looks for dates and totals."""
+    chosen = recipe.from_dict(
+        {
+            "name": "untrained",
+            "task": {"name": "entities"},
+            "train": {"steps": 1},
+            "model": {"arch": "skimformer", "size": "tiny"},
+            "max_length": 128,
+        }
+    )
+    words = [word["text"] for number in range(10) for word in render_page(Random(number))[1]["words"]]
+    vocabulary = tokenizer.train_wordpiece(words, 500)
+    labels = ("O", "B-date", "I-date", "B-total", "I-total")
+    model = checkpoint.build_model(chosen, vocabulary, labels)
+    checkpoint.save(folder, Checkpoint(chosen, labels, vocabulary, model, metrics={}, provenance={}))

@@ -1,0 +1,86 @@
+"""Documents are taken out of requests within limits, and words get the lines that they stand on."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.types import Message
+
+from layoutray.cluster.serving import submission
+from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.submission import UploadedFile, WordPages
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def received(body: bytes, kind: str, limits: Limits | None = None, *, piece: int = 1000) -> UploadedFile | WordPages:
+    """What comes out of a request that arrives in pieces."""
+    pieces = [body[at : at + piece] for at in range(0, len(body), piece)] or [b""]
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-type", kind.encode())]}
+    return asyncio.run(submission.receive(Request(scope, receive), limits or Limits()))
+
+
+def form(name: str, content: bytes) -> bytes:
+    head = f'--B\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
+    return head + content + b"\r\n--B--\r\n"
+
+
+def words(*boxes: tuple[float, ...]) -> bytes:
+    page: dict[str, Any] = {"width": 100, "height": 100, "words": [{"text": "w", "box": box} for box in boxes]}
+    return json.dumps({"pages": [page]}).encode()
+
+
+def test_a_file_comes_out_as_it_went_in_whatever_its_name() -> None:
+    content = PNG + bytes(range(256)) * 40
+    file = received(form("Beleg-№5 ünï.png", content), "multipart/form-data; boundary=B", piece=7)
+    assert isinstance(file, UploadedFile)
+    assert (file.data, file.source) == (content, "Beleg-№5 ünï.png")
+
+
+def test_a_file_may_be_as_large_as_the_limit_and_no_larger() -> None:
+    limits, kind = Limits(max_upload_bytes=5000), "multipart/form-data; boundary=B"
+    assert isinstance(received(form("a", PNG.ljust(5000)), kind, limits), UploadedFile)
+    with pytest.raises(ApiError, match="larger than 5000 bytes") as caught:
+        received(form("a", PNG.ljust(5001)), kind, limits)
+    assert caught.value.status == 413
+
+
+def test_reading_stops_at_the_limit() -> None:
+    with pytest.raises(ApiError) as caught:
+        received(bytes(10_000_000), "application/json", Limits(max_upload_bytes=5000))
+    assert caught.value.status == 413
+
+
+def test_words_get_a_new_line_where_they_step_down_or_back() -> None:
+    boxes = [(10, 10, 20, 20), (22, 11, 30, 21), (32, 9, 40, 19), (10, 24, 20, 34), (22, 25, 30, 33), (5, 25, 9, 33)]
+    pages = received(words(*boxes), "application/json")
+    assert isinstance(pages, WordPages)
+    assert [word.line for word in pages.pages[0].words] == [0, 0, 0, 1, 1, 2]
+
+
+def test_pages_are_numbered_from_one_and_boxes_become_shares() -> None:
+    pages = received(words((10, 20, 30, 40)), "application/json; charset=utf-8")
+    assert isinstance(pages, WordPages)
+    (page,) = pages.pages
+    (word,) = page.words
+    assert (page.number, page.width, page.height) == (1, 100, 100)
+    assert (word.box.x0, word.box.y0, word.box.x1, word.box.y1) == (0.1, 0.2, 0.3, 0.4)
+
+
+def test_a_box_that_is_no_number_is_refused() -> None:
+    body = words((0, 0, 5, 5)).replace(b"[0, 0, 5, 5]", b"[0, 0, NaN, 5]")
+    with pytest.raises(ApiError, match=r"words"):
+        received(body, "application/json")
+
+
+def test_too_many_pages_are_refused() -> None:
+    body = json.dumps({"pages": [{"width": 9, "height": 9, "words": []}] * 4}).encode()
+    with pytest.raises(ApiError, match="4 pages, allowed are 3"):
+        received(body, "application/json", Limits(max_pages=3))

@@ -1,0 +1,276 @@
+"""The endpoint over real HTTP: real Ray Serve, real OCR, a real (untrained) model."""
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from http.client import HTTPConnection
+from io import BytesIO
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+import pypdfium2 as pdfium
+import pytest
+import ray
+from PIL import Image
+from ray import serve
+
+from layoutray.cluster.serve import ServeSettings, build_app, running
+from layoutray.cluster.serving.limits import Limits
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.inference import Extractor
+from layoutray.ocr.isolated import IsolatedRecogniser
+from layoutray.ocr.settings import Preprocessing, Recognition
+from layoutray.readers.synthetic_render import render_page
+from tests.cluster.checkpoints import save_untrained
+from tests.ocr.files import encoded, pdf, typed
+
+pytestmark = [pytest.mark.ray, pytest.mark.ocr]
+
+MAX_UPLOAD = 2**20
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("serve") / "checkpoint"
+    save_untrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def settings(checkpoint: Path) -> ServeSettings:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    limits = Limits(max_upload_bytes=MAX_UPLOAD, max_pages=3)
+    return ServeSettings(str(checkpoint), limits=limits, ocr_replicas=2, cpus_per_replica=0.2, batch_wait_s=0.05, port=port)
+
+
+@pytest.fixture(scope="module")
+def client(settings: ServeSettings) -> Iterator[httpx.Client]:
+    ray.init(
+        address="local", num_cpus=4, include_dashboard=False, object_store_memory=300 * 2**20, logging_level="ERROR", log_to_driver=False
+    )
+    try:
+        with running(settings) as url, httpx.Client(base_url=url, timeout=120) as client:
+            yield client
+    finally:
+        ray.shutdown()
+
+
+def rendered() -> tuple[Image.Image, list[dict[str, Any]]]:
+    image, annotation = render_page(Random("served"))
+    return image, annotation["words"]
+
+
+def as_request(image: Image.Image, words: list[dict[str, Any]]) -> dict[str, Any]:
+    plain = [{"text": word["text"], "box": list(word["box"])} for word in words]
+    return {"pages": [{"width": image.width, "height": image.height, "words": plain}]}
+
+
+def post(client: httpx.Client, data: bytes, **parameters: Any) -> httpx.Response:
+    return client.post("/v1/extract", files={"file": ("page", data)}, params=parameters)
+
+
+def refused(response: httpx.Response, status: int, code: str) -> str:
+    assert (response.status_code, response.json()["error"]["code"]) == (status, code), response.text
+    assert set(response.json()) == {"error"}
+    assert set(response.json()["error"]) == {"code", "message", "retryable"}
+    return response.json()["error"]["message"]
+
+
+def measured(client: httpx.Client) -> dict[str, float]:
+    lines = (line.rpartition(" ") for line in client.get("/metrics").text.splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, _, value in lines}
+
+
+def plain(entities: Any) -> list[tuple[str, str, float]]:
+    return [(entity.type, entity.content, pytest.approx(entity.confidence, abs=1e-4)) for entity in entities]
+
+
+def listed(answer: dict[str, Any]) -> list[tuple[str, str, float]]:
+    return [(entity["type"], entity["content"], entity["confidence"]) for entity in answer["document"]["entities"]]
+
+
+def test_an_image_is_answered_as_reading_and_model_would_in_one_process(client: httpx.Client, settings: ServeSettings) -> None:
+    data = encoded(rendered()[0], "PNG")
+    response = post(client, data, words="true")
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    with IsolatedRecogniser(Recognition()) as recogniser:
+        seen = recogniser.recognise(data, 1)
+    page = Page("", 1, seen.width, seen.height, seen.words, "", "", "", seen.provenance)
+    extractor = Extractor.load(settings.checkpoint)
+    (expected,) = extractor.extract([page])
+    assert expected
+    assert listed(answer) == plain(expected)
+    regions = [region for entity in answer["document"]["entities"] for region in entity["bounding_regions"]]
+    assert regions == [{"page_number": 1, "polygon": list(region.polygon)} for entity in expected for region in entity.bounding_regions]
+    assert (answer["model_id"], answer["model_version"], answer["status"]) == (extractor.model_id, extractor.model_version, "success")
+    (shown,) = answer["pages"]
+    assert (shown["page_number"], shown["width"], shown["height"], shown["unit"]) == (1, *rendered()[0].size, "pixel")
+    assert [word["content"] for word in shown["words"]] == [word.text for word in seen.words]
+    assert shown["num_words"] == len(seen.words) > 20
+    assert answer["errors"] == []
+    assert 0 < answer["timings"]["ocr_ms"] < answer["timings"]["total_ms"]
+
+
+def test_words_come_only_on_demand(client: httpx.Client) -> None:
+    (page,) = post(client, encoded(rendered()[0], "JPEG")).json()["pages"]
+    assert "words" not in page
+    assert page["num_words"] > 20
+
+
+def test_words_and_boxes_need_no_picture(client: httpx.Client, settings: ServeSettings) -> None:
+    image, words = rendered()
+    response = client.post("/v1/extract", json=as_request(image, words))
+    assert response.status_code == 200, response.text
+    boxes = [Box.from_pixels(word["box"], *image.size) for word in words]
+    read = tuple(Word(word["text"], box) for word, box in zip(words, boxes, strict=True))
+    page = Page("", 1, *image.size, read, "", "", "", Provenance("annotation", ""))
+    (expected,) = Extractor.load(settings.checkpoint).extract([page])
+    assert listed(response.json()) == plain(expected)
+    assert response.json()["timings"]["ocr_ms"] == 0
+
+
+def test_a_page_that_fails_costs_that_page_alone(client: httpx.Client) -> None:
+    with pdfium.PdfDocument(pdf(typed("Total 12.00 on 1 May", x=50, y=700))) as document:
+        document.new_page(14400, 14400)  # 5 m wide: far more pixels than are drawn
+        stream = BytesIO()
+        document.save(stream)
+    response = post(client, stream.getvalue())
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    assert answer["status"] == "partial_success"
+    assert [page["page_number"] for page in answer["pages"]] == [1]
+    (problem,) = answer["errors"]
+    assert (problem["code"], problem["stage"], problem["page_number"], problem["retryable"]) == ("too_large", "render", 2, False)
+    assert measured(client)['layoutray_failures_total{reason="too_large"}'] >= 1
+
+
+def test_a_page_without_text_has_no_entities(client: httpx.Client) -> None:
+    answer = post(client, encoded(Image.new("L", (800, 600), 255), "PNG")).json()
+    assert (answer["status"], answer["document"]["entities"], answer["pages"][0]["num_words"]) == ("success", [], 0)
+
+
+def test_unusable_files_are_refused_by_reason(client: httpx.Client) -> None:
+    encrypt = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{'ab' * 32}> /U <{'cd' * 32}> >> /ID [<{'00' * 16}> <{'00' * 16}>]"
+    whole = encoded(rendered()[0], "PNG")
+    refused(post(client, b""), 422, "empty_file")
+    refused(post(client, whole[: len(whole) // 2]), 422, "unreadable")
+    refused(post(client, pdf(typed("x", x=9, y=9))[:60]), 422, "unreadable")
+    assert "password" in refused(post(client, pdf(typed("x", x=9, y=9), trailer_entries=encrypt)), 422, "encrypted")
+    assert "GIF" in refused(post(client, encoded(rendered()[0], "GIF")), 415, "unsupported_type")
+    pages = pdf(*[typed("x", x=9, y=9)] * 4)
+    assert "4 pages, allowed are 3" in refused(post(client, pages), 413, "too_large")
+
+
+def test_a_decompression_bomb_is_refused(client: httpx.Client) -> None:
+    bomb = encoded(Image.new("1", (20_000, 20_000)), "PNG")
+    assert len(bomb) < MAX_UPLOAD
+    refused(post(client, bomb), 413, "too_large")
+
+
+def test_bodies_that_hold_no_document_are_refused(client: httpx.Client) -> None:
+    def send(content: bytes, kind: str) -> httpx.Response:
+        return client.post("/v1/extract", content=content, headers={"Content-Type": kind} if kind else {})
+
+    refused(send(b"", ""), 400, "no_file")
+    refused(client.post("/v1/extract", files={"document": ("a.png", b"x")}), 400, "no_file")
+    refused(client.post("/v1/extract", files=[("file", ("a", b"x")), ("file", ("b", b"x"))]), 400, "malformed_request")
+    refused(send(b"--nonsense", "multipart/form-data; boundary=other"), 400, "malformed_request")
+    refused(send(b"<xml/>", "application/xml"), 415, "unsupported_type")
+    refused(send(b'{"pages": [', "application/json"), 422, "invalid_request")
+    assert "pages" in refused(send(b'{"pages": []}', "application/json"), 422, "invalid_request")
+    refused(client.get("/v1/extract"), 405, "method_not_allowed")
+    refused(client.get("/v2"), 404, "not_found")
+    assert "words" in refused(client.post("/v1/extract?words=perhaps"), 422, "invalid_request")
+
+
+@pytest.mark.parametrize("box", [[30, 10, 20, 40], [10, 10, 20, 101], [-1, 0, 5, 5]])
+def test_a_box_that_fits_no_page_is_named(client: httpx.Client, box: list[float]) -> None:
+    page = {"width": 100, "height": 100, "words": [{"text": "a", "box": [0, 0, 5, 5]}, {"text": "b", "box": box}]}
+    message = refused(client.post("/v1/extract", json={"pages": [page]}), 422, "invalid_request")
+    assert "pages[0].words[1].box" in message
+    assert "100 x 100" in message
+
+
+def test_too_much_is_refused_before_it_has_all_come(client: httpx.Client) -> None:
+    refused(post(client, b"\x89PNG\r\n\x1a\n" + bytes(MAX_UPLOAD)), 413, "too_large")
+    with closing(HTTPConnection(client.base_url.host, client.base_url.port, timeout=60)) as connection:
+        connection.putrequest("POST", "/v1/extract")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Transfer-Encoding", "chunked")
+        connection.endheaders()
+        for _ in range(17):
+            connection.send(b"10000\r\n" + bytes(2**16) + b"\r\n")
+        response = connection.getresponse()  # though the body never ended
+        assert (response.status, json.loads(response.read())["error"]["code"]) == (413, "too_large")
+
+
+async def gathered(url: httpx.URL, requests: list[dict[str, Any]]) -> list[httpx.Response]:
+    async with httpx.AsyncClient(base_url=url, timeout=120) as client:
+        return await asyncio.gather(*(client.post(**request) for request in requests))
+
+
+def test_requests_that_come_together_share_batches(client: httpx.Client) -> None:
+    before = measured(client)
+    requests = [{"url": "/v1/extract", "json": as_request(*rendered())}] * 16
+    answers = asyncio.run(gathered(client.base_url, requests))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({str(answer.json()["document"]["entities"][0]["words"]) for answer in answers}) == 1
+    after = measured(client)
+    pages = after["layoutray_batch_pages_count"] - before.get("layoutray_batch_pages_count", 0)
+    alone = after['layoutray_batch_pages_bucket{le="1.0"}'] - before.get('layoutray_batch_pages_bucket{le="1.0"}', 0)
+    assert pages == 16
+    assert alone < 8
+
+
+def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(client: httpx.Client, settings: ServeSettings) -> None:
+    """One reader, nobody may wait, two seconds, and a page that takes longer than that."""
+    slow = encoded(rendered()[0].resize((5600, 4600)), "PNG")
+    limits = Limits(timeout_s=2, max_queued_requests=0)
+    recognition = Recognition(preprocessing=Preprocessing(width=0, clahe=0))
+    tight = replace(settings, limits=limits, recognition=recognition, ocr_replicas=1)
+    serve.run(build_app(tight), name="tight", route_prefix="/tight")
+    answers = asyncio.run(gathered(client.base_url, [{"url": "/tight/v1/extract", "files": {"file": ("page", slow)}}] * 5))
+    (late,) = [answer for answer in answers if answer.status_code != 503]
+    assert "2 s" in refused(late, 504, "timeout")
+    assert late.json()["error"]["retryable"] is True
+    for answer in answers:
+        if answer is not late:
+            refused(answer, 503, "overloaded")
+            assert int(answer.headers["Retry-After"]) >= 1
+    assert client.post("/tight/v1/extract", json=as_request(*rendered())).status_code == 200
+    counts = client.get("/tight/metrics").text
+    assert 'layoutray_requests_total{status="503"} 4.0' in counts
+    assert 'layoutray_requests_total{status="504"} 1.0' in counts
+    assert "layoutray_requests_in_flight 0.0" in counts
+    serve.delete("tight")
+
+
+def test_health_models_and_metrics(client: httpx.Client, settings: ServeSettings) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+    (model,) = client.get("/v1/models").json()["models"]
+    loaded = Extractor.load(settings.checkpoint)
+    assert model == {"model_id": "untrained", "model_version": loaded.model_version, "entity_types": ["date", "total"]}
+    post(client, encoded(rendered()[0], "PNG"))
+    counts = measured(client)
+    assert counts['layoutray_requests_total{status="200"}'] >= 1
+    assert counts["layoutray_ocr_seconds_sum"] > 0
+
+
+def test_the_description_is_whole(client: httpx.Client) -> None:
+    description = client.get("/openapi.json")
+    named = set(re.findall(r"#/components/schemas/(\w+)", description.text))
+    assert named <= set(description.json()["components"]["schemas"])
+    assert {"ExtractRequest", "WordInput", "ExtractAnswer", "ErrorAnswer"} <= named
+    extract = description.json()["paths"]["/v1/extract"]["post"]
+    assert set(extract["requestBody"]["content"]) == {"multipart/form-data", "application/json"}
+    assert {"200", "400", "413", "415", "422", "500", "503", "504"} <= set(extract["responses"])
+    assert client.get("/docs").status_code == 200

@@ -1,0 +1,125 @@
+"""Real Ray Train: the same losses as one process, and a lost worker costs time and nothing else."""
+
+import dataclasses
+import functools
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import ray
+
+from layoutray import checkpoint, tracking
+from layoutray.cluster import train as on_ray
+from layoutray.cluster.connect import connect
+from layoutray.cluster.train import Workers
+from layoutray.errors import CheckpointError, InputError
+from layoutray.tracking import MlflowReporter, Run
+from layoutray.training import job as jobs
+from layoutray.training.job import Job
+from layoutray.training.reporter import History, JsonLines, Reporter
+from tests.jobs import elsewhere, job, pages, recipe
+from tests.training.runs import Series, alone, read_history
+
+pytestmark = pytest.mark.ray
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    with connect(cores=2):
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, Series]:
+    """A job, and what it reports where one process trains it to the end."""
+    one = job(tmp_path_factory.mktemp("whole"), recipe("masked_lm", steps=12, evaluate_every=6, checkpoint_every=4))
+    return one, alone(one)
+
+
+def report(one: Job, tracked: Run, *more: Reporter) -> Sequence[Reporter]:
+    """The leading worker's reporters, as the verbs wire them."""
+    one.out.mkdir(parents=True, exist_ok=True)
+    return JsonLines(one.out / "history.jsonl"), MlflowReporter(tracked), *more
+
+
+@dataclass
+class KillOnce:
+    """Kills its own process after `step` when the state of `after` has reached Ray, the first time only; slow on the way there."""
+
+    step: int
+    mark: Path
+
+    def start(self, step: int, steps: int) -> None:
+        """It is not yet time."""
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        if self.mark.exists():
+            return
+        if step == self.step:
+            self.mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if step == self.step - 1:
+            time.sleep(5)  # Ray's controller looks for states every two seconds
+
+    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+        """Ray gets it."""
+
+
+def open_run(folder: Path) -> Run:
+    return tracking.create_run(f"sqlite:///{folder}/mlflow.db", "tests", "small", {}, {})
+
+
+def logged(tracked: Run, name: str) -> list[tuple[int, float]]:
+    return sorted((metric.step, metric.value) for metric in tracked.client.get_metric_history(tracked.run_id, name))
+
+
+def close(series: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    return [(step, pytest.approx(value, abs=1e-5)) for step, value in series]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_two_workers_give_one_processs_losses(whole: tuple[Job, Series], tmp_path: Path) -> None:
+    one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
+    tracked, watching = open_run(tmp_path), History()
+    progress = on_ray.train(one, Workers(2), functools.partial(report, one, tracked), watching)
+    assert progress["step"] == 12
+    assert jobs.finished(one)
+    for name in ("loss", "dev.loss", "learning_rate"):
+        assert logged(tracked, name) == close(expected[name]), name
+        assert watching.series[name] == read_history(one.out / "history.jsonl")[name], "the driver hears all"
+    assert checkpoint.load(one.out).metrics["dev.perplexity"] == pytest.approx(
+        checkpoint.load(whole[0].out).metrics["dev.perplexity"], rel=1e-4
+    )
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_killed_worker_is_replaced_and_the_run_goes_on(whole: tuple[Job, Series], tmp_path: Path) -> None:
+    one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
+    tracked = open_run(tmp_path)
+    kill = KillOnce(step=7, mark=tmp_path / "killed")
+    progress = on_ray.train(one, Workers(2), functools.partial(report, one, tracked, kill), History())
+    assert kill.mark.exists()
+    assert progress["step"] == 12
+    reported = read_history(one.out / "history.jsonl")["loss"]
+    assert [step for step, _ in reported] == [*range(1, 8), *range(5, 13)], "it went on from the state of step 4"
+    for name in ("loss", "dev.loss", "learning_rate"):
+        assert logged(tracked, name) == close(expected[name]), f"{name}: every step once, as if nothing had happened"
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_cannot_be_trained_is_refused_at_once(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", batch_size=4, micro_batch_size=4))
+    pretrained = job(tmp_path / "other", recipe("masked_lm", steps=1), pages(3))
+    alone(pretrained)
+    misfit = dataclasses.replace(job(tmp_path / "misfit", recipe("entities")), init=str(pretrained.out))
+    started = time.monotonic()
+    with pytest.raises(CheckpointError, match="another vocabulary"):
+        on_ray.train(misfit, Workers(2), list, History())
+    with pytest.raises(InputError, match="1 micro-batches per step cannot be shared by 2 workers"):
+        on_ray.train(one, Workers(2), list, History())
+    assert time.monotonic() - started < 5, "before any worker starts"
+    assert ray.is_initialized()

@@ -1,0 +1,207 @@
+"""MLflow as it is: a SQLite file, and a server."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mlflow.tracking import MlflowClient
+
+from layoutray import checkpoint, tracking
+from layoutray.checkpoint import Checkpoint
+from layoutray.errors import InputError
+from layoutray.store.card import Card
+from layoutray.tracking import MlflowReporter, Run
+from tests.jobs import recipe, vocabulary
+
+CARD = Card("entities", 64, ("O", "B-a", "I-a"), ("pages",), {"train": 4}, {"train": 9}, 1, "d16e57")
+QUIET = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real MLflow server with its own SQLite file and artifact folder."""
+    folder = tmp_path_factory.mktemp("mlflow")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    places = ["--backend-store-uri", f"sqlite:///{folder}/server.db", "--artifacts-destination", str(folder / "artifacts")]
+    log = (folder / "log").open("wb")
+    process = subprocess.Popen([*command, *places], env=os.environ | QUIET, stdout=log, stderr=log, start_new_session=True)
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/health", process)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(20)
+        log.close()
+
+
+def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        assert process.poll() is None, "the server has ended"
+        try:
+            with urllib.request.urlopen(address, timeout=1):
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.2)
+    raise AssertionError(f"{address} does not answer")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A SQLite file; one for all tests, since making its tables takes seconds."""
+    return f"sqlite:///{tmp_path_factory.mktemp('sqlite')}/mlflow.db"
+
+
+@pytest.fixture(params=["file", "server"])
+def uri(request: pytest.FixtureRequest) -> str:
+    """Both kinds of place that runs go to."""
+    return request.getfixturevalue(request.param)
+
+
+def opened(uri: str, experiment: str = "tests") -> Run:
+    return tracking.create_run(uri, experiment, "small", recipe("entities").to_dict(), {"arch": "skimformer"})
+
+
+def history(run: Run, name: str) -> list[tuple[int, float]]:
+    return sorted((metric.step, metric.value) for metric in run.client.get_metric_history(run.run_id, name))
+
+
+def saved(folder: Path) -> Path:
+    chosen = recipe("entities")
+    model = checkpoint.build_model(chosen, vocabulary(), CARD.labels)
+    checkpoint.save(folder, Checkpoint(chosen, CARD.labels, vocabulary(), model, {"step": 3.0}, {}))
+    return folder
+
+
+def test_a_run_has_recipe_data_set_metrics_and_pictures(uri: str, tmp_path: Path) -> None:
+    run = opened(uri)
+    run.log_dataset(str(tmp_path / "examples"), CARD, "training")
+    run.log_metrics(7, {"test.f1": 0.5})
+    run.log_picture("loss", b"\x89PNG picture")
+    run.finish()
+    kept = run.client.get_run(run.run_id)
+    assert kept.info.status == "FINISHED"
+    assert (kept.data.params["train.steps"], kept.data.params["model.hidden"], kept.data.params["task.name"]) == ("20", "32", "entities")
+    assert kept.data.tags["arch"] == "skimformer"
+    (given,) = kept.inputs.dataset_inputs
+    assert (given.dataset.name, given.dataset.digest, given.dataset.source_type) == ("examples", "d16e57", "local")
+    assert json.loads(given.dataset.source) == {"uri": str(tmp_path / "examples")}
+    assert json.loads(given.dataset.profile) == {"pages": {"train": 4}, "examples": {"train": 9}}
+    assert history(run, "test.f1") == [(7, 0.5)]
+    assert Path(run.client.download_artifacts(run.run_id, "pictures/loss.png")).read_bytes() == b"\x89PNG picture"
+
+
+def test_a_second_reporter_on_the_run_logs_no_step_twice(uri: str) -> None:
+    run = opened(uri)
+    first = MlflowReporter(run)
+    first.start(0, 10)
+    for step in range(1, 7):
+        first.metrics(step, {"loss": step / 10})
+    first.metrics(4, {"dev.loss": 0.4})
+    first.saved(6, None, {})
+    again = MlflowReporter(tracking.reopen(uri, run.run_id))
+    again.start(4, 10)
+    for step in range(5, 11):
+        again.metrics(step, {"loss": step / 10, **({"dev.loss": 0.8} if step == 8 else {})})
+    again.saved(10, None, {})
+    assert history(run, "loss") == [(step, step / 10) for step in range(1, 11)]
+    assert history(run, "dev.loss") == [(4, 0.4), (8, 0.8)]
+
+
+def test_more_metrics_than_one_call_may_carry_all_arrive(file: str) -> None:
+    run = opened(file)
+    reporter = MlflowReporter(run)
+    for step in range(1, 1201):
+        reporter.metrics(step, {"loss": 1.0, "rate": 0.5})
+    reporter.flush()
+    assert [step for step, _ in history(run, "loss")] == [step for step, _ in history(run, "rate")] == list(range(1, 1201))
+
+
+def test_a_registered_checkpoint_comes_back_by_alias_and_by_version(uri: str, tmp_path: Path) -> None:
+    run = opened(uri)
+    folder = saved(tmp_path / "checkpoint")
+    (folder / "state").mkdir()
+    (folder / "state" / "optimizer-3.safetensors").write_bytes(b"large")
+    run.note(folder)
+    run.log_checkpoint(folder)
+    assert [run.register("small"), run.register("small")] == ["1", "2"]
+    for name, version in (("models:/small@champion", "2"), ("models:/small/1", "1")):
+        local, found = tracking.checkpoint_folder(name, uri)
+        assert found == version
+        assert checkpoint.load(local).version == checkpoint.load(folder).version
+        assert not (local / "state").exists(), "what resuming needs stays at home"
+        noted = tracking.noted(local, uri)
+        assert noted is not None
+        assert noted.run_id == run.run_id
+
+
+def test_a_plain_folder_is_itself() -> None:
+    assert tracking.checkpoint_folder("some/folder", "sqlite:///nowhere/at/all.db") == (Path("some/folder"), "")
+
+
+@pytest.mark.parametrize("model", ["models:/nothing@champion", "models:/nothing/1", "models:/nothing", "models:/"])
+def test_an_unknown_model_is_refused_by_name(model: str, uri: str) -> None:
+    with pytest.raises(InputError, match=f"does not hand out {model}: "):
+        tracking.checkpoint_folder(model, uri)
+
+
+def test_an_unknown_run_is_refused(uri: str) -> None:
+    with pytest.raises(InputError, match="does not know run 0123456789abcdef"):
+        tracking.reopen(uri, "0123456789abcdef0123456789abcdef")
+
+
+def test_a_password_is_in_no_message_and_in_no_note(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = server.replace("://", "://someone:s3cret@")
+    with pytest.raises(InputError) as caught:
+        tracking.checkpoint_folder("models:/nothing@champion", secret)
+    unknown = str(caught.value)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with pytest.raises(InputError) as caught:
+        tracking.checkpoint_folder("models:/nothing@champion", "http://someone:s3cret@127.0.0.1:9")
+    assert "s3cret" not in unknown + str(caught.value)
+    assert server.removeprefix("http://") in unknown
+    run = opened(secret)
+    run.note(tmp_path)
+    assert "s3cret" not in (tmp_path / "mlflow_run.json").read_text()
+    assert tracking.noted(tmp_path, secret) == run
+
+
+def test_a_relative_sqlite_file_is_the_same_one_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = opened("sqlite:///runs.db")
+    run.log_picture("loss", b"picture")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    run.log_metrics(1, {"loss": 1.0})
+    assert history(run, "loss") == [(1, 1.0)]
+    assert list((tmp_path / "mlartifacts").rglob("loss.png"))
+
+
+def test_the_default_place_is_the_environments_or_a_file_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    assert tracking.default_uri() == f"sqlite:///{tmp_path}/mlflow.db"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow:5000")
+    assert tracking.default_uri() == "http://mlflow:5000"
+
+
+def test_a_folder_without_a_note_belongs_to_no_run(tmp_path: Path) -> None:
+    assert tracking.noted(tmp_path, "sqlite:///nowhere.db") is None
+
+
+def test_an_experiment_is_shared_by_its_runs(file: str) -> None:
+    runs = [opened(file, "shared"), opened(file, "shared")]
+    client = MlflowClient(tracking_uri=file)
+    assert len({client.get_run(run.run_id).info.experiment_id for run in runs}) == 1
