@@ -23,7 +23,7 @@ from layoutray.errors import LayoutrayError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.output import Output
 from layoutray.prepare.plan import plan_of
-from layoutray.prepare.recognise import lane, open_item
+from layoutray.prepare.recognise import ATTEMPTS, lane, open_item
 from layoutray.prepare.units import Opened, Plan, Unit, items_table, opened_of, units_table
 from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
@@ -99,6 +99,9 @@ def plan_for(root: str, recipe: IngestRecipe, *, limit: int | None = None, progr
     for one in _open_here(chosen, recipe) if len(chosen) <= _OPENED_HERE else _open_there(chosen, recipe):
         opened.append(one)
         progress(Progress("open", len(opened), len(chosen)))
+    # Workers answer in any order; which of two copies is used must not depend on that.
+    order = {item: index for index, item in enumerate(chosen)}
+    opened.sort(key=lambda one: order[one.item])
     return plan_of(opened, recipe, has_dev=any(item.split == "dev" for item in items))
 
 
@@ -136,8 +139,10 @@ def _lane_of(recipe: IngestRecipe) -> dict[str, Any]:
 def _mapped(tables: Sequence[pa.Table], worker: type, arguments: dict[str, Any], workers: int) -> Iterator[pa.Table]:
     """Rows out of `workers` actors that take one table at a time. Raises the LayoutrayError that a worker raised."""
     source = ray.data.from_arrow(list(tables))
-    # A row is handed on as soon as it is there: as a sign of life, and for the progress bar.
+    # A row is handed on as soon as it is there: for the progress bar, and as a sign of life. The slowest row is one whose
+    # attempts all take as long as they may.
     source.context.target_max_block_size = 1
+    source.context.execution_no_progress_timeout_s += ATTEMPTS * arguments["recognition"].tesseract.deadline
     mapped = source.map_batches(
         worker,
         batch_size=None,

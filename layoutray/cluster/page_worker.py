@@ -21,8 +21,9 @@ class DocumentOpener:
     def __init__(self, reader: str, words: str, recognition: Recognition) -> None:
         self._lane = lane(reader, words, recognition).__enter__()
 
-    def __call__(self, items: pa.Table) -> pa.Table:
-        return opened_table(open_item(self._lane, item) for item in items_of(items))
+    def __call__(self, items: pa.Table) -> Iterator[pa.Table]:
+        for item in items_of(items):
+            yield opened_table([open_item(self._lane, item)])
 
 
 class PageWorker:

@@ -18,7 +18,7 @@ from layoutray.readers import Item, Reader, Truth
 from layoutray.store import sources
 from layoutray.store.dead_letter import DeadLetter
 
-_ATTEMPTS = 2
+ATTEMPTS = 2
 """A page or document whose failure may pass (a time-out, a crash) is tried once more on the spot."""
 
 
@@ -136,24 +136,24 @@ def lane(reader: str, words: str, recognition: Recognition) -> Lane:
 
 def open_item(by: Lane, item: Item) -> Opened:
     """Open a document: its identity, number of pages and truth, or the dead letter that says why it cannot be used."""
-    for attempt in range(1, _ATTEMPTS + 1):
+    for attempt in range(1, ATTEMPTS + 1):
         try:
             return by.open(item)
         except Exception as error:
             failure = _as_document_error(error, "open")
-            if not failure.retryable or attempt == _ATTEMPTS:
+            if not failure.retryable or attempt == ATTEMPTS:
                 return Opened(item, None, DeadLetter.of(failure, item.source, attempts=attempt))
     raise AssertionError("every attempt returns")
 
 
 def recognise_unit(by: Lane, unit: Unit) -> Page | DeadLetter:
     """Do one page: its words, or the dead letter that says why there are none."""
-    for attempt in range(1, _ATTEMPTS + 1):
+    for attempt in range(1, ATTEMPTS + 1):
         try:
             return by.page(unit)
         except Exception as error:
             failure = _as_document_error(error, by.stage)
-            if not failure.retryable or attempt == _ATTEMPTS:
+            if not failure.retryable or attempt == ATTEMPTS:
                 return DeadLetter.of(failure, unit.item.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page, attempts=attempt)
     raise AssertionError("every attempt returns")
 

@@ -30,6 +30,10 @@ FINISHED = "finished.json"
 """Written into the checkpoint folder when training has reached its end."""
 
 
+JOB = "job.json"
+"""Written into the checkpoint folder when training starts: whose folder it is."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What to train, from what, to where.
@@ -57,6 +61,9 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
         InputError: when data, recipe and starting checkpoint do not fit together.
     """
     card = _fitting_card(job, world.size)
+    if world.leads:
+        job.out.mkdir(parents=True, exist_ok=True)
+        (job.out / JOB).write_text(json.dumps(_identity(job)), encoding="utf-8")
     vocabulary = tokenizer.load(Path(job.examples))
     model = _starting_model(job, vocabulary, card.labels)
     task = tasks.load(job.recipe.task.name)
@@ -85,20 +92,19 @@ def rehearse(job: Job, workers: int) -> None:
 
 
 def finished(job: Job) -> bool:
-    """Whether `job.out` holds the finished result of this very recipe and these examples.
+    """Whether `job.out` holds the finished result of this very job.
 
     Raises:
-        CheckpointError: when it holds the result of another job.
+        CheckpointError: when it holds another job, finished or not: other recipe, examples or starting checkpoint.
     """
-    if not (job.out / FINISHED).is_file():
+    file = job.out / JOB
+    if not file.is_file():
         return False
-    done = json.loads((job.out / "recipe.json").read_text(encoding="utf-8"))
-    digest = json.loads((job.out / "provenance.json").read_text(encoding="utf-8"))["examples_digest"]
-    if done != job.recipe.to_dict() or digest != Card.read(job.examples).digest:
+    if json.loads(file.read_text(encoding="utf-8")) != _identity(job):
         raise CheckpointError(
-            f"{job.out} holds a checkpoint of another recipe or other examples; give another --out, or delete that folder"
+            f"{job.out} holds the training of another recipe, other examples or another start; give another --out, or delete that folder"
         )
-    return True
+    return (job.out / FINISHED).is_file()
 
 
 def feed(recipe: Recipe, vocabulary: Tokenizer, examples: ExampleSet) -> Feed:
@@ -119,6 +125,10 @@ def read_splits(folder: str) -> dict[str, ExampleSet]:
     """The examples of each split, in an order that does not depend on how they are sharded."""
     table = shards.read(folder, EXAMPLES).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])
     return {split: ExampleSet(table.filter(pc.field("split") == split)) for split in ("train", "dev", "test")}
+
+
+def _identity(job: Job) -> dict[str, Any]:
+    return {"recipe": job.recipe.to_dict(), "examples_digest": Card.read(job.examples).digest, "init": job.init}
 
 
 def _fitting_card(job: Job, workers: int) -> Card:

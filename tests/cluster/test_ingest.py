@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import ray.data
+from PIL import Image
 
 from layoutray.cluster.connect import connect
 from layoutray.cluster.data import Progress, batches, ingest
@@ -55,7 +57,15 @@ def checked(manifest: Manifest, out: Path) -> Manifest:
     return manifest
 
 
+def quarter_turn() -> Image.Exif:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # stored a quarter turn anticlockwise, to be shown turned back
+    return exif
+
+
+LOCKED = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{'ab' * 32}> /U <{'cd' * 32}> >> /ID [<{'00' * 16}> <{'00' * 16}>]"
 BAD = {
+    "locked.pdf": (pdf(typed("Secret", x=72, y=700), trailer_entries=LOCKED), "encrypted"),
     "empty.png": (b"", "empty_file"),
     "cut.png": (encoded(picture("x"), "PNG")[:300], "unreadable"),
     "cut.pdf": (pdf(typed("x", x=9, y=9))[:120], "unreadable"),
@@ -68,6 +78,7 @@ GOOD = {
     "really a jpeg.pdf": encoded(picture("Renamed"), "JPEG"),
     "cmyk.jpg": encoded(picture("Colours").convert("CMYK"), "JPEG"),
     "sixteen.tif": encoded(picture("Sixteen").convert("I;16"), "TIFF"),
+    "turned.jpg": encoded(picture("Upright", size=(600, 600)).rotate(90), "JPEG", exif=quarter_turn()),
     "blank.png": encoded(picture(""), "PNG"),
     "two pages.tif": encoded(picture("One"), "TIFF", save_all=True, append_images=[picture("Two")]),
     "überweisung €.pdf": pdf(typed("Dear customer", x=72, y=700)),
@@ -83,15 +94,15 @@ def test_bad_files_are_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
         (folder / name).write_bytes(data)
     (folder / os.fsdecode(b"latin-\xe9.png")).write_bytes(encoded(picture("Latin"), "PNG"))
     manifest = checked(ingest(str(folder), str(out), RECIPE), out)
-    assert (manifest.documents_in, manifest.documents_dead + manifest.pages_dead, manifest.pages_out) == (15, len(BAD), 9)
+    assert (manifest.documents_in, manifest.documents_dead + manifest.pages_dead, manifest.pages_out) == (17, len(BAD), 10)
     assert manifest.reasons == Counter(reason for _, reason in BAD.values())
     assert [{Path(uri).name for uri in pair.values()} for pair in manifest.duplicates] == [{"plain.png", "copy of plain.png"}]
     letters = {Path(letter.source).name: letter for letter in codec.dead_letters_of(shards.read(str(out / "dead_letters"), DEAD_LETTERS))}
     assert {name: letter.reason for name, letter in letters.items()} == {name: reason for name, (_, reason) in BAD.items()}
     pages = list(codec.pages_of(shards.read(str(out / "pages"), PAGES)))
     texts = sorted(" ".join(word.text for word in page.words) for page in pages)
-    assert texts == sorted(["", "Plain", "Renamed", "Colours", "Sixteen", "One", "Two", "Dear customer", "Latin"])
-    assert Counter(page.provenance.words for page in pages) == {"ocr": 8, "text_layer": 1}
+    assert texts == sorted(["", "Plain", "Renamed", "Colours", "Sixteen", "Upright", "One", "Two", "Dear customer", "Latin"])
+    assert Counter(page.provenance.words for page in pages) == {"ocr": 9, "text_layer": 1}
 
 
 @pytest.mark.usefixtures("cluster")
@@ -126,6 +137,26 @@ def test_a_set_without_a_usable_page_has_its_account_too(tmp_path: Path) -> None
     assert (manifest.documents_in, manifest.pages_out, manifest.rows) == (len(BAD), 0, 0)
     assert manifest.reasons == Counter(reason for _, reason in BAD.values())
     assert ingest(str(folder), str(out), RECIPE).run.pages == 0
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_that_dies_costs_nothing(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    fill(folder, 30)
+    killed: list[int] = []
+    seen: list[Progress] = []
+
+    def kill_one(progress: Progress) -> None:
+        seen.append(progress)
+        if progress.stage == "recognise" and progress.done == 1:
+            workers = [process for process in psutil.Process().children(recursive=True) if "PageWorker" in " ".join(process.cmdline())]
+            workers[0].kill()
+            killed.append(workers[0].pid)
+
+    manifest = checked(ingest(str(folder), str(out), RECIPE, progress=kill_one), out)
+    assert killed
+    assert (manifest.pages_out, manifest.pages_dead) == (30, 0)
+    assert seen[-1].done == 30
 
 
 @pytest.mark.usefixtures("cluster")

@@ -76,7 +76,7 @@ def test_a_language_that_is_not_installed_says_how_to_install_it(name: str) -> N
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_page_that_takes_too_long_is_given_up(name: str) -> None:
-    noise = np.random.default_rng(0).integers(0, 255, (3000, 3000), dtype=np.uint8)
+    noise = np.random.default_rng(0).integers(0, 255, (1200, 1200), dtype=np.uint8)
     with pytest.raises(DocumentError) as caught:
         ocr.load(name).recognise(noise, replace(SETTINGS, deadline=0.05))
     assert caught.value.reason is Reason.TIMEOUT

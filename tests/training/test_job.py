@@ -39,12 +39,21 @@ def test_without_dev_pages_the_last_weights_are_kept(tmp_path: Path) -> None:
 def test_a_finished_job_is_not_taken_for_another(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=2))
     alone(one)
-    with pytest.raises(CheckpointError, match="another recipe or other examples"):
+    with pytest.raises(CheckpointError, match="another recipe, other examples or another start"):
         jobs.finished(dataclasses.replace(one, recipe=recipe("masked_lm", steps=3)))
     card = json.loads((Path(one.examples) / "dataset.json").read_text())
     (Path(one.examples) / "dataset.json").write_text(json.dumps(card | {"digest": "changed"}))
-    with pytest.raises(CheckpointError, match="another recipe or other examples"):
+    with pytest.raises(CheckpointError, match="another recipe, other examples or another start"):
         jobs.finished(one)
+
+
+def test_an_unfinished_job_is_not_taken_for_another(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=2))
+    alone(one)
+    (one.out / jobs.FINISHED).unlink()
+    assert not jobs.finished(one)
+    with pytest.raises(CheckpointError, match="another start"):
+        jobs.finished(dataclasses.replace(one, init="elsewhere"))
 
 
 def test_fine_tuning_starts_from_the_pretrained_encoder(tmp_path: Path) -> None:

@@ -1,0 +1,29 @@
+"""Ingest from an object store into it: a real S3 server on the loopback, whose address reaches workers by their environment."""
+
+import boto3
+import pytest
+
+from layoutray.cluster.connect import connect
+from layoutray.cluster.data import ingest
+from layoutray.recipe import IngestRecipe
+from layoutray.store import codec, shards
+from layoutray.store.schema import PAGES
+from tests.ocr.files import encoded, picture
+from tests.store.test_sources import server  # noqa: F401  (a fixture)
+
+
+@pytest.mark.ray
+@pytest.mark.ocr
+@pytest.mark.usefixtures("server")
+def test_pages_go_from_bucket_to_bucket_once() -> None:
+    bucket = boto3.resource("s3").Bucket("scans")
+    for number in range(3):
+        bucket.put_object(Key=f"pages-in/ä {number}.png", Body=encoded(picture(f"Invoice 7{number}"), "PNG"))
+    recipe = IngestRecipe("folder", dev_share=0)
+    with connect(cores=1):
+        first = ingest("s3://scans/pages-in", "s3://scans/out", recipe)
+        again = ingest("s3://scans/pages-in", "s3://scans/out", recipe)
+    assert (first.pages_out, first.run.pages, again.pages_out, again.run.pages) == (3, 3, 3, 0)
+    pages = sorted(codec.pages_of(shards.read("s3://scans/out/pages", PAGES)), key=lambda page: page.source)
+    assert [page.words[-1].text for page in pages] == ["70", "71", "72"]
+    assert all(page.source.startswith("s3://scans/pages") for page in pages)
