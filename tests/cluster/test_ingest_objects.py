@@ -21,9 +21,9 @@ def test_pages_go_from_bucket_to_bucket_once() -> None:
         bucket.put_object(Key=f"pages-in/ä {number}.png", Body=encoded(picture(f"Invoice 7{number}"), "PNG"))
     recipe = IngestRecipe("folder", dev_share=0)
     with connect(cores=1):
-        first = ingest("s3://scans/pages-in", "s3://scans/out", recipe)
-        again = ingest("s3://scans/pages-in", "s3://scans/out", recipe)
+        first = ingest("s3://scans/pages-in", "s3://scans/ingested", recipe)
+        again = ingest("s3://scans/pages-in", "s3://scans/ingested", recipe)
     assert (first.pages_out, first.run.pages, again.pages_out, again.run.pages) == (3, 3, 3, 0)
-    pages = sorted(codec.pages_of(shards.read("s3://scans/out/pages", PAGES)), key=lambda page: page.source)
+    pages = sorted(codec.pages_of(shards.read("s3://scans/ingested/pages", PAGES)), key=lambda page: page.source)
     assert [page.words[-1].text for page in pages] == ["70", "71", "72"]
     assert all(page.source.startswith("s3://scans/pages") for page in pages)

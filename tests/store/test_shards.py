@@ -100,7 +100,7 @@ def test_another_version_is_refused(pages: pa.Table, folder: str) -> None:
 
 @pytest.mark.usefixtures("server")
 def test_an_object_store_is_written_and_read_alike(pages: pa.Table) -> None:
-    folder = "s3://scans/out/pages"
+    folder = "s3://scans/shards/pages"
     assert shards.shards(folder) == []
     uri = shards.write(pages, folder, "part-1.parquet")
     shards.write(pages, folder, "part-1.parquet")
