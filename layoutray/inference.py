@@ -13,6 +13,7 @@ from layoutray.batching.examples import Example
 from layoutray.batching.windows import windows
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
+from layoutray.errors import CheckpointError
 
 _WINDOWS_PER_PASS = 16
 """Bounds the memory of one forward pass, however long the documents are."""
@@ -22,6 +23,9 @@ class Extractor:
     """A checkpoint ready to answer. Not thread safe: one per process or actor."""
 
     def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
+        """Raises CheckpointError for a model that was only pretrained: it has nothing to answer with."""
+        if not loaded.labels:
+            raise CheckpointError(f"{model_id} finds no entities; fine-tune it with `layoutray finetune` and take that checkpoint")
         self._checkpoint = loaded
         self._model = loaded.model.to(device)
         self._device = device
@@ -31,7 +35,11 @@ class Extractor:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Extractor":
-        """The extractor in a checkpoint folder, on the first GPU where there is one. Raises CheckpointError."""
+        """The extractor in a checkpoint folder, on the first GPU where there is one.
+
+        Raises:
+            CheckpointError: when the folder is no checkpoint, or not of a model that finds entities.
+        """
         loaded = checkpoint.load(folder)
         return cls(loaded, loaded.recipe.name, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 

@@ -3,11 +3,13 @@
 A run is opened once, in the driver; workers get its id, so that a recovered worker goes on in the same run.
 """
 
+import fcntl
 import json
 import os
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,6 +92,19 @@ class Run:
         content = {"uri": _without_password(self.uri), "run_id": self.run_id}
         (folder / _NOTE).write_text(json.dumps(content), encoding="utf-8")
 
+    @property
+    def finished(self) -> bool:
+        """Whether the run was closed, and closed well."""
+        return self.client.get_run(self.run_id).info.status == "FINISHED"
+
+    def is_registered(self, name: str) -> bool:
+        """Whether a version of model `name` came from this run."""
+        return any(version.name == name for version in self.client.search_model_versions(f"run_id='{self.run_id}'"))
+
+    def reopen(self) -> None:
+        """Go on in a run that was interrupted."""
+        self.client.update_run(self.run_id, status="RUNNING")
+
     def finish(self, status: str = "FINISHED") -> None:
         """Close the run: FINISHED, FAILED or KILLED."""
         self.client.set_terminated(self.run_id, status)
@@ -99,38 +114,38 @@ def create_run(uri: str, experiment: str, name: str, parameters: Mapping[str, An
     """Open a run with the resolved recipe as its parameters, nested keys joined by dots."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     uri = _absolute(uri)
-    client = MlflowClient(tracking_uri=uri)
-    known = client.get_experiment_by_name(experiment)
-    experiment_id = known.experiment_id if known else client.create_experiment(experiment, artifact_location=_artifacts(uri))
+    with _alone(uri):
+        client = MlflowClient(tracking_uri=uri)
+        known = client.get_experiment_by_name(experiment)
+        experiment_id = known.experiment_id if known else client.create_experiment(experiment, artifact_location=_artifacts(uri))
     run_id = client.create_run(experiment_id, run_name=name).info.run_id
     flat = [Param(key, str(value)) for key, value in _flatten(parameters).items()]
     client.log_batch(run_id, params=flat, tags=[RunTag(key, value) for key, value in tags.items()])
     return Run(uri, run_id)
 
 
-def reopen(uri: str, run_id: str) -> Run:
-    """A run of before, to go on in. Raises InputError when the server does not know it."""
-    uri = _absolute(uri)
-    client = MlflowClient(tracking_uri=uri)
-    try:
-        client.update_run(run_id, status="RUNNING")
-    except MlflowException as error:
-        raise InputError(
-            f"MLflow at {_without_password(uri)} does not know run {run_id}: {error.error_code}"
-        ) from None  # its text may hold a password
-    return Run(uri, run_id)
-
-
 def noted(folder: Path, uri: str) -> Run | None:
-    """The run that `note` has written down in a checkpoint folder, open again; None where there is no note.
+    """The run that `note` has written down in a checkpoint folder; None where there is no note.
 
     Args:
         uri: reaches the server; used, with its password, when it is the noted one.
+
+    Raises:
+        InputError: when the server does not know the run.
     """
-    if not (folder / _NOTE).is_file():
+    note_file = folder / _NOTE
+    if not note_file.is_file():
         return None
-    note = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
-    return reopen(uri if _without_password(_absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
+    note = json.loads(note_file.read_text(encoding="utf-8"))
+    run = Run(_absolute(uri) if _without_password(_absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
+    try:
+        run.client.get_run(run.run_id)
+    except MlflowException as error:  # its text may hold a password
+        raise InputError(
+            f"MLflow at {_without_password(run.uri)} does not know run {run.run_id}: {error.error_code}; "
+            f"delete {note_file} if it is gone for good"
+        ) from None
+    return run
 
 
 class MlflowReporter:
@@ -176,6 +191,8 @@ def checkpoint_folder(model: str, uri: str) -> tuple[Path, str]:
         InputError: when the registry does not have it.
     """
     if not model.startswith("models:/"):
+        if "://" in model:
+            raise InputError(f"{model} is no checkpoint folder: give a local one, or models:/NAME@ALIAS of a registered model")
         return Path(model), ""
     client = MlflowClient(tracking_uri=uri)
     name, at, alias = model.removeprefix("models:/").partition("@")
@@ -197,6 +214,20 @@ def _metric(name: str, value: float, step: int) -> Metric:
 def _absolute(uri: str) -> str:
     """A relative SQLite file is another one in every working folder; workers have their own."""
     return f"sqlite:///{Path(uri.removeprefix('sqlite:///')).absolute()}" if uri.startswith("sqlite:///") else uri
+
+
+@contextmanager
+def _alone(uri: str) -> Generator[None]:
+    """No other process in here for the same SQLite file: two that make its tables at once break it, and MLflow does not see to it."""
+    if not uri.startswith("sqlite:///"):
+        yield
+        return
+    folder = os.open(Path(uri.removeprefix("sqlite:///")).parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)  # on the folder, so that no lock file is left behind
+        yield
+    finally:
+        os.close(folder)
 
 
 def _artifacts(uri: str) -> str | None:

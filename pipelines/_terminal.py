@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -22,6 +23,13 @@ def add_recipe_options(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override a recipe key by its dotted path; repeatable"
     )
     parser.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the plan, and do nothing")
+
+
+def local_folder(text: str) -> Path:
+    """For `type=` of an option. Raises argparse's error for the address of an object store, which `Path` would take for a relative path."""
+    if "://" in text:
+        raise argparse.ArgumentTypeError(f"{text} is an address, and checkpoints are written to disks; give a folder")
+    return Path(text)
 
 
 def run(verb: Callable[[], int]) -> int:

@@ -31,7 +31,9 @@ def parser(verb: str, description: str | None) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog=f"layoutray {verb}", description=description)
     made.add_argument("recipe", help="a training recipe: its name, or a .toml file")
     made.add_argument("examples", help="folder that `layoutray encode` has written")
-    made.add_argument("--out", required=True, type=Path, help="checkpoint folder; an unfinished run there goes on")
+    made.add_argument(
+        "--out", required=True, type=terminal.local_folder, help="checkpoint folder, on disks that all nodes see; an unfinished run goes on"
+    )
     made.add_argument("--workers", type=int, default=0, help="Ray Train workers; 0 trains in this process (or under torchrun)")
     made.add_argument("--gpus", type=int, default=0, help="GPUs of each Ray worker")
     made.add_argument("--experiment", default="layoutray", help="MLflow experiment")
@@ -51,8 +53,7 @@ def run(options: argparse.Namespace, init: str) -> int:
             job.recipe, {"examples": job.examples, "checkpoint": str(job.out), "init": init, "workers": options.workers}
         )
     if jobs.finished(job):
-        terminal.say(f"{job.out} is finished; delete it to train again")
-        return 0
+        return _after_the_end(job, uri, options.register)
     if "WORLD_SIZE" in os.environ and not options.workers:
         return _under_torchrun(job, uri, options)
     tracked = _open_run(job, uri, options.experiment)
@@ -92,6 +93,7 @@ def _open_run(job: Job, uri: str, experiment: str) -> Run:
     """The run noted in the checkpoint folder when an interrupted training goes on there, else a new one."""
     interrupted = tracking.noted(job.out, uri)
     if interrupted:
+        interrupted.reopen()
         return interrupted
     card = Card.read(job.examples)
     tags = {"task": job.recipe.task.name, "arch": job.recipe.arch, "examples_digest": card.digest, "init": job.init}
@@ -99,6 +101,16 @@ def _open_run(job: Job, uri: str, experiment: str) -> Run:
     tracked.log_dataset(job.examples, card, "training")
     tracked.note(job.out)
     return tracked
+
+
+def _after_the_end(job: Job, uri: str, register: str) -> int:
+    """What is left to do of a finished training: closing its run, if that was interrupted, or registering it by another name."""
+    tracked = tracking.noted(job.out, uri)
+    if tracked and (not tracked.finished or (register and not tracked.is_registered(register))):
+        _close_run(job, tracked, register)
+    else:
+        terminal.say(f"{job.out} is finished; delete it to train again")
+    return 0
 
 
 def _close_run(job: Job, tracked: Run, register: str) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,20 @@ import pyarrow.compute as pc
 from layoutray import checkpoint, tasks, tracking
 from layoutray.batching.examples import ExampleSet
 from layoutray.checkpoint import Checkpoint
-from layoutray.errors import InputError
+from layoutray.errors import DocumentError, InputError
+from layoutray.inference import Extractor
 from layoutray.metrics import confusion
 from layoutray.prepare.encode import Encoder
-from layoutray.report import png
+from layoutray.report import overlay, png
 from layoutray.report.confusion import confusion as confusion_picture
-from layoutray.store import shards, sources
+from layoutray.report.page_picture import page_picture
+from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
-from layoutray.tasks.entities import word_tags
+from layoutray.tasks.entities import tagged_entities, word_tags
 from layoutray.training import job, loop, world
 from pipelines import _terminal as terminal
+
+_OVERLAYS = 4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,7 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
     if options.json:
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    _track(folder, uri, options.split, metrics, _confusion(seen, loaded.labels) if loaded.labels else None)
+    if run := tracking.noted(folder, uri):
+        run.log_metrics(int(loaded.metrics["step"]), {f"{options.split}.{name}": value for name, value in metrics.items()})
+        if loaded.labels:
+            run.log_picture(f"confusion_{options.split}", _confusion(seen, loaded.labels))
+            for number, picture in enumerate(_overlays(loaded, options.pages, options.split), start=1):
+                run.log_picture(f"overlay_{options.split}_{number}", picture)
     return 0
 
 
@@ -73,15 +82,20 @@ def _confusion(seen: Sequence[Any], labels: Sequence[str]) -> bytes:
     return png.png(confusion_picture(counts, sorted({kind for pair in counts for kind in pair})))
 
 
-def _track(folder: Path, uri: str, split: str, metrics: dict[str, float], picture: bytes | None) -> None:
-    """Add the metrics to the run that trained the checkpoint, where it is known."""
-    run = tracking.noted(folder, uri)
-    if run is None:
-        return
-    run.log_metrics(int(checkpoint.load(folder).metrics["step"]), {f"{split}.{name}": value for name, value in metrics.items()})
-    if picture:
-        run.log_picture(f"confusion_{split}", picture)
-    run.finish()
+def _overlays(loaded: Checkpoint, folders: Sequence[str], split: str) -> Iterator[bytes]:
+    """The first few pages by id with what was found, and dashed what should have been: the same pages for every model."""
+    extractor = Extractor(loaded, loaded.recipe.name, world.alone().device)
+    first = PAGES.empty_table()
+    for folder in folders:
+        for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=(pc.field("split") == split) & (pc.field("image") != "")):
+            first = pa.concat_tables([first, pages]).sort_by("page_id").slice(0, _OVERLAYS)
+    pages = list(codec.pages_of(first))
+    for page, found in zip(pages, extractor.extract(pages), strict=True):
+        truth = tagged_entities(page, [word.tag or "O" for word in page.words], [1.0] * len(page.words))
+        try:
+            yield png.png(overlay.draw(page_picture(page), found, truth=truth, types=extractor.entity_types))
+        except DocumentError as error:
+            terminal.say(f"no overlay of page {page.number} of {page.source}: {error}")
 
 
 if __name__ == "__main__":

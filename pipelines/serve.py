@@ -1,16 +1,17 @@
 """Answer documents over HTTP with a trained extractor, until Ctrl-C or SIGTERM."""
 
 import argparse
+import contextlib
 import signal
 import sys
 import threading
 from collections.abc import Sequence
 
-from layoutray import checkpoint, ocr, recipe, tracking
+from layoutray import ocr, recipe, tracking
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import ServeSettings, running
 from layoutray.cluster.serving.limits import Limits
-from layoutray.errors import CheckpointError
+from layoutray.inference import Extractor
 from pipelines import _terminal as terminal
 
 
@@ -49,16 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def serve(settings: ServeSettings) -> int:
     """Serve until the process is told to stop; says where, and how to call it."""
     # A missing engine or a broken checkpoint is one clear line here, and a pile of retries once the replicas start.
-    if not checkpoint.load(settings.checkpoint).labels:
-        raise CheckpointError(f"{settings.checkpoint} finds no entities; fine-tune it with `layoutray finetune` and serve that checkpoint")
+    Extractor.load(settings.checkpoint)
     ocr.load(settings.recognition.engine).version(settings.recognition.tesseract)
-    told = threading.Event()
-    with connect(), running(settings) as url:
+    with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # not before: connecting sets Ray's own
-            signal.signal(number, lambda *_: told.set())
-        terminal.say(f"serving at {url} (description at {url}/docs); try: curl -F file=@page.png {url}/v1/extract")
-        told.wait()
-        terminal.say("stopping")
+            signal.signal(number, signal.default_int_handler)
+        with running(settings) as url:
+            terminal.say(f"serving at {url} (description at {url}/docs); try: curl -F file=@page.png {url}/v1/extract")
+            threading.Event().wait()
+    terminal.say("stopped")
     return 0
 
 

@@ -29,21 +29,22 @@ EVERY_COMMAND = [words for guide in GUIDES for words in commands(guide)]
 
 
 def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
-    """(verb, its arguments) of every call of one of ours, alone or behind `ray job submit`."""
+    """(verb, its arguments) of every call of one of ours, alone or behind `ray job submit`; `benchmark NAME` counts as a verb."""
     calls: list[tuple[str, tuple[str, ...]]] = []
     for words in EVERY_COMMAND:
-        if words[0] == "layoutray":
-            calls.append((words[1], tuple(words[2:])))
-        for at, word in enumerate(words):
-            if word.startswith("pipelines."):
-                calls.append((word.removeprefix("pipelines."), tuple(words[at + 1 :])))
+        ours = [words[1:]] if words[0] == "layoutray" else []
+        ours += [[word.removeprefix("pipelines."), *words[at + 1 :]] for at, word in enumerate(words) if word.startswith("pipelines.")]
+        for verb, *arguments in ours:
+            named = verb == "benchmark"
+            calls.append((" ".join([verb, *arguments[:named]]), tuple(arguments[named:])))
     return calls
 
 
 @cache
 def help_of(verb: str) -> str:
+    module, *name = verb.split()
     result = subprocess.run(
-        [sys.executable, "-m", f"pipelines.{verb}", "--help"], cwd=REPOSITORY, capture_output=True, text=True, check=False
+        [sys.executable, "-m", f"pipelines.{module}", *name, "--help"], cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, f"pipelines.{verb} --help failed: {result.stderr[-2000:]}"
     return result.stdout

@@ -111,7 +111,7 @@ def test_a_second_reporter_on_the_run_logs_no_step_twice(uri: str) -> None:
         first.metrics(step, {"loss": step / 10})
     first.metrics(4, {"dev.loss": 0.4})
     first.saved(6, None, {})
-    again = MlflowReporter(tracking.reopen(uri, run.run_id))
+    again = MlflowReporter(run)
     again.start(4, 10)
     for step in range(5, 11):
         again.metrics(step, {"loss": step / 10, **({"dev.loss": 0.8} if step == 8 else {})})
@@ -136,7 +136,9 @@ def test_a_registered_checkpoint_comes_back_by_alias_and_by_version(uri: str, tm
     (folder / "state" / "optimizer-3.safetensors").write_bytes(b"large")
     run.note(folder)
     run.log_checkpoint(folder)
+    assert not run.is_registered("small")
     assert [run.register("small"), run.register("small")] == ["1", "2"]
+    assert run.is_registered("small")
     for name, version in (("models:/small@champion", "2"), ("models:/small/1", "1")):
         local, found = tracking.checkpoint_folder(name, uri)
         assert found == version
@@ -157,9 +159,28 @@ def test_an_unknown_model_is_refused_by_name(model: str, uri: str) -> None:
         tracking.checkpoint_folder(model, uri)
 
 
-def test_an_unknown_run_is_refused(uri: str) -> None:
-    with pytest.raises(InputError, match="does not know run 0123456789abcdef"):
-        tracking.reopen(uri, "0123456789abcdef0123456789abcdef")
+def test_an_unknown_run_is_refused(uri: str, tmp_path: Path) -> None:
+    Run(uri, "0123456789abcdef0123456789abcdef").note(tmp_path)
+    with pytest.raises(InputError, match=r"does not know run 0123456789abcdef.*delete .*mlflow_run\.json"):
+        tracking.noted(tmp_path, uri)
+
+
+def test_a_run_can_be_gone_on_in_after_its_end(uri: str) -> None:
+    run = opened(uri)
+    assert not run.finished
+    run.finish()
+    assert run.finished
+    run.reopen()
+    assert not run.finished
+
+
+def test_processes_may_make_a_new_file_at_the_same_time(tmp_path: Path) -> None:
+    code = "import sys; from layoutray import tracking; tracking.create_run(sys.argv[1], 'shared', 'run', {}, {})"
+    command = [sys.executable, "-c", code, f"sqlite:///{tmp_path}/new.db"]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
+    messages = [process.communicate(timeout=120)[1].decode() for process in both]
+    assert [process.returncode for process in both] == [0, 0], messages
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["new.db"]
 
 
 def test_a_password_is_in_no_message_and_in_no_note(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,9 @@ def predict(checkpoint: Path, ingested: str, out: str, *, workers: int = 1, cpus
 
     Raises:
         InputError: when `out` holds answers already.
+        CheckpointError: when `checkpoint` is none, or not of a model that finds entities.
     """
+    loaded = Extractor.load(checkpoint)  # speaks up before any worker starts
     if any(sources.list_files(sources.join(out, "parquet"))) or any(sources.list_files(sources.join(out, "jsonl"))):
         raise InputError(f"{out} holds answers already; delete its folders parquet and jsonl, or give another --out")
     files = shards.shards(sources.join(ingested, "pages"))
@@ -52,7 +54,7 @@ def predict(checkpoint: Path, ingested: str, out: str, *, workers: int = 1, cpus
             compute=ActorPoolStrategy(size=workers),
         )
         receipts = answered.take_all()
-    failed = _answer_dead_letters(checkpoint, ingested, out)
+    failed = _answer_dead_letters(loaded, ingested, out)
     return Prediction(sum(row["pages"] for row in receipts) + failed, failed, sum(row["entities"] for row in receipts))
 
 
@@ -69,12 +71,11 @@ class _AnswerShard:
         return pa.table({"pages": [len(answers)], "entities": [sum(len(answer.entities) for answer in answers)]})
 
 
-def _answer_dead_letters(checkpoint: Path, ingested: str, out: str) -> int:
+def _answer_dead_letters(loaded: Extractor, ingested: str, out: str) -> int:
     folder = sources.join(ingested, "dead_letters")
     if not shards.shards(folder):
         return 0
     letters = list(codec.dead_letters_of(shards.read(folder, DEAD_LETTERS)))
-    loaded = Extractor.load(checkpoint)
     answers = [
         Answer(
             doc_id=letter.doc_id,

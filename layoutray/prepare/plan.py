@@ -20,9 +20,9 @@ def settings_hash(recipe: IngestRecipe) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def page_id(doc_id: str, number: int, settings: str) -> str:
-    """Identity of a page's row: the bytes, the page, and the hash of the settings that make its words."""
-    return hashlib.sha256(f"{doc_id} {number} {settings}".encode()).hexdigest()[:32]
+def page_id(doc_id: str, number: int, annotation: str, settings: str) -> str:
+    """Identity of a page's row: the document's bytes, the page, and the hashes of what else decides its words and tags."""
+    return hashlib.sha256(f"{doc_id} {number} {annotation} {settings}".encode()).hexdigest()[:32]
 
 
 def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, has_dev: bool) -> Plan:
@@ -38,7 +38,11 @@ def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, has_dev: bool) ->
         copies.setdefault(_doc_id(one), []).append(one)
     kept = {doc_id: min(same, key=lambda one: _PREFERRED[one.item.split]) for doc_id, same in copies.items()}
     return Plan(
-        units=tuple(Unit(page_id(doc_id, page, settings), doc_id, page, one.item) for doc_id, one in kept.items() for page in one.pages),
+        units=tuple(
+            Unit(page_id(doc_id, page, one.annotation, settings), doc_id, page, one.item)
+            for doc_id, one in kept.items()
+            for page in one.pages
+        ),
         documents=tuple(one.document for one in kept.values() if one.document is not None),
         letters=tuple(one.letter for one in found if one.letter is not None),
         duplicates=tuple(

@@ -54,7 +54,7 @@ class AnnotationLane:
         truth = self.truth(item)
         if not truth.pages:
             raise _bad_annotation(f"{item.source} has no words of its own; ingest the set with words = 'ocr'")
-        return Opened(item, truth.document, None, tuple(page.number for page in truth.pages), truth.repairs, truth.dropped)
+        return Opened(item, truth.document, None, tuple(page.number for page in truth.pages), repairs=truth.repairs, dropped=truth.dropped)
 
     def page(self, unit: Unit) -> Page:
         found = [page for page in self.truth(unit.item).pages if page.number == unit.page]
@@ -95,7 +95,7 @@ class OcrLane:
         num_pages = self._recogniser.count_pages(data)
         truth = self._annotation.truth(item)
         document = replace(truth.document, num_pages=num_pages)
-        return Opened(item, document, None, tuple(range(1, num_pages + 1)), truth.repairs, truth.dropped)
+        return Opened(item, document, None, tuple(range(1, num_pages + 1)), repairs=truth.repairs, dropped=truth.dropped)
 
     def page(self, unit: Unit) -> Page:
         seen = self._recogniser.recognise(sources.read_bytes(unit.item.image), unit.page)
@@ -138,7 +138,8 @@ def open_item(by: Lane, item: Item) -> Opened:
     """Open a document: its identity, number of pages and truth, or the dead letter that says why it cannot be used."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return by.open(item)
+            annotation = sources.content_id(sources.read_bytes(item.annotation)) if item.annotation else ""
+            return replace(by.open(item), annotation=annotation)
         except Exception as error:
             failure = _as_document_error(error, "open")
             if not failure.retryable or attempt == ATTEMPTS:

@@ -36,6 +36,7 @@ class Opened:
 
     Attributes:
         pages: numbers of its pages, counted from 1 (a data set may cut single pages out of longer documents).
+        annotation: SHA-256 of the annotation file's bytes; empty where there is none.
         repairs: boxes of the annotation that had to be put in order or cut to the page.
         dropped: words of the annotation that were left out: without text or place, or exact repeats.
     """
@@ -44,6 +45,7 @@ class Opened:
     document: Document | None
     letter: DeadLetter | None = None
     pages: tuple[int, ...] = ()
+    annotation: str = ""
     repairs: int = 0
     dropped: int = 0
 
@@ -83,6 +85,7 @@ _OPENED = pa.schema(
         ("document", pa.struct(list(DOCUMENTS))),
         ("letter", pa.struct(list(DEAD_LETTERS))),
         ("pages", pa.list_(pa.int32())),
+        ("annotation", pa.string()),
         ("repairs", pa.int32()),
         ("dropped", pa.int32()),
     ]
@@ -123,6 +126,7 @@ def opened_of(table: pa.Table) -> Iterator[Opened]:
             document=document and document_of(document),
             letter=letter and DeadLetter(**letter),
             pages=tuple(row["pages"]),
+            annotation=row["annotation"],
             repairs=row["repairs"],
             dropped=row["dropped"],
         )

@@ -11,16 +11,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
 from layoutray.errors import DocumentError, InputError, Reason
 
 
 def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
-    """The Arrow file system of `uri`, and the path within it."""
+    """The Arrow file system of `uri`, and the path within it. Raises InputError for an address that Arrow does not understand."""
     local = local_path(uri)
     if local is None:
-        return pafs.FileSystem.from_uri(uri)
+        try:
+            return pafs.FileSystem.from_uri(uri)
+        except pa.ArrowInvalid as error:
+            raise InputError(
+                f"{uri!r} is no address: {error}; give a folder, or s3://BUCKET/PATH with blanks and the like as %20"
+            ) from error
     return pafs.LocalFileSystem(), str(local)
 
 

@@ -105,8 +105,12 @@ class Entities:
                 if word not in seen:
                     seen.add(word)
                     best[word], sure[word] = int(label[token]), float(top[token])
-        found = spans([labels[label] for label in best])
-        return tuple(_entity(page, kind, range(start, end), sure[start:end]) for kind, start, end in found)
+        return tagged_entities(page, [labels[label] for label in best], sure)
+
+
+def tagged_entities(page: Page, tags: Sequence[str], sure: Sequence[float]) -> tuple[Entity, ...]:
+    """The entities that IOB2 `tags` mark on `page`; `sure` has the probability of each. One tag and one number a word."""
+    return tuple(_entity(page, kind, range(start, end), sure[start:end]) for kind, start, end in spans(tags))
 
 
 def word_tags(observations: Sequence[_Tagged], labels: Sequence[str]) -> tuple[list[list[str]], list[list[str]]]:

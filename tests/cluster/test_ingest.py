@@ -27,6 +27,7 @@ from layoutray.store import codec, shards
 from layoutray.store.schema import DEAD_LETTERS, PAGES
 from tests.ocr.files import encoded, pdf, picture, typed
 from tests.ocr.test_render import png_header
+from tests.readers.native import put, put_picture
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
 RECIPE = IngestRecipe("folder", pages_per_shard=3)
@@ -125,6 +126,27 @@ def test_a_rerun_does_what_is_missing_and_other_settings_do_all_again(tmp_path: 
     changed = checked(ingest(str(folder), str(out), other), out)
     assert (changed.run.pages, changed.pages_out, changed.rows) == (7, 7, 7)
     assert not set(page_ids(out)) & set(before)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_corrected_annotation_is_read_again(tmp_path: Path) -> None:
+    forms, out = tmp_path / "in", tmp_path / "out"
+    for name in ("1", "2"):
+        put_picture(forms / f"training_data/images/{name}.png", height=100 + int(name))
+        annotate(forms / f"training_data/annotations/{name}.json", "question", "Name:")
+    recipe = IngestRecipe("funsd", words="annotation")
+    checked(ingest(str(forms), str(out), recipe), out)
+    annotate(forms / "training_data/annotations/2.json", "answer", "Byron")
+    again = checked(ingest(str(forms), str(out), recipe), out)
+    assert (again.run.pages, again.pages_out, again.rows) == (1, 2, 2)
+    words = [word for page in codec.pages_of(shards.read(str(out / "pages"), PAGES)) for word in page.words]
+    assert sorted((word.text, word.tag) for word in words) == [("Byron", "B-answer"), ("Name:", "B-question")]
+
+
+def annotate(file: Path, label: str, text: str) -> None:
+    place = [10, 20, 110, 40]
+    word = {"text": text, "box": place}
+    put(file, {"form": [{"label": label, "words": [word], "text": text, "box": place, "linking": [], "id": 0}]})
 
 
 @pytest.mark.usefixtures("cluster")

@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,9 +53,10 @@ def test_a_page_is_another_one_under_other_settings_but_not_in_other_shards() ->
     other = dataclasses.replace(RECIPE, recognition=Recognition(preprocessing=Preprocessing(width=900)))
     sharded = dataclasses.replace(RECIPE, pages_per_shard=7)
     assert settings_hash(RECIPE) == settings_hash(sharded) != settings_hash(other)
-    ids = {page_id(doc, number, settings_hash(recipe)) for doc in ("a", "b") for number in (1, 12) for recipe in (RECIPE, other)}
-    assert len(ids) == 8
-    assert page_id("a1", 2, "") != page_id("a", 12, "")
+    settings = [settings_hash(recipe) for recipe in (RECIPE, other)]
+    ids = {page_id(*parts) for parts in itertools.product(("a", "b"), (1, 12), ("", "1f"), settings)}
+    assert len(ids) == 16
+    assert page_id("a1", 2, "", "") != page_id("a", 12, "", "")
 
 
 def test_the_split_of_a_document_depends_on_nothing_but_its_bytes() -> None:
