@@ -13,6 +13,7 @@ from layoutray.batching.examples import Example
 from layoutray.batching.windows import windows
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
+from layoutray.document.tags import kind_of
 from layoutray.errors import CheckpointError
 
 _WINDOWS_PER_PASS = 16
@@ -46,7 +47,7 @@ class Extractor:
     @property
     def entity_types(self) -> tuple[str, ...]:
         """Names of the entities that this model looks for."""
-        return tuple(sorted({label.partition("-")[2] for label in self._checkpoint.labels if label != "O"}))
+        return tuple(sorted({kind_of(label) for label in self._checkpoint.labels if label != "O"}))
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in order; pages share forward passes."""

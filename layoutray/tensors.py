@@ -54,6 +54,8 @@ class Encoder(Protocol):
     """Width of the states."""
     max_length: int
     """Longest window that the module takes, in tokens."""
+    norm_epsilon: float
+    """Of its LayerNorms; heads have the same."""
     word_embedding: nn.Embedding
     """Token table, for heads whose decoder is tied to it."""
 

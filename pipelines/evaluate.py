@@ -22,7 +22,7 @@ from layoutray.report.confusion import confusion as confusion_picture
 from layoutray.report.page_picture import page_picture
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
-from layoutray.tasks.entities import tagged_entities, word_tags
+from layoutray.tasks import word_labels
 from layoutray.training import job, loop, world
 from pipelines import _terminal as terminal
 
@@ -78,20 +78,21 @@ def encoded(loaded: Checkpoint, folders: Sequence[str], split: str) -> tuple[Exa
 
 
 def _confusion(seen: Sequence[Any], labels: Sequence[str]) -> bytes:
-    counts = confusion.count(*word_tags(seen, labels))
+    pages = word_labels.by_page(seen, labels)
+    counts = confusion.count([page.gold for page in pages], [page.predicted for page in pages])
     return png.png(confusion_picture(counts, sorted({kind for pair in counts for kind in pair})))
 
 
 def _overlays(loaded: Checkpoint, folders: Sequence[str], split: str) -> Iterator[bytes]:
     """The first few pages by id with what was found, and dashed what should have been: the same pages for every model."""
-    extractor = Extractor(loaded, loaded.recipe.name, world.alone().device)
+    extractor, task = Extractor(loaded, loaded.recipe.name, world.alone().device), tasks.load(loaded.recipe.task.name)
     first = PAGES.empty_table()
     for folder in folders:
         for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=(pc.field("split") == split) & (pc.field("image") != "")):
             first = pa.concat_tables([first, pages]).sort_by("page_id").slice(0, _OVERLAYS)
     pages = list(codec.pages_of(first))
     for page, found in zip(pages, extractor.extract(pages), strict=True):
-        truth = tagged_entities(page, [word.tag or "O" for word in page.words], [1.0] * len(page.words))
+        truth = task.marked(page, [word.tag or "O" for word in page.words], [1.0] * len(page.words))
         try:
             yield png.png(overlay.draw(page_picture(page), found, truth=truth, types=extractor.entity_types))
         except DocumentError as error:

@@ -1,11 +1,11 @@
-"""Peers from the transformers library: BERT, RoBERTa and LayoutLM, built from their configuration with fresh weights.
+"""Peers from the transformers library: BERT, RoBERTa, LayoutLM and Longformer, built from their configuration with fresh weights.
 
-They are what Skimformer is compared with, so their sizes are Skimformer's; `base` is the library's default configuration,
-as in the paper's baselines. BERT and RoBERTa do not look at boxes.
+They are what Skimformer and LongSkimformer are compared with, so their sizes are theirs; `base` is the library's default
+configuration, as in the paper's baselines. Only LayoutLM looks at boxes.
 
 Departures from the published models: no pooler (nothing here uses it, and a parameter without gradient stops DDP);
-LayoutLM gets a box of zeros for the end token too, where its authors gave it 1000s. LiLT and Longformer are not offered:
-in the library, both have parameters that token tasks never reach.
+LayoutLM gets a box of zeros for the end token too, where its authors gave it 1000s. Longformer's weights for global attention
+are not trained: no token is global here. LiLT is not offered: in the library it has parameters that token tasks never reach.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.errors import InputError
 from layoutray.nn.initialise import initialise
 from layoutray.tensors import Batch, Encoded
 
@@ -33,9 +34,10 @@ class PeerConfig:
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
         max_length: longest window in tokens; rows of the position table.
+        window: even; how many tokens each token of Longformer sees, half of them to either side. The others see all.
     """
 
-    model_type: Literal["bert", "roberta", "layoutlm"] = "bert"
+    model_type: Literal["bert", "roberta", "layoutlm", "longformer"] = "bert"
     hidden: int = 768
     layers: int = 12
     heads: int = 12
@@ -43,10 +45,13 @@ class PeerConfig:
     dropout: float = 0.1
     attention_dropout: float = 0.1
     max_length: int = 512
+    window: int = 512
 
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={})
+        check_ranges(self, smallest={"window": 2})
         check_heads(self, "hidden", "heads")
+        if self.window % 2:
+            raise InputError(f"window is {self.window}; it must be even, half of it lies on either side")
 
 
 class Peer(nn.Module):
@@ -59,7 +64,10 @@ class Peer(nn.Module):
         self.model: Any = AutoModel.from_config(_library_config(config, vocab_size, pad_id))
         # LayoutLM cannot be built without its pooler; what it returns is dropped.
         self.model.pooler = nn.Identity()
+        self.norm_epsilon: float = self.model.config.layer_norm_eps
         self.takes_boxes = config.model_type == "layoutlm"
+        for name, parameter in self.model.named_parameters():
+            parameter.requires_grad_("_global." not in name)
 
     @property
     def word_embedding(self) -> nn.Embedding:
@@ -73,8 +81,9 @@ class Peer(nn.Module):
 
 
 def _library_config(config: PeerConfig, vocab_size: int, pad_id: int) -> Any:
-    # RoBERTa counts positions from pad_id + 1.
-    first_position = pad_id + 1 if config.model_type == "roberta" else 0
+    # RoBERTa and Longformer count positions from pad_id + 1.
+    first_position = pad_id + 1 if config.model_type in ("roberta", "longformer") else 0
+    windows = {"attention_window": config.window} if config.model_type == "longformer" else {}
     return AutoConfig.for_model(
         config.model_type,
         vocab_size=vocab_size,
@@ -86,6 +95,7 @@ def _library_config(config: PeerConfig, vocab_size: int, pad_id: int) -> Any:
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.attention_dropout,
         max_position_embeddings=config.max_length + first_position,
+        **windows,
     )
 
 
@@ -93,8 +103,8 @@ ARCHITECTURE = Architecture(
     name="hf",
     config=PeerConfig,
     sizes={
-        "tiny": PeerConfig(hidden=128, layers=2, heads=4, feed_forward=512),
-        "small": PeerConfig(hidden=256, layers=4, heads=4, feed_forward=1024),
+        "tiny": PeerConfig(hidden=128, layers=2, heads=4, feed_forward=512, window=64),
+        "small": PeerConfig(hidden=256, layers=4, heads=4, feed_forward=1024, window=128),
         "base": PeerConfig(),
     },
     build=Peer,

@@ -24,21 +24,21 @@ Departures from the paper; the middle three follow the authors' released code:
 - The degraded variant keeps no tables of widths and heights; the release keeps them unused.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
-from einops import einsum, rearrange
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.errors import InputError
-from layoutray.nn.attention import attention_probabilities, split_heads
-from layoutray.nn.block import LAYER_NORM_EPSILON, AddAndNorm, EncoderLayer, FeedForward
+from layoutray.nn.attention import SelfAttention
+from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, GivenAttentionLayer
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, CentreEmbedding, SequenceEmbedding, UniformBoxEmbedding
+from layoutray.nn.skim_attention import VISIBLE, Contextualiser, SkimAttention
 from layoutray.tensors import Batch, Encoded
 
 
@@ -91,72 +91,6 @@ class SkimformerConfig:
             raise InputError(f"contextualiser_layers is {self.contextualiser_layers}; it must be 0 with layout '1d', which has no boxes")
 
 
-class SkimAttention(nn.Module):
-    """Eq. 3: A = softmax(QKᵀ/√s) from layout alone."""
-
-    def __init__(self, config: SkimformerConfig) -> None:
-        super().__init__()
-        self.heads = config.heads
-        self.query = nn.Linear(config.layout_hidden, config.heads * config.skim_head_size)
-        self.key = nn.Linear(config.layout_hidden, config.heads * config.skim_head_size)
-        self.dropout = nn.Dropout(config.attention_dropout)
-
-    def forward(
-        self, layout: Float[Tensor, "batch length layout_width"], mask: Bool[Tensor, "batch length"]
-    ) -> Float[Tensor, "batch heads length length"]:
-        query, key = split_heads(self.query(layout), self.heads), split_heads(self.key(layout), self.heads)
-        return self.dropout(attention_probabilities(query, key, mask))
-
-
-class TextLayer(nn.Module):
-    """A BERT layer that is given its attention instead of computing it: only values and feed-forward are its own."""
-
-    def __init__(self, config: SkimformerConfig) -> None:
-        super().__init__()
-        self.heads = config.heads
-        self.value = nn.Linear(config.hidden, config.heads * config.head_size)
-        self.output = nn.Linear(config.heads * config.head_size, config.hidden)
-        self.join = AddAndNorm(config.hidden, config.dropout)
-        self.feed_forward = FeedForward(config.hidden, config.feed_forward, config.dropout)
-
-    def forward(
-        self, states: Float[Tensor, "batch length width"], attention: Float[Tensor, "batch heads length length"]
-    ) -> Float[Tensor, "batch length width"]:
-        value = split_heads(self.value(states), self.heads)
-        context = einsum(attention, value, "batch heads query key, batch heads key size -> batch heads query size")
-        update = self.output(rearrange(context, "batch heads query size -> batch query (heads size)"))
-        return self.feed_forward(self.join(states, update))
-
-
-class Contextualiser(nn.Module):
-    """A small transformer over layout embeddings, so that a box knows its neighbours before attention is decided.
-
-    Args:
-        visible: from the mask of real tokens to the mask of tokens that are attended to.
-    """
-
-    def __init__(self, config: SkimformerConfig, visible: Callable[[Tensor], Tensor]) -> None:
-        super().__init__()
-        self.visible = visible
-        self.layers = nn.ModuleList(
-            EncoderLayer(
-                config.layout_hidden,
-                config.contextualiser_heads,
-                feed_forward=config.feed_forward,
-                dropout=config.dropout,
-                attention_dropout=config.attention_dropout,
-            )
-            for _ in range(config.contextualiser_layers)
-        )
-
-    def forward(
-        self, layout: Float[Tensor, "batch length layout_width"], mask: Bool[Tensor, "batch length"]
-    ) -> Float[Tensor, "batch length layout_width"]:
-        for layer in self.layers:
-            layout = layer(layout, self.visible(mask))
-        return layout
-
-
 class Skimformer(nn.Module):
     """Skim once, then read: layout decides the attention of all text layers."""
 
@@ -164,21 +98,27 @@ class Skimformer(nn.Module):
         super().__init__()
         self.width = config.hidden
         self.max_length = config.max_length
+        self.norm_epsilon = LAYER_NORM_EPSILON
         self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
         self.segment_embedding = nn.Embedding(config.segments, config.hidden)
         self.text_norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
         self.text_dropout = nn.Dropout(config.dropout)
         self.layout_embedding = _layout_embedding(config)
-        self.contextualiser = Contextualiser(config, torch.ones_like if config.contextualiser_mask == "reference_parity" else _real_tokens)
-        self.skim_attention = SkimAttention(config)
-        self.layers = nn.ModuleList(TextLayer(config) for _ in range(config.layers))
+        self.contextualiser = Contextualiser(
+            [_contextualiser_layer(config) for _ in range(config.contextualiser_layers)], VISIBLE[config.contextualiser_mask]
+        )
+        self.skim_attention = SkimAttention(config.layout_hidden, config.heads, config.skim_head_size, config.attention_dropout)
+        self.layers = nn.ModuleList(
+            GivenAttentionLayer(config.hidden, config.heads, config.head_size, feed_forward=config.feed_forward, dropout=config.dropout)
+            for _ in range(config.layers)
+        )
 
     def forward(self, batch: Batch) -> Encoded:
         layout = self.contextualiser(self.layout_embedding(batch.boxes), batch.mask)
         attention = self.skim_attention(layout, batch.mask)
         states = self.embed_text(batch.input_ids)
         for layer in self.layers:
-            states = layer(states, attention)
+            states = layer(states, partial(torch.matmul, attention))
         origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
         return Encoded(states, batch.mask, origin)
 
@@ -199,8 +139,9 @@ def _layout_embedding(config: SkimformerConfig) -> nn.Module:
             return SequenceEmbedding(config.layout_hidden, config.max_length, config.dropout)
 
 
-def _real_tokens(mask: Tensor) -> Tensor:
-    return mask
+def _contextualiser_layer(config: SkimformerConfig) -> EncoderLayer:
+    attention = SelfAttention(config.layout_hidden, config.contextualiser_heads, config.attention_dropout)
+    return EncoderLayer(attention, config.layout_hidden, feed_forward=config.feed_forward, dropout=config.dropout)
 
 
 def build(config: SkimformerConfig, *, vocab_size: int, pad_id: int) -> Skimformer:

@@ -46,6 +46,11 @@ def to_iob2(entities: Iterable[Span], length: int) -> list[str]:
     return tags
 
 
+def kind_of(label: str) -> str:
+    """What a label says of a word: the type of an IOB2 tag; any other label speaks for itself."""
+    return label[2:] if label[:2] in ("B-", "I-") else label
+
+
 def split_tag(tag: str | None) -> tuple[str, str]:
     """Prefix (`B`, `I` or `O`) and type of a tag; the type of `O` and None is empty.
 

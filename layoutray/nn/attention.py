@@ -1,6 +1,6 @@
 """Scaled dot-product attention.
 
-One convention for masks everywhere: boolean, shape (batch, keys), True on keys that may be attended to.
+One convention for masks everywhere: boolean, True on keys that may be attended to; shape (batch, keys) unless said otherwise.
 """
 
 import math
@@ -40,11 +40,15 @@ class SelfAttention(nn.Module):
         self.output = nn.Linear(width, width)
 
     def forward(
-        self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
+        self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"] | Bool[Tensor, "batch heads length length"]
     ) -> Float[Tensor, "batch length width"]:
+        """Args:
+        mask: True on keys that may be attended to: by all queries, or by each query of each head.
+        """
         query, key, value = (split_heads(project(states), self.heads) for project in (self.query, self.key, self.value))
         dropout = self.dropout if self.training else 0.0
-        context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :], dropout_p=dropout)
+        seen = mask[:, None, None, :] if mask.ndim == 2 else mask
+        context = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
         return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
 
 

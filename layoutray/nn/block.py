@@ -1,22 +1,28 @@
 """The parts of a BERT layer (post-norm), shared by text layers and contextualisers."""
 
+from collections.abc import Callable
+
+from einops import rearrange
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.nn.attention import SelfAttention
+from layoutray.nn.attention import split_heads
 
 LAYER_NORM_EPSILON = 1e-12
-"""As in BERT; torch's own default is 1e-5."""
+"""As in BERT; RoBERTa and Longformer have torch's own default, 1e-5."""
+
+Attend = Callable[[Float[Tensor, "batch heads length size"]], Float[Tensor, "batch heads length size"]]
+"""From values to their sums under attention probabilities that are fixed already."""
 
 
 class AddAndNorm(nn.Module):
     """LN(x + Dropout(u)): how every sub-layer's update u joins the states x."""
 
-    def __init__(self, width: int, dropout: float) -> None:
+    def __init__(self, width: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.norm = nn.LayerNorm(width, eps=LAYER_NORM_EPSILON)
+        self.norm = nn.LayerNorm(width, eps=epsilon)
 
     def forward(
         self, states: Float[Tensor, "batch length width"], update: Float[Tensor, "batch length width"]
@@ -27,26 +33,53 @@ class AddAndNorm(nn.Module):
 class FeedForward(nn.Module):
     """LN(x + Dropout(W₂ gelu(W₁ x))) with the exact (erf) gelu."""
 
-    def __init__(self, width: int, inner: int, dropout: float) -> None:
+    def __init__(self, width: int, inner: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON) -> None:
         super().__init__()
         self.expand = nn.Linear(width, inner)
         self.contract = nn.Linear(inner, width)
-        self.join = AddAndNorm(width, dropout)
+        self.join = AddAndNorm(width, dropout, epsilon)
 
     def forward(self, states: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length width"]:
         return self.join(states, self.contract(functional.gelu(self.expand(states))))
 
 
 class EncoderLayer(nn.Module):
-    """A whole BERT layer: self-attention, then feed-forward."""
+    """A whole BERT layer: self-attention, then feed-forward.
 
-    def __init__(self, width: int, heads: int, *, feed_forward: int, dropout: float, attention_dropout: float) -> None:
+    Args:
+        attention: from states and the mask of real tokens to the update of the states.
+    """
+
+    def __init__(self, attention: nn.Module, width: int, *, feed_forward: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON) -> None:
         super().__init__()
-        self.attention = SelfAttention(width, heads, attention_dropout)
-        self.join = AddAndNorm(width, dropout)
-        self.feed_forward = FeedForward(width, feed_forward, dropout)
+        self.attention = attention
+        self.join = AddAndNorm(width, dropout, epsilon)
+        self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon)
 
     def forward(
-        self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
+        self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch *keys"]
     ) -> Float[Tensor, "batch length width"]:
         return self.feed_forward(self.join(states, self.attention(states, mask)))
+
+
+class GivenAttentionLayer(nn.Module):
+    """A BERT layer that is given its attention instead of computing it: only values and feed-forward are its own.
+
+    Args:
+        width: of the states.
+        head_size: of each head's values.
+    """
+
+    def __init__(
+        self, width: int, heads: int, head_size: int, *, feed_forward: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON
+    ) -> None:
+        super().__init__()
+        self.heads = heads
+        self.value = nn.Linear(width, heads * head_size)
+        self.output = nn.Linear(heads * head_size, width)
+        self.join = AddAndNorm(width, dropout, epsilon)
+        self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon)
+
+    def forward(self, states: Float[Tensor, "batch length width"], attend: Attend) -> Float[Tensor, "batch length width"]:
+        context = attend(split_heads(self.value(states), self.heads))
+        return self.feed_forward(self.join(states, self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))))

@@ -10,22 +10,32 @@ from torch import Tensor, nn
 from layoutray.nn.block import LAYER_NORM_EPSILON
 
 
-class BoxEmbedding(nn.Module):
-    """LN(X[x0] + Y[y0] + X[x1] + Y[y1] + H[y1−y0] + W[x1−x0]): the four tables of LayoutLM and Skim-Attention."""
+class BoxTables(nn.Module):
+    """X[x0] + Y[y0] + X[x1] + Y[y1] + H[y1−y0] + W[x1−x0]: the four tables of LayoutLM and Skim-Attention."""
 
-    def __init__(self, size: int, max_2d: int, dropout: float) -> None:
+    def __init__(self, size: int, max_2d: int) -> None:
         super().__init__()
         self.x = nn.Embedding(max_2d, size)
         self.y = nn.Embedding(max_2d, size)
         self.width = nn.Embedding(max_2d, size)
         self.height = nn.Embedding(max_2d, size)
-        self.norm = nn.LayerNorm(size, eps=LAYER_NORM_EPSILON)
-        self.dropout = nn.Dropout(dropout)
 
     def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch length size"]:
         x0, y0, x1, y1 = boxes.unbind(-1)
         corners = self.x(x0) + self.y(y0) + self.x(x1) + self.y(y1)
-        return self.dropout(self.norm(corners + self.height(y1 - y0) + self.width(x1 - x0)))
+        return corners + self.height(y1 - y0) + self.width(x1 - x0)
+
+
+class BoxEmbedding(BoxTables):
+    """LN of the sum of tables, with dropout: what Skim-Attention skims."""
+
+    def __init__(self, size: int, max_2d: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON) -> None:
+        super().__init__(size, max_2d)
+        self.norm = nn.LayerNorm(size, eps=epsilon)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch length size"]:
+        return self.dropout(self.norm(super().forward(boxes)))
 
 
 class UniformBoxEmbedding(BoxEmbedding):

@@ -89,6 +89,19 @@ class Task(Protocol):
         """
         ...
 
+    def marked(self, page: Page, tags: Sequence[str], sure: Sequence[float]) -> tuple[Entity, ...]:
+        """What `tags` mark on `page`, found or true; `sure` has the probability of each. One tag and one number a word.
+
+        Raises:
+            InputError: for tasks that answer nothing.
+        """
+        ...
+
+
+def unchanged(batch: Batch, generator: torch.Generator) -> Batch:
+    """The corruption of tasks whose targets come with the data: the model sees everything."""
+    return batch
+
 
 def load(name: str) -> Task:
     """The task called `name`."""

@@ -24,16 +24,18 @@ from layoutray.tasks import Corruption, TaskModel, targets_of
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 
+_ANSWERS_NOTHING = "a masked_lm checkpoint finds no entities; fine-tune it with `layoutray finetune` and use that checkpoint"
+
 
 class MaskedLanguageModelHead(nn.Module):
     """Dense, gelu, LayerNorm, and a decoder tied to the word embedding, with a bias per word."""
 
-    def __init__(self, width: int, word_embedding: nn.Embedding) -> None:
+    def __init__(self, encoder: Encoder) -> None:
         super().__init__()
-        self.dense = nn.Linear(width, width)
-        self.norm = nn.LayerNorm(width, eps=1e-12)
-        self.decoder = nn.Linear(width, word_embedding.num_embeddings)
-        self.decoder.weight = word_embedding.weight
+        self.dense = nn.Linear(encoder.width, encoder.width)
+        self.norm = nn.LayerNorm(encoder.width, eps=encoder.norm_epsilon)
+        self.decoder = nn.Linear(encoder.width, encoder.word_embedding.num_embeddings)
+        self.decoder.weight = encoder.word_embedding.weight
 
     def forward(self, encoded: Encoded) -> Float[Tensor, "batch kept vocabulary"]:
         return self._decode(encoded.states)
@@ -78,7 +80,7 @@ class MaskedLanguageModel:
         return None
 
     def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
-        return MaskedLanguageModelHead(encoder.width, encoder.word_embedding)
+        return MaskedLanguageModelHead(encoder)
 
     def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption:
         return _Masking(tokenizer, mask_share)
@@ -96,7 +98,10 @@ class MaskedLanguageModel:
         return {"loss": total / count, "perplexity": math.exp(total / count), "masked_tokens": float(count)}
 
     def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
-        raise InputError("a masked_lm checkpoint finds no entities; fine-tune it with `layoutray finetune` and use that checkpoint")
+        raise InputError(_ANSWERS_NOTHING)
+
+    def marked(self, page: Page, tags: Sequence[str], sure: Sequence[float]) -> tuple[Entity, ...]:
+        raise InputError(_ANSWERS_NOTHING)
 
 
 TASK = MaskedLanguageModel()

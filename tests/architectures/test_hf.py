@@ -12,7 +12,7 @@ from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from tests.architectures.contract import CONTRACT, build, random_batch
 
 TINY = ARCHITECTURE.sizes["tiny"]
-MODEL_TYPES = pytest.mark.parametrize("model_type", ["bert", "roberta", "layoutlm"])
+MODEL_TYPES = pytest.mark.parametrize("model_type", ["bert", "roberta", "layoutlm", "longformer"])
 
 
 @MODEL_TYPES
@@ -39,7 +39,7 @@ def test_base_has_the_published_size(model_type: str, millions: float) -> None:
 
 def test_masked_language_model_head_is_tied_to_the_words() -> None:
     encoder = build(ARCHITECTURE, TINY)
-    model = TaskModel(encoder, MaskedLanguageModelHead(encoder.width, encoder.word_embedding))
+    model = TaskModel(encoder, MaskedLanguageModelHead(encoder))
     model(random_batch()).backward()
     assert isinstance(encoder.word_embedding, nn.Embedding)
     assert "head.decoder.weight" not in dict(model.named_parameters())
@@ -48,3 +48,14 @@ def test_masked_language_model_head_is_tied_to_the_words() -> None:
 def test_heads_must_divide_the_width() -> None:
     with pytest.raises(InputError, match="heads is 7; it must divide hidden, which is 128"):
         replace(TINY, heads=7)
+    with pytest.raises(InputError, match="window is 33; it must be even"):
+        replace(TINY, model_type="longformer", window=33)
+
+
+@torch.no_grad()
+def test_a_longformer_with_a_wide_window_sees_everything_and_with_a_narrow_one_its_neighbours() -> None:
+    batch = random_batch(24)
+    other = replace(batch, input_ids=torch.cat([batch.input_ids[:, :-1], batch.input_ids[:, :1]], 1))
+    for window, reached in ((64, True), (4, False)):
+        encoder = build(ARCHITECTURE, replace(TINY, model_type="longformer", layers=2, window=window)).eval()
+        assert torch.equal(encoder(batch).states[:, 0], encoder(other).states[:, 0]) is not reached

@@ -3,6 +3,7 @@ import math
 import torch
 from torch import nn
 
+from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import AddAndNorm, EncoderLayer, FeedForward
 
 
@@ -42,7 +43,7 @@ def test_feed_forward_uses_the_exact_gelu() -> None:
 @torch.no_grad()
 def test_encoder_layer_is_torchs_post_norm_layer() -> None:
     torch.manual_seed(0)
-    ours = EncoderLayer(12, 3, feed_forward=20, dropout=0.0, attention_dropout=0.0).eval()
+    ours = EncoderLayer(SelfAttention(12, 3, 0.0), 12, feed_forward=20, dropout=0.0).eval()
     theirs = nn.TransformerEncoderLayer(12, 3, 20, dropout=0.0, activation="gelu", layer_norm_eps=1e-12, batch_first=True).eval()
     projections = (ours.attention.query, ours.attention.key, ours.attention.value)
     theirs.self_attn.in_proj_weight.copy_(torch.cat([part.weight for part in projections]))

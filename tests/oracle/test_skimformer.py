@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from layoutray.architectures.skimformer import ARCHITECTURE, Skimformer, SkimformerConfig
 from layoutray.nn.names import NameTable
-from layoutray.nn.names.skimformer import BOXES, POSITIONS
+from layoutray.nn.names.skimformer import BOXES, DEGRADED, POSITIONS
 from layoutray.tasks import TaskModel
-from layoutray.tasks.entities import TokenClassificationHead
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
+from layoutray.tasks.word_labels import TokenClassificationHead
 from layoutray.tensors import Batch
 from tests.oracle.cases import Case, files, read
 
@@ -34,7 +34,7 @@ class Reference:
 
     @property
     def names(self) -> NameTable:
-        return POSITIONS if self.config.layout == "1d" else BOXES
+        return {"1d": POSITIONS, "degraded": DEGRADED}.get(self.config.layout, BOXES)
 
     @property
     def mask(self) -> Tensor:
@@ -53,7 +53,7 @@ class Reference:
 
     def masked_lm(self, config: SkimformerConfig) -> TaskModel:
         encoder = self.encoder(config)
-        return self._load(TaskModel(encoder, MaskedLanguageModelHead(encoder.width, encoder.word_embedding)), self.case.group("sd"))
+        return self._load(TaskModel(encoder, MaskedLanguageModelHead(encoder)), self.case.group("sd"))
 
     def token_classification(self, config: SkimformerConfig) -> TaskModel:
         head = TokenClassificationHead(config.hidden, self.case.facts["num_labels"], config.dropout)
@@ -61,14 +61,8 @@ class Reference:
         return self._load(TaskModel(self.encoder(config), head), body | self.case.group("tc_sd"))
 
     def _load(self, model: TaskModel, state: dict[str, Tensor]) -> TaskModel:
-        ours = self.names.state_to_ours(state)
-        if self.config.layout == "degraded":
-            ours = {name: tensor for name, tensor in ours.items() if not name.startswith(UNUSED_IF_DEGRADED)}
-        model.load_state_dict(ours)
+        model.load_state_dict(self.names.state_to_ours(state))
         return model.eval()
-
-
-UNUSED_IF_DEGRADED = ("encoder.layout_embedding.width.", "encoder.layout_embedding.height.")
 
 
 def reference(file: Path) -> Reference:
@@ -182,14 +176,14 @@ class TestBaseConfiguration:
         config = replace(ARCHITECTURE.sizes["base"], contextualiser_layers=contextualiser_layers)
         with torch.device("meta"):
             encoder = ARCHITECTURE.build(config, vocab_size=self.VOCABULARY, pad_id=0)
-            model = TaskModel(encoder, MaskedLanguageModelHead(encoder.width, encoder.word_embedding))
+            model = TaskModel(encoder, MaskedLanguageModelHead(encoder))
         assert sum(parameter.numel() for parameter in model.parameters()) == facts[f"params_mlm_ctx{suffix}"]
 
     def test_initial_weights(self, file: Path) -> None:
         facts = json.loads(file.read_text(encoding="utf-8"))
         torch.manual_seed(0)
         encoder = ARCHITECTURE.build(ARCHITECTURE.sizes["base"], vocab_size=self.VOCABULARY, pad_id=0)
-        head = MaskedLanguageModelHead(encoder.width, encoder.word_embedding)
+        head = MaskedLanguageModelHead(encoder)
         ARCHITECTURE.initialise(head)
         ours = {BOXES.to_theirs(name): parameter for name, parameter in TaskModel(encoder, head).named_parameters()}
         assert ours.keys() == facts["init_stats"].keys()

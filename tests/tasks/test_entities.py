@@ -14,7 +14,7 @@ from layoutray.batching.examples import Example
 from layoutray.batching.windows import cut, first_pieces
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.tasks.entities import word_tags
+from layoutray.tasks.word_labels import by_page
 from tests.jobs import vocabulary
 
 TASK = tasks.load("entities")
@@ -101,7 +101,8 @@ def test_a_word_cut_by_a_border_counts_once() -> None:
             return dataclasses.make_dataclass("Encoded", ["origin"])(origin), logits
 
     seen = TASK.observe(Oracle(), None, cuts)  # pyright: ignore[reportArgumentType]
-    assert word_tags(list(reversed(seen)), LABELS) == ([["B-date", "I-date", "O"]], [["B-date", "I-date", "O"]])
+    (whole,) = by_page(list(reversed(seen)), LABELS)
+    assert whole.gold == whole.predicted == ["B-date", "I-date", "O"]
     assert TASK.summarise(seen, LABELS) == {
         "precision": 1.0,
         "recall": 1.0,

@@ -76,9 +76,13 @@ def test_the_generator_decides_the_mask() -> None:
 class Fixed(torch.nn.Module):
     """An encoder whose states are given, in another order than the tokens'."""
 
+    max_length, norm_epsilon = 512, 1e-12
+
     def __init__(self, states: torch.Tensor, origin: torch.Tensor) -> None:
         super().__init__()
         self.states, self.origin = states, origin
+        self.width = states.shape[-1]
+        self.word_embedding = torch.nn.Embedding(VOCABULARY.vocab_size, self.width)
 
     def forward(self, batch: Batch) -> Encoded:
         return Encoded(self.states, batch.mask.gather(1, self.origin), self.origin)
@@ -88,9 +92,9 @@ def test_the_loss_equals_decoding_everything() -> None:
     batch = masked(text(3, 30), 6, share=0.3)
     assert batch.labels is not None
     generator = torch.Generator().manual_seed(0)
-    embedding = torch.nn.Embedding(VOCABULARY.vocab_size, 16)
     origin = torch.stack([torch.randperm(30, generator=generator)[:20] for _ in range(3)])
-    model = TaskModel(Fixed(torch.randn(3, 20, 16, generator=generator), origin), MaskedLanguageModelHead(16, embedding))
+    encoder = Fixed(torch.randn(3, 20, 16, generator=generator), origin)
+    model = TaskModel(encoder, MaskedLanguageModelHead(encoder))
     _, logits = model.scores(batch)
     naive = sum(
         functional.cross_entropy(logits[row, kept], batch.labels[row, origin[row, kept]])
@@ -102,8 +106,8 @@ def test_the_loss_equals_decoding_everything() -> None:
 
 
 def test_the_decoder_is_the_word_embedding() -> None:
-    embedding = torch.nn.Embedding(50, 8)
-    assert MaskedLanguageModelHead(8, embedding).decoder.weight is embedding.weight
+    encoder = Fixed(torch.zeros(1, 1, 8), torch.zeros(1, 1, dtype=torch.long))
+    assert MaskedLanguageModelHead(encoder).decoder.weight is encoder.word_embedding.weight
 
 
 def test_perplexity_weighs_words_not_batches() -> None:

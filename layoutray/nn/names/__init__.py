@@ -16,11 +16,11 @@ class NameTable:
     Attributes:
         pairs: (theirs, ours); each the name of a parameter or of a module, `{}` standing for a layer's number. The first
             pair that fits decides.
-        repeated: their names of tensors that they also keep under another name.
+        dropped: their parameters and modules without a counterpart, written like `pairs`: kept twice, or never computed with.
     """
 
     pairs: tuple[tuple[str, str], ...]
-    repeated: frozenset[str] = frozenset()
+    dropped: tuple[str, ...] = ()
 
     def to_ours(self, name: str) -> str:
         """Our name of their parameter. Raises InputError for a name that the table lacks."""
@@ -32,17 +32,24 @@ class NameTable:
 
     def state_to_ours(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Their state dict under our names, each tensor once. Raises InputError for a name that the table lacks."""
-        return {self.to_ours(name): tensor for name, tensor in state.items() if name not in self.repeated}
+        return {self.to_ours(name): tensor for name, tensor in state.items() if not self._is_dropped(name)}
 
     def state_to_theirs(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Our state dict under their names. Raises InputError for a name that the table lacks."""
         return {self.to_theirs(name): tensor for name, tensor in state.items()}
 
+    def _is_dropped(self, name: str) -> bool:
+        return any(_matched(source, name) for source in self.dropped)
+
+
+def _matched(source: str, name: str) -> re.Match[str] | None:
+    pattern = re.escape(source).replace(r"\{\}", r"(\d+)")
+    return re.match(rf"{pattern}(?=\.|$)", name)
+
 
 def _translate(name: str, pairs: tuple[tuple[str, str], ...]) -> str:
     for source, target in pairs:
-        pattern = re.escape(source).replace(r"\{\}", r"(\d+)")
-        if found := re.match(rf"{pattern}(?=\.|$)", name):
+        if found := _matched(source, name):
             return target.format(*found.groups()) + name[found.end() :]
     known = ", ".join(sorted({source.split(".")[0] for source, _ in pairs}))
     raise InputError(f"parameter {name!r} has no counterpart; names in the table start with {known}")

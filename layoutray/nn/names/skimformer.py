@@ -1,23 +1,25 @@
 """Parameter names of the Skim-Attention release <-> ours (an encoder and a head within a task model)."""
 
+from dataclasses import replace
+
 from layoutray.nn.names import NameTable
 
-_LAYER = (
+LAYER = (
     ("attention.output.LayerNorm", "join.norm"),
     ("intermediate.dense", "feed_forward.expand"),
     ("output.dense", "feed_forward.contract"),
     ("output.LayerNorm", "feed_forward.join.norm"),
 )
 
-_CONTEXTUALISER_LAYER = (
+CONTEXTUALISER_LAYER = (
     ("attention.self.query", "attention.query"),
     ("attention.self.key", "attention.key"),
     ("attention.self.value", "attention.value"),
     ("attention.output.dense", "attention.output"),
-    *_LAYER,
+    *LAYER,
 )
 
-_TEXT_LAYER = (("attention.self.value", "value"), ("attention.output.dense", "output"), *_LAYER)
+TEXT_LAYER = (("attention.self.value", "value"), ("attention.output.dense", "output"), *LAYER)
 
 _TEXT_AND_HEADS = (
     ("skimformer.text_embeddings.word_embeddings", "encoder.word_embedding"),
@@ -27,9 +29,9 @@ _TEXT_AND_HEADS = (
     ("skimformer.skim_attention.key", "encoder.skim_attention.key"),
     *(
         (f"skimformer.layout_encoder.layer.{{}}.{theirs}", f"encoder.contextualiser.layers.{{}}.{ours}")
-        for theirs, ours in _CONTEXTUALISER_LAYER
+        for theirs, ours in CONTEXTUALISER_LAYER
     ),
-    *((f"skimformer.encoder.layer.{{}}.{theirs}", f"encoder.layers.{{}}.{ours}") for theirs, ours in _TEXT_LAYER),
+    *((f"skimformer.encoder.layer.{{}}.{theirs}", f"encoder.layers.{{}}.{ours}") for theirs, ours in TEXT_LAYER),
     ("cls.predictions.transform.dense", "head.dense"),
     ("cls.predictions.transform.LayerNorm", "head.norm"),
     ("cls.predictions.bias", "head.decoder.bias"),
@@ -37,7 +39,7 @@ _TEXT_AND_HEADS = (
     ("classifier", "head.classifier"),
 )
 
-_REPEATED = frozenset({"cls.predictions.decoder.bias"})
+_KEPT_TWICE = ("cls.predictions.decoder.bias",)
 
 BOXES = NameTable(
     (
@@ -48,9 +50,19 @@ BOXES = NameTable(
         ("skimformer.two_dim_pos_embeddings.LayerNorm", "encoder.layout_embedding.norm"),
         *_TEXT_AND_HEADS,
     ),
-    _REPEATED,
+    _KEPT_TWICE,
 )
-"""For every model with boxes; the release keeps (unused) width and height tables in its degraded models too, ours has none there."""
+"""For every model with boxes."""
+
+DEGRADED = replace(
+    BOXES,
+    dropped=(
+        *_KEPT_TWICE,
+        "skimformer.two_dim_pos_embeddings.w_position_embeddings",
+        "skimformer.two_dim_pos_embeddings.h_position_embeddings",
+    ),
+)
+"""For the degraded model, in which the release keeps tables of widths and heights that it does not use."""
 
 POSITIONS = NameTable(
     (
@@ -58,6 +70,6 @@ POSITIONS = NameTable(
         ("skimformer.one_dim_pos_embeddings.LayerNorm", "encoder.layout_embedding.norm"),
         *_TEXT_AND_HEADS,
     ),
-    _REPEATED,
+    _KEPT_TWICE,
 )
 """For the model with 1-D positions."""

@@ -6,7 +6,7 @@ from layoutray.nn.names import NameTable
 
 TABLE = NameTable(
     (("body.block.{}.out.{}.dense", "layers.{}.parts.{}.output"), ("body.bias", "head.decoder.bias"), ("body", "encoder")),
-    frozenset({"body.again"}),
+    ("body.again", "body.block.{}.unused"),
 )
 
 
@@ -29,7 +29,7 @@ def test_a_name_is_matched_from_its_start_and_by_whole_words(name: str) -> None:
         TABLE.to_ours(name)
 
 
-def test_tensors_kept_twice_arrive_once() -> None:
-    state = {"body.weight": torch.zeros(1), "body.again": torch.zeros(1)}
+def test_what_has_no_counterpart_by_intent_is_left_behind() -> None:
+    state = {"body.weight": torch.zeros(1), "body.again": torch.zeros(1), "body.block.3.unused.bias": torch.zeros(1)}
     assert TABLE.state_to_ours(state).keys() == {"encoder.weight"}
     assert TABLE.state_to_theirs(TABLE.state_to_ours(state)).keys() == {"body.weight"}

@@ -1,0 +1,195 @@
+"""LongSkimformer, of "Skim-Attention: Learning to Focus via Document Layout" (Findings of EMNLP 2021, arXiv:2109.01078), section 3.3.
+
+Skimformer for long documents: attention is decided by layout once for all text layers, and each token sees only a window of
+neighbours, as in Longformer. Time and memory grow linearly with length.
+
+    symbol      name here                       meaning
+    ℓ           layout_embedding(boxes)         what a box looks like (Eq. 2)
+    ℓ^c         contextualiser(ℓ, mask)         the same, seen among the boxes in its window
+    A           skim_attention(ℓ, mask)         attention probabilities of the band, one per head (Eq. 3)
+    w           window                          w/2 tokens are seen to either side
+    V^k, W_o    layers[k].value, .output        projections of the text
+
+Departures from the paper, which says no more than "Longformer"; all follow the authors' released code:
+- No token attends to all others: the release has weights for global attention, and nothing that makes a token global. Ours has neither.
+- Queries of padding attend to nothing; LayerNorms have RoBERTa's epsilon.
+- Layout embeddings go through LayerNorm and dropout, and attention probabilities through dropout once, as in Skimformer.
+Departure from the release: a length is rounded up to a multiple of w/2 instead of w, which changes no result.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.errors import InputError
+from layoutray.nn.attention import split_heads
+from layoutray.nn.block import EncoderLayer, GivenAttentionLayer
+from layoutray.nn.initialise import initialise
+from layoutray.nn.layout_embedding import BoxEmbedding
+from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities
+from layoutray.tensors import Batch, Encoded
+
+_EPSILON = 1e-5
+
+
+@dataclass(frozen=True)
+class LongSkimformerConfig:
+    """The defaults are the paper's LongSkimformer, with the window of the release's configuration (the paper states none).
+
+    Attributes:
+        hidden: width d of text states.
+        layout_hidden: width e of layout embeddings (Eq. 2).
+        layers: number of text layers.
+        heads: attention heads H, of Skim-Attention and so of every text layer (Eq. 3).
+        head_size: size a of a head's values.
+        skim_head_size: size s of a head's queries and keys (Eq. 3).
+        feed_forward: inner width F of feed-forward blocks.
+        dropout: on embeddings, updates and heads.
+        attention_dropout: on attention probabilities.
+        max_2d: rows of the coordinate tables; boxes go up to 1000 (Eq. 2).
+        max_length: longest window of text in tokens; no table depends on it.
+        window: w, even; each token sees w/2 tokens to either side.
+        contextualiser_layers: 0 is without contextualised layout, 2 the paper's.
+        contextualiser_heads: attention heads of the contextualiser.
+    """
+
+    hidden: int = 768
+    layout_hidden: int = 768
+    layers: int = 12
+    heads: int = 12
+    head_size: int = 64
+    skim_head_size: int = 64
+    feed_forward: int = 3072
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    max_2d: int = 1024
+    max_length: int = 2048
+    window: int = 512
+    contextualiser_layers: int = 2
+    contextualiser_heads: int = 12
+
+    def __post_init__(self) -> None:
+        check_ranges(self, smallest={"max_2d": 1001, "window": 2, "contextualiser_layers": 0})
+        if self.window % 2:
+            raise InputError(f"window is {self.window}; it must be even, half of it lies on either side")
+        if self.contextualiser_layers:
+            check_heads(self, "layout_hidden", "contextualiser_heads")
+
+
+class LocalSkimAttention(nn.Module):
+    """Eq. 3 within a sliding window: from layout alone."""
+
+    def __init__(self, config: LongSkimformerConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.reach = config.window // 2
+        self.query = nn.Linear(config.layout_hidden, config.heads * config.skim_head_size)
+        self.key = nn.Linear(config.layout_hidden, config.heads * config.skim_head_size)
+        self.dropout = nn.Dropout(config.attention_dropout)
+
+    def forward(
+        self, layout: Float[Tensor, "batch length layout_width"], mask: Bool[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch heads blocks reach three_reach"]:
+        query, key = split_heads(self.query(layout), self.heads), split_heads(self.key(layout), self.heads)
+        return self.dropout(banded_probabilities(query, key, mask, self.reach))
+
+
+class LongSkimformer(nn.Module):
+    """Skim once within the window, then read."""
+
+    def __init__(self, config: LongSkimformerConfig, *, vocab_size: int, pad_id: int) -> None:
+        super().__init__()
+        self.width = config.hidden
+        self.max_length = config.max_length
+        self.norm_epsilon = _EPSILON
+        self.reach = config.window // 2
+        self.pad_id = pad_id
+        self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
+        self.segment_embedding = nn.Embedding(1, config.hidden)
+        self.text_norm = nn.LayerNorm(config.hidden, eps=_EPSILON)
+        self.text_dropout = nn.Dropout(config.dropout)
+        self.layout_embedding = BoxEmbedding(config.layout_hidden, config.max_2d, config.dropout, _EPSILON)
+        self.contextualiser = nn.ModuleList(_contextualiser_layer(config) for _ in range(config.contextualiser_layers))
+        self.skim_attention = LocalSkimAttention(config)
+        self.layers = nn.ModuleList(
+            GivenAttentionLayer(
+                config.hidden, config.heads, config.head_size, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=_EPSILON
+            )
+            for _ in range(config.layers)
+        )
+
+    def forward(self, batch: Batch) -> Encoded:
+        length = batch.input_ids.shape[1]
+        padded = self._whole_blocks(batch)
+        attention = self.skim_attention(self.contextualise(padded), padded.mask)
+        states = self.embed_text(padded.input_ids)
+        for layer in self.layers:
+            states = layer(states, partial(banded_context, attention))
+        origin = torch.arange(length, device=states.device).expand(len(states), length)
+        return Encoded(states[:, :length], batch.mask, origin)
+
+    def contextualise(self, batch: Batch) -> Float[Tensor, "batch length layout_width"]:
+        """ℓ^c, or ℓ where there is no contextualiser."""
+        layout = self.layout_embedding(batch.boxes)
+        for layer in self.contextualiser:
+            layout = layer(layout, batch.mask)
+        return layout
+
+    def embed_text(self, input_ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
+        """T: word and segment, no positions."""
+        return self.text_dropout(self.text_norm(self.word_embedding(input_ids) + self.segment_embedding.weight[0]))
+
+    def _whole_blocks(self, batch: Batch) -> Batch:
+        missing = -batch.input_ids.shape[1] % self.reach
+        if not missing:
+            return batch
+        return replace(
+            batch,
+            input_ids=functional.pad(batch.input_ids, (0, missing), value=self.pad_id),
+            boxes=functional.pad(batch.boxes, (0, 0, 0, missing)),
+            mask=functional.pad(batch.mask, (0, missing), value=False),
+            labels=None,
+        )
+
+
+def _contextualiser_layer(config: LongSkimformerConfig) -> EncoderLayer:
+    attention = LocalSelfAttention(config.layout_hidden, config.contextualiser_heads, config.window // 2, config.attention_dropout)
+    return EncoderLayer(attention, config.layout_hidden, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=_EPSILON)
+
+
+def build(config: LongSkimformerConfig, *, vocab_size: int, pad_id: int) -> LongSkimformer:
+    """A LongSkimformer with RoBERTa's initial weights."""
+    encoder = LongSkimformer(config, vocab_size=vocab_size, pad_id=pad_id)
+    initialise(encoder)
+    return encoder
+
+
+ARCHITECTURE = Architecture(
+    name="longskimformer",
+    config=LongSkimformerConfig,
+    sizes={
+        "tiny": LongSkimformerConfig(
+            hidden=128,
+            layout_hidden=128,
+            layers=2,
+            heads=4,
+            head_size=32,
+            skim_head_size=32,
+            feed_forward=512,
+            window=64,
+            contextualiser_layers=1,
+            contextualiser_heads=4,
+        ),
+        "small": LongSkimformerConfig(
+            hidden=256, layout_hidden=256, layers=4, heads=4, feed_forward=1024, window=128, contextualiser_heads=4
+        ),
+        "base": LongSkimformerConfig(),
+    },
+    build=build,
+    initialise=initialise,
+)

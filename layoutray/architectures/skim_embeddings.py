@@ -1,0 +1,134 @@
+"""BERT + SkimEmbeddings, of "Skim-Attention: Learning to Focus via Document Layout" (EMNLP Findings 2021, arXiv:2109.01078), section 4.2.
+
+BERT that is also told where its tokens stand: the coordinate tables of a trained Skimformer are projected to BERT's width and
+summed with its own embeddings. Attention is BERT's.
+
+    symbol         name here                          meaning
+    X, Y, Wd, Ht   tables.x, .y, .width, .height      Skimformer's coordinate tables (Eq. 2)
+    P_x, P_y       projections.x, .y                  from the tables' width e to BERT's width d, with biases
+    P_w, P_h       projections.width, .height
+
+Departures from the paper, which says no more than that the embeddings are added; all follow the authors' released code:
+- P_x and P_y are each used for both corners of a box, so that their biases count twice.
+- Skimformer's LayerNorm over the layout, and its contextualiser, are not used.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.nn.attention import SelfAttention
+from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
+from layoutray.nn.initialise import initialise
+from layoutray.tensors import Batch, Encoded
+
+
+@dataclass(frozen=True)
+class SkimEmbeddingsConfig:
+    """The defaults are BERT-base with the paper's Skimformer.
+
+    Attributes:
+        hidden: width d of the states.
+        layout_hidden: width e of Skimformer's tables.
+        layers: number of layers.
+        heads: attention heads per layer.
+        feed_forward: inner width of feed-forward blocks.
+        dropout: on embeddings, updates and heads.
+        attention_dropout: on attention probabilities.
+        max_2d: rows of the coordinate tables; boxes go up to 1000.
+        max_length: longest window in tokens; rows of the position table.
+        segments: rows of the segment table, of which only the first is used.
+    """
+
+    hidden: int = 768
+    layout_hidden: int = 768
+    layers: int = 12
+    heads: int = 12
+    feed_forward: int = 3072
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    max_2d: int = 1024
+    max_length: int = 512
+    segments: int = 2
+
+    def __post_init__(self) -> None:
+        check_ranges(self, smallest={"max_2d": 1001})
+        check_heads(self, "hidden", "heads")
+
+
+class ProjectedBoxes(nn.Module):
+    """P_x X[x0] + P_y Y[y0] + P_x X[x1] + P_y Y[y1] + P_h Ht[y1-y0] + P_w Wd[x1-x0]."""
+
+    def __init__(self, config: SkimEmbeddingsConfig) -> None:
+        super().__init__()
+        sides = ("x", "y", "width", "height")
+        self.tables = nn.ModuleDict({side: nn.Embedding(config.max_2d, config.layout_hidden) for side in sides})
+        self.projections = nn.ModuleDict({side: nn.Linear(config.layout_hidden, config.hidden) for side in sides})
+
+    def forward(self, boxes: Tensor) -> Float[Tensor, "batch length width"]:
+        x0, y0, x1, y1 = boxes.unbind(-1)
+        corners = self._place("x", x0) + self._place("y", y0) + self._place("x", x1) + self._place("y", y1)
+        return corners + self._place("height", y1 - y0) + self._place("width", x1 - x0)
+
+    def _place(self, side: str, coordinate: Tensor) -> Tensor:
+        return self.projections[side](self.tables[side](coordinate))
+
+
+class SkimEmbeddings(nn.Module):
+    """BERT with projected boxes among its embeddings."""
+
+    def __init__(self, config: SkimEmbeddingsConfig, *, vocab_size: int, pad_id: int) -> None:
+        super().__init__()
+        self.width = config.hidden
+        self.max_length = config.max_length
+        self.norm_epsilon = LAYER_NORM_EPSILON
+        self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
+        self.position_embedding = nn.Embedding(config.max_length, config.hidden)
+        self.segment_embedding = nn.Embedding(config.segments, config.hidden)
+        self.boxes = ProjectedBoxes(config)
+        self.norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(
+            EncoderLayer(
+                SelfAttention(config.hidden, config.heads, config.attention_dropout),
+                config.hidden,
+                feed_forward=config.feed_forward,
+                dropout=config.dropout,
+            )
+            for _ in range(config.layers)
+        )
+
+    def forward(self, batch: Batch) -> Encoded:
+        states = self.embed(batch)
+        for layer in self.layers:
+            states = layer(states, batch.mask)
+        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
+        return Encoded(states, batch.mask, origin)
+
+    def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
+        """LN(word + position + segment + projected box)."""
+        text = self.word_embedding(batch.input_ids) + self.position_embedding.weight[: batch.input_ids.shape[1]]
+        return self.dropout(self.norm(text + self.segment_embedding.weight[0] + self.boxes(batch.boxes)))
+
+
+def build(config: SkimEmbeddingsConfig, *, vocab_size: int, pad_id: int) -> SkimEmbeddings:
+    """With BERT's initial weights throughout."""
+    encoder = SkimEmbeddings(config, vocab_size=vocab_size, pad_id=pad_id)
+    initialise(encoder)
+    return encoder
+
+
+ARCHITECTURE = Architecture(
+    name="skim_embeddings",
+    config=SkimEmbeddingsConfig,
+    sizes={
+        "tiny": SkimEmbeddingsConfig(hidden=128, layout_hidden=128, layers=2, heads=4, feed_forward=512),
+        "small": SkimEmbeddingsConfig(hidden=256, layout_hidden=256, layers=4, heads=4, feed_forward=1024),
+        "base": SkimEmbeddingsConfig(),
+    },
+    build=build,
+    initialise=initialise,
+)

@@ -1,0 +1,180 @@
+"""SkimmingMask, of "Skim-Attention: Learning to Focus via Document Layout" (Findings of EMNLP 2021, arXiv:2109.01078), section 3.4.
+
+A trained Skimformer's attention decides which few tokens each token of BERT or LayoutLM may attend to. Skimming happens once;
+the k most skim-attended tokens of each query, head by head, are all that the text layers see.
+
+    symbol      name here                       meaning
+    ℓ, ℓ^c      skimmer.layout_embedding, .contextualiser   layout, as in Skimformer
+    A           skimmer(boxes, mask)            skim-attention probabilities
+    k           top_k                           tokens that each token attends to
+    M           skimming_mask(A, mask, k)       which keys are seen, one matrix per head
+
+Departures from the paper; the first follows the authors' released code:
+- The k most attended tokens are chosen per head; the paper writes of one matrix.
+- Nothing is dropped from A while training: in the release about a tenth of the best keys falls out of the mask at random.
+- The skimmer takes no gradient and is not trained; in the release it gets none either, though it is left trainable.
+- k above the length means all tokens, where the release fails. Of two equally attended tokens the earlier one is kept; in the release
+  chance decides.
+- The contextualiser does not see padding (`contextualiser_mask`, as in Skimformer).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.nn.attention import SelfAttention
+from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
+from layoutray.nn.initialise import initialise
+from layoutray.nn.layout_embedding import BoxEmbedding, BoxTables
+from layoutray.nn.skim_attention import VISIBLE, Contextualiser, SkimAttention
+from layoutray.tensors import Batch, Encoded
+
+
+@dataclass(frozen=True)
+class SkimmingMaskConfig:
+    """The defaults are BERT-base under the paper's Skimformer, with the k that the paper reports.
+
+    Attributes:
+        core: whose embeddings the text layers start from; `layoutlm` adds its own tables of boxes to BERT's.
+        top_k: tokens that each token attends to.
+        hidden: width of text states.
+        layers: number of text layers.
+        heads: attention heads of the text layers, and of Skim-Attention.
+        feed_forward: inner width of feed-forward blocks.
+        dropout: on embeddings, updates and heads.
+        attention_dropout: on attention probabilities of the text layers.
+        max_length: longest window in tokens; rows of the position table.
+        segments: rows of the segment table, of which only the first is used.
+        max_2d: rows of the coordinate tables; boxes go up to 1000.
+        layout_hidden: width of layout embeddings.
+        skim_head_size: size of a skim head's queries and keys.
+        contextualiser_layers: 0 is without contextualised layout.
+        contextualiser_heads: attention heads of the contextualiser.
+        contextualiser_mask: `masked` hides padding from it, `reference_parity` shows it, as the release does.
+    """
+
+    core: Literal["bert", "layoutlm"] = "bert"
+    top_k: int = 128
+    hidden: int = 768
+    layers: int = 12
+    heads: int = 12
+    feed_forward: int = 3072
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    max_length: int = 512
+    segments: int = 2
+    max_2d: int = 1024
+    layout_hidden: int = 768
+    skim_head_size: int = 64
+    contextualiser_layers: int = 2
+    contextualiser_heads: int = 12
+    contextualiser_mask: Literal["masked", "reference_parity"] = "masked"
+
+    def __post_init__(self) -> None:
+        check_ranges(self, smallest={"max_2d": 1001, "contextualiser_layers": 0})
+        check_heads(self, "hidden", "heads")
+        if self.contextualiser_layers:
+            check_heads(self, "layout_hidden", "contextualiser_heads")
+
+
+class Skimmer(nn.Module):
+    """From boxes to skim-attention probabilities. Trained elsewhere: it takes no gradient and has no dropout."""
+
+    def __init__(self, config: SkimmingMaskConfig) -> None:
+        super().__init__()
+        self.layout_embedding = BoxEmbedding(config.layout_hidden, config.max_2d, 0.0)
+        self.contextualiser = Contextualiser(
+            [_layout_layer(config) for _ in range(config.contextualiser_layers)], VISIBLE[config.contextualiser_mask]
+        )
+        self.skim_attention = SkimAttention(config.layout_hidden, config.heads, config.skim_head_size, 0.0)
+        self.requires_grad_(False)
+
+    @torch.no_grad()
+    def forward(
+        self, boxes: Int[Tensor, "batch length 4"], mask: Bool[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch heads length length"]:
+        return self.skim_attention(self.contextualiser(self.layout_embedding(boxes), mask), mask)
+
+
+class SkimmingMask(nn.Module):
+    """BERT or LayoutLM that attends to what a Skimformer has skimmed."""
+
+    def __init__(self, config: SkimmingMaskConfig, *, vocab_size: int, pad_id: int) -> None:
+        super().__init__()
+        self.width = config.hidden
+        self.max_length = config.max_length
+        self.norm_epsilon = LAYER_NORM_EPSILON
+        self.top_k = config.top_k
+        self.skimmer = Skimmer(config)
+        self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
+        self.position_embedding = nn.Embedding(config.max_length, config.hidden)
+        self.segment_embedding = nn.Embedding(config.segments, config.hidden)
+        self.boxes = BoxTables(config.hidden, config.max_2d) if config.core == "layoutlm" else None
+        self.norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(_text_layer(config) for _ in range(config.layers))
+
+    def forward(self, batch: Batch) -> Encoded:
+        seen = skimming_mask(self.skimmer(batch.boxes, batch.mask), batch.mask, self.top_k)
+        states = self.embed(batch)
+        for layer in self.layers:
+            states = layer(states, seen)
+        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
+        return Encoded(states, batch.mask, origin)
+
+    def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
+        """LN(word + position + segment), and the box where the core is LayoutLM."""
+        text = self.word_embedding(batch.input_ids) + self.position_embedding.weight[: batch.input_ids.shape[1]]
+        text = text + self.segment_embedding.weight[0]
+        return self.dropout(self.norm(text if self.boxes is None else text + self.boxes(batch.boxes)))
+
+
+def skimming_mask(
+    attention: Float[Tensor, "batch heads length length"], mask: Bool[Tensor, "batch length"], top_k: int
+) -> Bool[Tensor, "batch heads length length"]:
+    """True on the `top_k` most attended keys of each query and head, the earlier one first among equals, as far as they are real tokens."""
+    best = attention.sort(dim=-1, descending=True, stable=True).indices[..., :top_k]
+    return torch.zeros_like(attention, dtype=torch.bool).scatter_(-1, best, True) & mask[:, None, None, :]
+
+
+def _layout_layer(config: SkimmingMaskConfig) -> EncoderLayer:
+    attention = SelfAttention(config.layout_hidden, config.contextualiser_heads, 0.0)
+    return EncoderLayer(attention, config.layout_hidden, feed_forward=config.feed_forward, dropout=0.0)
+
+
+def _text_layer(config: SkimmingMaskConfig) -> EncoderLayer:
+    attention = SelfAttention(config.hidden, config.heads, config.attention_dropout)
+    return EncoderLayer(attention, config.hidden, feed_forward=config.feed_forward, dropout=config.dropout)
+
+
+def build(config: SkimmingMaskConfig, *, vocab_size: int, pad_id: int) -> SkimmingMask:
+    """With BERT's initial weights throughout, also for the skimmer, until a trained one is loaded."""
+    encoder = SkimmingMask(config, vocab_size=vocab_size, pad_id=pad_id)
+    initialise(encoder)
+    return encoder
+
+
+ARCHITECTURE = Architecture(
+    name="skimming_mask",
+    config=SkimmingMaskConfig,
+    sizes={
+        "tiny": SkimmingMaskConfig(
+            hidden=128,
+            layers=2,
+            heads=4,
+            feed_forward=512,
+            layout_hidden=128,
+            skim_head_size=32,
+            contextualiser_layers=1,
+            contextualiser_heads=4,
+        ),
+        "small": SkimmingMaskConfig(hidden=256, layers=4, heads=4, feed_forward=1024, layout_hidden=256, contextualiser_heads=4),
+        "base": SkimmingMaskConfig(),
+    },
+    build=build,
+    initialise=initialise,
+)

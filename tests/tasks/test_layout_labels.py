@@ -1,0 +1,64 @@
+"""Layout labels: one region label a word, scored by area, answered as regions."""
+
+import numpy as np
+import pytest
+import torch
+
+from layoutray import tasks
+from layoutray.batching.examples import Example
+from layoutray.batching.windows import Window
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.errors import DocumentError, InputError
+from layoutray.tasks.word_labels import WindowLabels
+
+TASK = tasks.load("layout_labels")
+LABELS = ("paragraph", "table", "title")
+
+
+def page(*words: tuple[str, str | None, int]) -> Page:
+    """Words of (text, tag, block), below each other."""
+    placed = tuple(
+        Word(text, Box(0.1, row / 10, 0.5, (row + 1) / 10), line=row, block=block, tag=tag) for row, (text, tag, block) in enumerate(words)
+    )
+    return Page("d", 1, 100, 200, placed, "d.txt", "", "train", Provenance("annotation", ""))
+
+
+def test_labels_are_those_of_the_data_in_alphabetical_order() -> None:
+    assert TASK.label_names([["title", "paragraph"], ["table"], []]) == LABELS
+    with pytest.raises(InputError, match="no page carries region labels"):
+        TASK.label_names([[], []])
+
+
+def test_a_word_without_label_or_with_an_unknown_one_is_refused() -> None:
+    window = Window(np.array([5]), np.zeros((1, 4), np.int32), np.array([0], np.int32))
+    for tag, message in ((None, "has no tag"), ("figure", "has tag figure; the model knows paragraph, table, title")):
+        with pytest.raises(DocumentError, match=message):
+            TASK.targets(page(("a", tag, 0)), window, LABELS)
+
+
+def test_scores_weigh_by_area_and_by_word() -> None:
+    seen = [WindowLabels("d", 1, 0, words=(0, 1, 2), areas=(10, 30, 60), gold=(2, 0, 0), predicted=(0, 0, 0))]
+    found = TASK.summarise(seen, LABELS)
+    assert (found["area_precision.paragraph"], found["area_recall.paragraph"]) == (pytest.approx(0.9), 1.0)
+    assert (found["token_precision.paragraph"], found["token_f1.title"]) == (pytest.approx(2 / 3), 0.0)
+    assert found["area_f1"] == pytest.approx((2 * 0.9 / 1.9 + 0) / 2)
+    assert not any("table" in name for name in found), "a label that neither occurs nor is predicted has no score"
+
+
+def test_words_in_a_row_with_one_label_in_one_block_are_a_region() -> None:
+    made = page(("Deep", "title", 0), ("nets", "title", 0), ("We", "paragraph", 1), ("show", "paragraph", 2))
+    regions = TASK.marked(made, [str(word.tag) for word in made.words], [1.0, 0.25, 1.0, 0.5])
+    assert [(region.type, region.content, region.words) for region in regions] == [
+        ("title", "Deep nets", (0, 1)),
+        ("paragraph", "We", (2,)),
+        ("paragraph", "show", (3,)),
+    ]
+    assert [region.confidence for region in regions] == pytest.approx([0.5, 1.0, 0.5])
+    assert regions[0].bounding_regions[0].polygon == pytest.approx((10, 0, 50, 0, 50, 40, 10, 40))
+
+
+def test_an_answer_takes_the_most_likely_label_at_each_words_first_token() -> None:
+    made = page(("Deep", None, 0), ("nets", None, 0))
+    example = Example("d", 1, 0, np.array([1, 5, 6, 7, 2]), np.zeros((5, 4), np.int32), np.array([-1, 0, 0, 1, -1], np.int32), None)
+    shares = torch.tensor([[0, 1, 0], [0.1, 0.1, 0.8], [1, 0, 0], [0.2, 0.6, 0.2], [1, 0, 0]])
+    assert [(region.type, region.words) for region in TASK.answer(made, [(example, shares)], LABELS)] == [("title", (0,)), ("table", (1,))]
