@@ -1,11 +1,13 @@
 """Recipes: what a run does, as TOML on disk and frozen dataclasses in memory. The record of a run is its input.
 
-Two kinds: an ingest recipe says how files become pages with words; a training recipe says how words become a model.
+Three kinds: an ingest recipe says how files become pages with words, a mix recipe which pages of several data sets become
+one, and a training recipe how words become a model.
 """
 
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,14 +29,19 @@ class IngestRecipe:
     Attributes:
         reader: name of the data set's reader.
         words: `ocr` reads the pictures, `annotation` takes the words that the data set ships.
+        only: which files are documents, as a shell pattern of their names; the others are left out and counted nowhere.
         dev_share, test_share: share of documents, by hash of their id, that go to dev and test where the set does not say.
+        split_by: regular expression over file names; documents whose first group is the same go into the same split, so that
+            pages of one document that come as several files do not leak. Empty: each document for itself.
         pages_per_shard: pages committed together; what a killed run loses at most, per writer.
     """
 
     reader: str
     words: Literal["ocr", "annotation"] = "ocr"
+    only: str = "*"
     dev_share: float = 0.1
     test_share: float = 0.0
+    split_by: str = ""
     pages_per_shard: int = 64
     recognition: Recognition = field(default_factory=Recognition)
 
@@ -45,6 +52,35 @@ class IngestRecipe:
             )
         if self.pages_per_shard < 1:
             raise RecipeError(f"pages_per_shard is {self.pages_per_shard}; it must be at least 1")
+        if self.split_by and _groups(self.split_by) != 1:
+            raise RecipeError(f"split_by is {self.split_by!r}; it must be a regular expression with one group, such as '(.+)_[0-9]+'")
+
+
+@dataclass(frozen=True, slots=True)
+class MixRecipe:
+    """How several PAGES data sets become one, as the Skim-Attention paper makes its MIX (section 4.1).
+
+    Attributes:
+        shares: of the mix's pages, by the name of the data set's folder; they sum up to 1.
+        train, dev, test: pages of each split; 0 takes as many as the shares allow.
+        seed: which pages are taken where a data set has more than its share.
+    """
+
+    shares: dict[str, float] = field(default_factory=dict[str, float])
+    train: int = 0
+    dev: int = 0
+    test: int = 0
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        if not self.shares:
+            raise RecipeError("a mix needs [shares]: a part of 1 for each data set, by the name of its folder")
+        if min(self.shares.values()) <= 0 or not math.isclose(sum(self.shares.values()), 1, abs_tol=1e-6):
+            stated = ", ".join(f"{name} = {share}" for name, share in self.shares.items())
+            raise RecipeError(f"the shares {stated} must be above 0 and sum up to 1, not to {sum(self.shares.values()):.6g}")
+        for split in ("train", "dev", "test"):
+            if getattr(self, split) < 0:
+                raise RecipeError(f"{split} is {getattr(self, split)}; it must be 0 (as many as possible) or a number of pages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +201,13 @@ class Recipe:
         return config.to_dict(self)
 
 
+def _groups(pattern: str) -> int:
+    try:
+        return re.compile(pattern).groups
+    except re.error:
+        return 0
+
+
 def load(recipe: str, overrides: Sequence[str] = ()) -> Recipe:
     """The training recipe in a TOML file, or shipped under that name. Raises RecipeError."""
     return from_dict(config.override(config.read_toml(_find(recipe)), overrides))
@@ -175,6 +218,11 @@ def load_ingest(recipe: str, overrides: Sequence[str] = ()) -> IngestRecipe:
     return config.build(IngestRecipe, config.override(config.read_toml(_find(recipe)), overrides))
 
 
+def load_mix(recipe: str, overrides: Sequence[str] = ()) -> MixRecipe:
+    """The mix recipe in a TOML file, or shipped under that name. Raises RecipeError."""
+    return config.build(MixRecipe, config.override(config.read_toml(_find(recipe)), overrides))
+
+
 def from_dict(values: Mapping[str, Any]) -> Recipe:
     """A recipe with its model configuration resolved: size expanded, every default filled in. Raises RecipeError."""
     recipe = config.build(Recipe, values)
@@ -182,7 +230,7 @@ def from_dict(values: Mapping[str, Any]) -> Recipe:
     return dataclasses.replace(recipe, model=_resolve_model(recipe.model, recipe.max_length))
 
 
-def to_json(recipe: Recipe | IngestRecipe) -> str:
+def to_json(recipe: Recipe | IngestRecipe | MixRecipe) -> str:
     """Stable, readable JSON of a recipe."""
     return json.dumps(config.to_dict(recipe), indent=2, sort_keys=True)
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from layoutray import recipe
 from layoutray.errors import LayoutrayError
-from layoutray.recipe import IngestRecipe, Recipe
+from layoutray.recipe import IngestRecipe, MixRecipe, Recipe
 
 _SPEAK = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -49,7 +49,7 @@ def say(text: str) -> None:
     _SPEAK.print(text, markup=False)
 
 
-def show_plan(chosen: Recipe | IngestRecipe, plan: Mapping[str, Any]) -> int:
+def show_plan(chosen: Recipe | IngestRecipe | MixRecipe, plan: Mapping[str, Any]) -> int:
     """Print the resolved recipe and the plan as JSON on stdout."""
     sys.stdout.write(json.dumps({"recipe": json.loads(recipe.to_json(chosen)), "plan": dict(plan)}, indent=2) + "\n")
     return 0

@@ -3,11 +3,16 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import jaxtyping
 import pytest
 
 # Shapes in signatures are checked at run time in all tests; the hook must come before the first import of these packages.
 jaxtyping.install_import_hook(["layoutray.tensors", "layoutray.nn", "layoutray.architectures"], "beartype.beartype")
+
+# How long an example takes says more about what else runs on the machine than about the code.
+hypothesis.settings.register_profile("layoutray", deadline=None)
+hypothesis.settings.load_profile("layoutray")
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 

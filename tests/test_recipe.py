@@ -8,7 +8,7 @@ import pytest
 
 from layoutray import recipe
 from layoutray.errors import RecipeError
-from layoutray.recipe import IngestRecipe, Recipe
+from layoutray.recipe import IngestRecipe, MixRecipe, Recipe
 
 
 def values(**changes: Any) -> dict[str, Any]:
@@ -28,8 +28,11 @@ def shipped() -> list[Path]:
 
 @pytest.mark.parametrize("file", shipped(), ids=lambda file: file.stem)
 def test_shipped_recipes_resolve_and_come_back_from_their_dict(file: Path) -> None:
-    if "reader" in tomllib.loads(file.read_text(encoding="utf-8")):
+    keys = tomllib.loads(file.read_text(encoding="utf-8"))
+    if "reader" in keys:
         assert isinstance(recipe.load_ingest(file.stem), IngestRecipe)
+    elif "shares" in keys:
+        assert isinstance(recipe.load_mix(file.stem), MixRecipe)
     else:
         loaded = recipe.load(file.stem)
         assert recipe.from_dict(loaded.to_dict()) == loaded

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from ray.exceptions import RayTaskError
 from layoutray import readers
 from layoutray.cluster.connect import connect, num_workers
 from layoutray.cluster.page_worker import DocumentOpener, PageWorker
-from layoutray.errors import LayoutrayError
+from layoutray.errors import InputError, LayoutrayError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.output import Output
 from layoutray.prepare.plan import plan_of
@@ -93,7 +94,9 @@ def ingest(
 
 def plan_for(root: str, recipe: IngestRecipe, *, limit: int | None = None, progress: Callable[[Progress], None] = unseen) -> Plan:
     """Open the documents below `root` and plan their pages. Many documents are opened by the cluster's workers."""
-    items = list(readers.load(recipe.reader).discover(root))
+    items = [item for item in readers.load(recipe.reader).discover(root) if fnmatch(item.source.rpartition("/")[2], recipe.only)]
+    if not items:
+        raise InputError(f"no document below {root!r} has a name like {recipe.only!r}; change `only`, or point to another folder")
     chosen = items[:limit]
     opened: list[Opened] = []
     for one in _open_here(chosen, recipe) if len(chosen) <= _OPENED_HERE else _open_there(chosen, recipe):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -14,9 +15,8 @@ _PREFERRED = {"test": 0, "dev": 1, "train": 2}
 
 
 def settings_hash(recipe: IngestRecipe) -> str:
-    """Short hash of everything in `recipe` that decides what a page row says (not of how many go into a shard)."""
-    values = config.to_dict(recipe)
-    del values["pages_per_shard"]
+    """Short hash of everything in `recipe` that decides what a page row says (not of which pages are done, or how many together)."""
+    values = {key: value for key, value in config.to_dict(recipe).items() if key not in ("only", "pages_per_shard")}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -61,13 +61,19 @@ def _with_splits(found: Sequence[Opened], recipe: IngestRecipe, *, has_dev: bool
     for one in found:
         if one.document is None:
             continue
-        split = _split(one.item.split, one.document.doc_id, recipe, has_dev=has_dev)
+        split = _split(one.item.split, _split_key(one.item.source, recipe.split_by) or one.document.doc_id, recipe, has_dev=has_dev)
         yield replace(one, item=replace(one.item, split=split), document=replace(one.document, split=split))
 
 
-def _split(given: str, doc_id: str, recipe: IngestRecipe, *, has_dev: bool) -> str:
-    """The set's own split; by the document's hash where it has none, or has no dev split to take from train."""
-    share = int(hashlib.sha256(f"split {doc_id}".encode()).hexdigest()[:8], 16) / 2**32
+def _split_key(source: str, split_by: str) -> str:
+    """What documents of one split have in common in their names; empty where a name says nothing."""
+    found = re.match(split_by, source.rpartition("/")[2]) if split_by else None
+    return (found[1] or "") if found else ""
+
+
+def _split(given: str, key: str, recipe: IngestRecipe, *, has_dev: bool) -> str:
+    """The set's own split; by the hash of `key` where it has none, or has no dev split to take from train."""
+    share = int(hashlib.sha256(f"split {key}".encode()).hexdigest()[:8], 16) / 2**32
     if given in ("dev", "test") or (given and has_dev):
         return given
     if share < recipe.dev_share:

@@ -260,3 +260,13 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert set(kept) <= set(ids)
     assert 0 < done <= 40 - len(kept)
     assert not list((out / "pages").glob(".*"))
+
+
+def test_only_files_of_the_wanted_names_are_documents(cluster: None, tmp_path: Path) -> None:
+    fill(tmp_path / "in", 2)
+    (tmp_path / "in" / "notes.txt").write_text("no page")
+    recipe = dataclasses.replace(RECIPE, only="*.png")
+    manifest = checked(ingest(str(tmp_path / "in"), str(tmp_path / "out"), recipe), tmp_path / "out")
+    assert (manifest.documents_in, manifest.documents_dead) == (2, 0)
+    with pytest.raises(InputError, match=r"no document .* has a name like '\*\.pdf'; change `only`"):
+        ingest(str(tmp_path / "in"), str(tmp_path / "out2"), dataclasses.replace(RECIPE, only="*.pdf"))

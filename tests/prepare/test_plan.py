@@ -85,3 +85,21 @@ def test_units_and_documents_travel_unchanged(found: list[Opened]) -> None:
     assert list(opened_of(opened_table(found))) == found
     plan = planned(*found)
     assert tuple(units_of(units_table(plan.units))) == plan.units
+
+
+def test_files_of_one_paper_go_into_one_split() -> None:
+    recipe = IngestRecipe("folder", dev_share=0.3, test_share=0.3, split_by=r"(.+)_(?:\d+|black)\.")
+    papers = [f"paper.{number}" for number in range(60)]
+    found = splits(
+        planned(*(opened(f"/x/{paper}_{end}", split="") for paper in papers for end in ("3.txt", "17.txt", "black.pdf")), recipe=recipe)
+    )
+    assert all(len({found[f"/x/{paper}_{end}"] for end in ("3.txt", "17.txt", "black.pdf")}) == 1 for paper in papers)
+    assert set(found.values()) == {"train", "dev", "test"}
+
+
+def test_a_name_that_does_not_fit_is_split_by_its_bytes() -> None:
+    recipe = IngestRecipe("folder", dev_share=0.5, split_by=r"(.+)_\d+\.")
+    names = [f"letter-{number}.png" for number in range(50)]
+    assert splits(planned(*(opened(name, split="") for name in names), recipe=recipe)) == splits(
+        planned(*(opened(name, split="") for name in names), recipe=dataclasses.replace(recipe, split_by=""))
+    )
