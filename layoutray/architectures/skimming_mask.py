@@ -13,6 +13,8 @@ Departures from the paper; the first follows the authors' released code:
 - The k most attended tokens are chosen per head; the paper writes of one matrix.
 - Nothing is dropped from A while training: in the release about a tenth of the best keys falls out of the mask at random.
 - The skimmer takes no gradient and is not trained; in the release it gets none either, though it is left trainable.
+- `attention = "gathered"` computes what the mask leaves instead of everything, with the same result; the paper's saving is one of counting,
+  its code computes whole matrices.
 - k above the length means all tokens, where the release fails. Of two equally attended tokens the earlier one is kept; in the release
   chance decides.
 - The contextualiser does not see padding (`contextualiser_mask`, as in Skimformer).
@@ -28,6 +30,7 @@ from torch import Tensor, nn
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
+from layoutray.nn.gathered_attention import key_lists
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, BoxTables
 from layoutray.nn.skim_attention import VISIBLE, Contextualiser, SkimAttention
@@ -41,6 +44,8 @@ class SkimmingMaskConfig:
     Attributes:
         core: whose embeddings the text layers start from; `layoutlm` adds its own tables of boxes to BERT's.
         top_k: tokens that each token attends to.
+        attention: `dense` computes all scores and hides most, `gathered` computes those of the keys that a block of queries sees.
+        block: `gathered`: queries that share a list of keys.
         hidden: width of text states.
         layers: number of text layers.
         heads: attention heads of the text layers, and of Skim-Attention.
@@ -59,6 +64,8 @@ class SkimmingMaskConfig:
 
     core: Literal["bert", "layoutlm"] = "bert"
     top_k: int = 128
+    attention: Literal["dense", "gathered"] = "dense"
+    block: int = 64
     hidden: int = 768
     layers: int = 12
     heads: int = 12
@@ -109,6 +116,7 @@ class SkimmingMask(nn.Module):
         self.max_length = config.max_length
         self.norm_epsilon = LAYER_NORM_EPSILON
         self.top_k = config.top_k
+        self.block = config.block if config.attention == "gathered" else 0
         self.skimmer = Skimmer(config)
         self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
         self.position_embedding = nn.Embedding(config.max_length, config.hidden)
@@ -120,9 +128,10 @@ class SkimmingMask(nn.Module):
 
     def forward(self, batch: Batch) -> Encoded:
         seen = skimming_mask(self.skimmer(batch.boxes, batch.mask), batch.mask, self.top_k)
+        visible = key_lists(seen, batch.mask, self.block) if self.block else seen
         states = self.embed(batch)
         for layer in self.layers:
-            states = layer(states, seen)
+            states = layer(states, visible)
         origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
         return Encoded(states, batch.mask, origin)
 

@@ -11,6 +11,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from layoutray.nn.gathered_attention import KeyLists, gathered_context
+
+Visible = Bool[Tensor, "batch length"] | Bool[Tensor, "batch heads length length"] | KeyLists
+"""What tokens may attend to: keys for all queries, keys for each query of each head, or lists of the latter."""
+
 
 def attention_probabilities(
     query: Float[Tensor, "batch heads queries size"],
@@ -39,16 +44,14 @@ class SelfAttention(nn.Module):
         self.value = nn.Linear(width, width)
         self.output = nn.Linear(width, width)
 
-    def forward(
-        self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"] | Bool[Tensor, "batch heads length length"]
-    ) -> Float[Tensor, "batch length width"]:
-        """Args:
-        mask: True on keys that may be attended to: by all queries, or by each query of each head.
-        """
+    def forward(self, states: Float[Tensor, "batch length width"], visible: Visible) -> Float[Tensor, "batch length width"]:
         query, key, value = (split_heads(project(states), self.heads) for project in (self.query, self.key, self.value))
         dropout = self.dropout if self.training else 0.0
-        seen = mask[:, None, None, :] if mask.ndim == 2 else mask
-        context = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
+        if isinstance(visible, KeyLists):
+            context = gathered_context(query, key, value, visible, dropout)
+        else:
+            seen = visible[:, None, None, :] if visible.ndim == 2 else visible
+            context = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
         return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from einops import rearrange
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.nn.attention import split_heads
+from layoutray.nn.attention import Visible, split_heads
 
 LAYER_NORM_EPSILON = 1e-12
 """As in BERT; RoBERTa and Longformer have torch's own default, 1e-5."""
@@ -47,7 +47,7 @@ class EncoderLayer(nn.Module):
     """A whole BERT layer: self-attention, then feed-forward.
 
     Args:
-        attention: from states and the mask of real tokens to the update of the states.
+        attention: from states, and what of them may be attended to, to the update of the states.
     """
 
     def __init__(self, attention: nn.Module, width: int, *, feed_forward: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON) -> None:
@@ -56,10 +56,8 @@ class EncoderLayer(nn.Module):
         self.join = AddAndNorm(width, dropout, epsilon)
         self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon)
 
-    def forward(
-        self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch *keys"]
-    ) -> Float[Tensor, "batch length width"]:
-        return self.feed_forward(self.join(states, self.attention(states, mask)))
+    def forward(self, states: Float[Tensor, "batch length width"], visible: Visible) -> Float[Tensor, "batch length width"]:
+        return self.feed_forward(self.join(states, self.attention(states, visible)))
 
 
 class GivenAttentionLayer(nn.Module):

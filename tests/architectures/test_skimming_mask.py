@@ -51,3 +51,11 @@ def test_the_skimmer_learns_nothing_and_drops_nothing() -> None:
     encoder(batch).states.pow(3).sum().backward()
     assert all(parameter.grad is None for parameter in encoder.skimmer.parameters())
     assert not any(parameter.requires_grad for parameter in encoder.skimmer.parameters())
+
+
+@torch.no_grad()
+def test_gathering_what_the_mask_leaves_changes_nothing() -> None:
+    dense = build(ARCHITECTURE, replace(TINY, top_k=4)).eval()
+    gathered = build(ARCHITECTURE, replace(TINY, top_k=4, attention="gathered", block=4)).eval()
+    batch = padded(random_batch())
+    torch.testing.assert_close(gathered(batch).states[batch.mask], dense(batch).states[batch.mask], atol=1e-5, rtol=1e-5)

@@ -1,0 +1,111 @@
+"""The systems of the Skim-Attention paper's tables 2 to 4 ("Skim-Attention", arXiv:2109.01078), and what is computed from their scores."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Model = Mapping[str, Any]
+"""Keys of a recipe's [model]."""
+
+_NO_CONTEXT = {"arch": "skimformer", "contextualiser_layers": 0}
+
+PRETRAINED: Mapping[str, Model] = {
+    "BERT": {"arch": "hf", "model_type": "bert"},
+    "LayoutLM": {"arch": "hf", "model_type": "layoutlm"},
+    "Skimformer": {"arch": "skimformer"},
+    "Longformer": {"arch": "hf", "model_type": "longformer"},
+    "LongSkimformer": {"arch": "longskimformer"},
+    "Layout": _NO_CONTEXT,
+    "1D position": _NO_CONTEXT | {"layout": "1d"},
+    "Uniform layout": _NO_CONTEXT | {"layout": "uniform"},
+    "Degraded layout": _NO_CONTEXT | {"layout": "degraded"},
+}
+"""Table 2, and the ablations of table 3, whose fifth row (contextualised layout) is Skimformer."""
+
+LONG = frozenset({"Longformer", "LongSkimformer"})
+
+PAPER_PERPLEXITY: Mapping[str, float] = {
+    "BERT": 357.11,
+    "LayoutLM": 45.86,
+    "Skimformer": 33.77,
+    "Longformer": 333.28,
+    "LongSkimformer": 32.02,
+    "Layout": 36.41,
+    "1D position": 54.39,
+    "Uniform layout": 421.97,
+    "Degraded layout": 103.39,
+}
+
+RATIOS = (
+    ("Skimformer", "LayoutLM"),
+    ("Skimformer", "BERT"),
+    ("LongSkimformer", "Longformer"),
+    ("Degraded layout", "Skimformer"),
+    ("1D position", "Skimformer"),
+)
+"""The comparisons of perplexities that the paper's argument rests on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """A row of table 4: DocBank's layout labels.
+
+    Attributes:
+        model: the fine-tuned model.
+        starts: rows of table 2 that its weights come from.
+        attentions: what is computed once for all layers (`skim`), in every layer (`full`), or in every layer among k (`masked`).
+        paper: recall, precision and F1 in percent.
+    """
+
+    model: Model
+    starts: tuple[str, ...]
+    attentions: tuple[Literal["skim", "full", "masked"], ...]
+    paper: tuple[float, float, float]
+
+
+TUNED: Mapping[str, Tuned] = {
+    "BERT": Tuned(PRETRAINED["BERT"], ("BERT",), ("full",), (67.21, 59.28, 60.98)),
+    "LayoutLM": Tuned(PRETRAINED["LayoutLM"], ("LayoutLM",), ("full",), (81.60, 77.96, 79.28)),
+    "Skimformer": Tuned(PRETRAINED["Skimformer"], ("Skimformer",), ("skim",), (78.80, 74.35, 75.86)),
+    "BERT + SkimEmbeddings": Tuned({"arch": "skim_embeddings"}, ("BERT", "Skimformer"), ("full",), (82.42, 77.06, 79.16)),
+    "BERT + SkimmingMask": Tuned(
+        {"arch": "skimming_mask", "core": "bert"}, ("BERT", "Skimformer"), ("skim", "masked"), (72.32, 64.39, 67.36)
+    ),
+    "LayoutLM + SkimmingMask": Tuned(
+        {"arch": "skimming_mask", "core": "layoutlm"}, ("LayoutLM", "Skimformer"), ("skim", "masked"), (81.15, 78.30, 79.26)
+    ),
+    "Longformer": Tuned(PRETRAINED["Longformer"], ("Longformer",), ("full",), (74.88, 69.29, 71.17)),
+    "LongSkimformer": Tuned(PRETRAINED["LongSkimformer"], ("LongSkimformer",), ("skim",), (81.22, 73.45, 76.61)),
+}
+
+
+def attention_count(row: Tuned, layers: int, contextualiser_layers: int) -> str:
+    """How many attention matrices a forward pass computes: in text layers, and in skimming with its contextualiser."""
+    counts = {"skim": f"{1 + contextualiser_layers} skimming", "full": f"{layers}", "masked": f"{layers} masked"}
+    return " + ".join(counts[kind] for kind in row.attentions)
+
+
+def compute_ratio(row: Tuned, layers: int, contextualiser_layers: int, *, length: int, top_k: int) -> float:
+    """Attention scores computed, over those of `layers` full matrices, as the paper counts: (3·512² + 12·128²)/(12·512²) for a mask.
+
+    A mask of k keys per query counts k², as in the paper, though L·k scores are what it leaves.
+    """
+    matrices = {"skim": 1 + contextualiser_layers, "full": layers, "masked": layers * (top_k / length) ** 2}
+    return sum(matrices[kind] for kind in row.attentions) / layers
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Mean and extremes over seeds."""
+
+    mean: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        return cls(statistics.fmean(values), min(values), max(values))
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} ({self.least:.4g} to {self.most:.4g})"
