@@ -92,7 +92,7 @@ def _overlays(loaded: Checkpoint, folders: Sequence[str], split: str) -> Iterato
             first = pa.concat_tables([first, pages]).sort_by("page_id").slice(0, _OVERLAYS)
     pages = list(codec.pages_of(first))
     for page, found in zip(pages, extractor.extract(pages), strict=True):
-        truth = task.marked(page, [word.tag or "O" for word in page.words], [1.0] * len(page.words))
+        truth = task.marked(page, [word.tag for word in page.words], [1.0] * len(page.words))
         try:
             yield png.png(overlay.draw(page_picture(page), found, truth=truth, types=extractor.entity_types))
         except DocumentError as error:

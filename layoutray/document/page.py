@@ -24,6 +24,14 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelledArea:
+    """An area of a page and what it is (title, table, …), as an annotator drew it."""
+
+    label: str
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a page's words came from.
 

@@ -1,4 +1,4 @@
-"""Carry an annotator's tags over to the words that an OCR engine saw on the same page."""
+"""Carry an annotator's tags, of words or of areas, over to the words that an OCR engine saw on the same page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from layoutray.document import Word
+from layoutray.document import Box, LabelledArea, Word
 from layoutray.document.tags import OUTSIDE, spans, split_tag
 from layoutray.errors import InputError
 
@@ -44,6 +44,17 @@ def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignmen
     tags = [None if match < 0 else truth[match].tag for match in matches]
     tagged = {index for index, word in enumerate(truth) if word.tag is not None}
     return _alignment(recognised, tags, tagged & set(matches), tagged)
+
+
+def label_by_area(recognised: Sequence[Word], areas: Sequence[LabelledArea]) -> tuple[Word, ...]:
+    """Tag each recognised word with the label of the smallest area that holds its centre; words outside all areas get none."""
+    by_size = sorted(areas, key=lambda area: area.box.area)
+    return tuple(replace(word, tag=_label_of(word.box, by_size)) for word in recognised)
+
+
+def _label_of(box: Box, areas: Sequence[LabelledArea]) -> str | None:
+    x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+    return next((label for label, at in ((area.label, area.box) for area in areas) if at.x0 <= x <= at.x1 and at.y0 <= y <= at.y1), None)
 
 
 def _with_entities(recognised: Sequence[Word], truth: Sequence[Word], matches: list[int]) -> Alignment:

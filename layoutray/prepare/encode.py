@@ -72,10 +72,8 @@ def vocabulary_for(recipe: TokenizerRecipe, folders: Iterable[str]) -> Tokenizer
 
 def labels_for(task: TaskRecipe, folders: Iterable[str]) -> tuple[str, ...]:
     """Names of the task's outputs, from the tags of all pages of the PAGES folders."""
-    tags = (
-        row for folder in folders for table in shards.scan(folder, PAGES, ["tags"]) for row in table["tags"].to_pylist() if row is not None
-    )
-    return tasks.load(task.name).label_names(tags)
+    rows = (row for folder in folders for table in shards.scan(folder, PAGES, ["tags"]) for row in table["tags"].to_pylist() if row)
+    return tasks.load(task.name).label_names([tag for tag in row if tag is not None] for row in rows)
 
 
 def digest_of(encoder: Encoder, page_ids: Iterable[str]) -> str:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Protocol, Self
 
 from layoutray import readers
-from layoutray.document import Page
+from layoutray.document import Page, Word
 from layoutray.errors import DocumentError, LayoutrayError, Reason
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
-from layoutray.prepare.align import transfer_tags
+from layoutray.prepare.align import label_by_area, transfer_tags
 from layoutray.prepare.units import Opened, Unit
 from layoutray.readers import Item, Reader, Truth
 from layoutray.store import sources
@@ -99,9 +99,7 @@ class OcrLane:
 
     def page(self, unit: Unit) -> Page:
         seen = self._recogniser.recognise(sources.read_bytes(unit.item.image), unit.page)
-        words = seen.words
-        if self._reader.tags:
-            words = transfer_tags(words, self._truth_of(unit).words).words
+        words = self._tagged(seen.words, unit) if self._reader.tags else seen.words
         return Page(
             doc_id=unit.doc_id,
             number=unit.page,
@@ -114,12 +112,14 @@ class OcrLane:
             provenance=seen.provenance,
         )
 
-    def _truth_of(self, unit: Unit) -> Page:
+    def _tagged(self, words: tuple[Word, ...], unit: Unit) -> tuple[Word, ...]:
+        truth = self._annotation.truth(unit.item)
+        if truth.regions is not None:
+            return label_by_area(words, truth.regions)
         # By position: a picture's pages count from 1 even where the data set cut it out of a longer document.
-        pages = self._annotation.truth(unit.item).pages
-        if unit.page > len(pages):
-            raise _bad_annotation(f"{unit.item.annotation} annotates {len(pages)} pages, {unit.item.image} has a page {unit.page}")
-        return pages[unit.page - 1]
+        if unit.page > len(truth.pages):
+            raise _bad_annotation(f"{unit.item.annotation} annotates {len(truth.pages)} pages, {unit.item.image} has a page {unit.page}")
+        return transfer_tags(words, truth.pages[unit.page - 1].words).words
 
     def __enter__(self) -> Self:
         return self

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from layoutray import registry
-from layoutray.document import Document, Page
+from layoutray.document import Document, LabelledArea, Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Item:
         key: the data set's own id.
         source: URI of the file whose bytes identify the document (`doc_id` is their SHA-256).
         image: URI of the picture or PDF for OCR; empty where the set ships none.
-        annotation: URI of the truth; empty where there is none.
+        annotation: URI of the truth (`data:` where the set keeps that of many documents in one file); empty where there is none.
         split: train, dev or test as the set says; empty where it does not.
     """
 
@@ -34,12 +34,14 @@ class Truth:
     Attributes:
         repairs: how many boxes had to be put in order or cut to the page.
         dropped: how many annotated words or lines were left out: without text, without a place, or exact repeats.
+        regions: labelled areas of a one-page document, of sets that label areas and ship no words; None of all other sets.
     """
 
     document: Document
     pages: tuple[Page, ...]
     repairs: int = 0
     dropped: int = 0
+    regions: tuple[LabelledArea, ...] | None = None
 
 
 class Reader(Protocol):

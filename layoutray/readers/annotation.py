@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -70,11 +70,11 @@ def text_of(data: bytes, where: str) -> str:
     raise malformed(where, "the bytes are neither UTF-8 nor GBK text; save the annotation as UTF-8")
 
 
-def json_object(data: bytes, where: str) -> dict[str, Any]:
-    """A JSON file that holds one object."""
+def json_object(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] | None = None) -> dict[str, Any]:
+    """A JSON file that holds one object; `each` may replace any object in it while it is read, to keep a large one small."""
     text = text_of(data, where)
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_hook=each)
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise malformed(where, "a \\u escape is half of a surrogate pair, which is no character") from error
@@ -98,14 +98,14 @@ def member(owner: dict[str, Any], key: str, kind: type, where: str) -> Any:
     return value
 
 
-def four_sides(value: object, where: str) -> list[float]:
-    """A JSON box: four numbers x0 y0 x1 y1."""
+def four_sides(value: object, where: str, key: str = "box", form: str = "x0, y0, x1, y1") -> list[float]:
+    """A JSON box: the four numbers that `form` names."""
     if not isinstance(value, list) or len(value) != 4 or not all(type(side) in (int, float) for side in value):
-        raise malformed(where, f"`box` is {value!r:.80}, expected four numbers x0, y0, x1, y1")
+        raise malformed(where, f"`{key}` is {value!r:.80}, expected four numbers {form}")
     try:
         return [float(side) for side in value]
     except OverflowError as error:
-        raise malformed(where, "`box` holds a number too large for any page") from error
+        raise malformed(where, f"`{key}` holds a number too large for any page") from error
 
 
 def picture_size(data: bytes, where: str) -> PageSize:

@@ -3,10 +3,12 @@
 Credentials and endpoints come from the standard chain (`AWS_*` variables, `AWS_ENDPOINT_URL` for other servers than AWS).
 Local names need not be text: Arrow can hold no name that is not UTF-8, so local files are listed and opened by their
 bytes, and such a name is written as a `file://` URI with percent escapes, which every function here takes back.
+`read_bytes` takes `data:` URIs too: what is too small for a file of its own, such as a picture's part of one large file.
 """
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
@@ -15,6 +17,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from layoutray.errors import DocumentError, InputError, Reason
+
+_DATA = re.compile(r"data:[^,;]*,((?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*)")
 
 
 def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
@@ -44,6 +48,11 @@ def local_uri(path: Path) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         return "file://" + quote(raw)
+
+
+def data_uri(media_type: str, data: bytes) -> str:
+    """A URI that holds `data` itself, in percent escapes (RFC 2397)."""
+    return f"data:{media_type},{quote(data, safe=':,')}"
 
 
 def join(root: str, *parts: str) -> str:
@@ -83,11 +92,13 @@ def list_files(root: str) -> Iterator[str]:
 
 
 def read_bytes(uri: str) -> bytes:
-    """The whole file.
+    """The whole file, or what a `data:` URI holds.
 
     Raises:
         DocumentError: (not_found or unreadable, stage `open`).
     """
+    if uri.startswith("data:"):
+        return _held_by(uri)
     local = local_path(uri)
     try:
         if local is not None:
@@ -104,6 +115,16 @@ def read_bytes(uri: str) -> bytes:
 def content_id(data: bytes) -> str:
     """Identity of a document: SHA-256 of its bytes, as hex."""
     return hashlib.sha256(data).hexdigest()
+
+
+def _held_by(uri: str) -> bytes:
+    match = _DATA.fullmatch(uri)
+    if match is None:
+        # The URI may be as long as a file, so the message does not repeat it.
+        raise DocumentError(
+            Reason.UNREADABLE, f"a data: URI of {len(uri)} characters is not `data:TYPE,` and percent-escaped bytes", stage="open"
+        )
+    return unquote_to_bytes(match[1])
 
 
 def _local_files(root: Path) -> Iterator[Path]:

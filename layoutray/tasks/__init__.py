@@ -89,8 +89,8 @@ class Task(Protocol):
         """
         ...
 
-    def marked(self, page: Page, tags: Sequence[str], sure: Sequence[float]) -> tuple[Entity, ...]:
-        """What `tags` mark on `page`, found or true; `sure` has the probability of each. One tag and one number a word.
+    def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
+        """What `tags` mark on `page`, found or true: one tag a word, None where it is in nothing; `sure` has the probability of each.
 
         Raises:
             InputError: for tasks that answer nothing.

@@ -57,7 +57,7 @@ class Entities:
     def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
         return self.marked(page, *word_labels.best_labels(page, outputs, labels))
 
-    def marked(self, page: Page, tags: Sequence[str], sure: Sequence[float]) -> tuple[Entity, ...]:
+    def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         return tuple(_entity(page, kind, range(start, end), sure[start:end]) for kind, start, end in spans(tags))
 
 

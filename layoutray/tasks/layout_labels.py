@@ -53,10 +53,10 @@ class LayoutLabels:
     def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
         return self.marked(page, *word_labels.best_labels(page, outputs, labels))
 
-    def marked(self, page: Page, tags: Sequence[str], sure: Sequence[float]) -> tuple[Entity, ...]:
+    def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         """Words in a row with one label, within one block of the page, are one region."""
         rows = groupby(range(len(tags)), lambda word: (tags[word], page.words[word].block))
-        return tuple(_region(page, label, tuple(words), sure) for (label, _), words in rows)
+        return tuple(_region(page, label, tuple(words), sure) for (label, _), words in rows if label is not None)
 
 
 def _flat(prefix: str, pages: Sequence[tuple[Sequence[float], Sequence[str], Sequence[str]]]) -> dict[str, float]:

@@ -100,7 +100,7 @@ class MaskedLanguageModel:
     def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
         raise InputError(_ANSWERS_NOTHING)
 
-    def marked(self, page: Page, tags: Sequence[str], sure: Sequence[float]) -> tuple[Entity, ...]:
+    def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         raise InputError(_ANSWERS_NOTHING)
 
 

@@ -14,6 +14,7 @@ from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Page
+from layoutray.document.tags import OUTSIDE
 from layoutray.errors import DocumentError, Reason
 from layoutray.tasks import TaskModel, targets_of
 from layoutray.tensors import Batch, Encoded
@@ -64,10 +65,15 @@ class PageLabels:
 def targets(page: Page, window: Window, labels: Sequence[str]) -> list[int]:
     """The number of each word's tag at its first token, -100 at all others.
 
+    Regions need not cover a page: of their labels, a word without a tag has no target where other words of the page have one.
+
     Raises:
-        DocumentError: (bad_annotation) when a word has no tag, or one that `labels` lack.
+        DocumentError: (bad_annotation) when a word has a tag that `labels` lack, or has none and `labels` are IOB2 or no word
+            of the page has one.
     """
-    index = {label: number for number, label in enumerate(labels)}
+    index: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
+    if OUTSIDE not in index and any(word.tag is not None for word in page.words):
+        index[None] = IGNORED
     first = first_pieces(window.word_index)
     return [
         _target(page, word, index) if starts else IGNORED for word, starts in zip(window.word_index.tolist(), first.tolist(), strict=True)
@@ -129,19 +135,14 @@ def _window_labels(example: Example, best: NDArray[np.int64], origin: NDArray[np
     )
 
 
-def _target(page: Page, word: int, index: Mapping[str, int]) -> int:
+def _target(page: Page, word: int, index: Mapping[str | None, int]) -> int:
     tag = page.words[word].tag
-    if tag is None:
-        raise DocumentError(
-            Reason.BAD_ANNOTATION,
-            f"word {word} ({page.words[word].text!r}) on page {page.number} of {page.source} has no tag; this task needs a labelled set",
-            stage="encode",
-        )
     if tag not in index:
+        known = ", ".join(label for label in index if label is not None)
+        wrong = "has no tag; this task needs a labelled set" if tag is None else f"has tag {tag}; the model knows {known}"
         raise DocumentError(
             Reason.BAD_ANNOTATION,
-            f"word {word} ({page.words[word].text!r}) on page {page.number} of {page.source} has tag {tag}; "
-            f"the model knows {', '.join(index)}",
+            f"word {word} ({page.words[word].text!r}) on page {page.number} of {page.source} {wrong}",
             stage="encode",
         )
     return index[tag]

@@ -3,9 +3,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.document import Box, Word
+from layoutray.document import Box, LabelledArea, Word
 from layoutray.document.tags import spans, to_iob2
-from layoutray.prepare.align import Alignment, transfer_tags
+from layoutray.prepare.align import Alignment, label_by_area, transfer_tags
 
 
 def row(*words: tuple[str, str | None], y: float = 0.1) -> list[Word]:
@@ -82,6 +82,27 @@ def test_region_labels_are_copied() -> None:
     aligned = transfer_tags([*seen(truth[:2]), noise, *seen(truth[3:])], truth)
     assert tags(aligned) == ["title", "paragraph", None, None]
     assert (aligned.matched_entities, aligned.lost_entities) == (2, 1)
+
+
+def test_a_word_is_what_the_smallest_area_around_its_centre_is() -> None:
+    figure, caption = LabelledArea("figure", Box(0.0, 0.0, 0.6, 0.6)), LabelledArea("text", Box(0.1, 0.5, 0.5, 0.6))
+    boxes = {
+        "inside both": Box(0.2, 0.52, 0.3, 0.54),
+        "inside one": Box(0.2, 0.1, 0.3, 0.12),
+        "mostly inside": Box(0.5, 0.1, 0.68, 0.12),
+        "mostly outside": Box(0.55, 0.1, 0.75, 0.12),
+        "outside": Box(0.7, 0.7, 0.8, 0.72),
+    }
+    words = [Word(text, box, confidence=0.9, line=3, tag="old") for text, box in boxes.items()]
+    for areas in ([figure, caption], [caption, figure]):
+        labelled = label_by_area(words, areas)
+        assert [word.tag for word in labelled] == ["text", "figure", "figure", None, None]
+        assert [(word.text, word.box, word.confidence, word.line) for word in labelled] == [(*pair, 0.9, 3) for pair in boxes.items()]
+
+
+def test_a_page_without_areas_has_no_labels_and_one_without_words_nothing() -> None:
+    assert [word.tag for word in label_by_area(TRUTH, [])] == [None] * len(TRUTH)
+    assert label_by_area([], [LabelledArea("text", Box(0.0, 0.0, 1.0, 1.0))]) == ()
 
 
 def test_a_truth_without_tags_gives_none() -> None:

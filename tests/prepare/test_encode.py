@@ -77,6 +77,14 @@ def test_labels_come_from_all_pages_of_all_folders(tmp_path: Path) -> None:
     assert labels_for(TaskRecipe("masked_lm"), folders) == ()
 
 
+def test_labels_are_of_tagged_words_alone(tmp_path: Path) -> None:
+    first, *others = page(1).words
+    made = dataclasses.replace(
+        page(1), words=(dataclasses.replace(first, tag="title"), *(dataclasses.replace(w, tag=None) for w in others))
+    )
+    assert labels_for(TaskRecipe("layout_labels"), [write_pages(tmp_path, [made]) + "/pages"]) == ("title",)
+
+
 def test_the_digest_changes_with_pages_settings_and_vocabulary_but_not_with_order() -> None:
     digest = digest_of(encoder(), ["a", "b"])
     assert digest == digest_of(encoder(), ["b", "a"])

@@ -17,6 +17,7 @@ from layoutray.readers import Item, load
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 from tests.ocr.files import encoded, pdf, picture, typed
+from tests.readers.native import put
 
 pytestmark = pytest.mark.ocr
 SETTINGS = Recognition()
@@ -168,9 +169,26 @@ def test_ocr_words_get_the_tags_of_the_annotation(data_root: Path) -> None:
     assert len({tag for tag in tags if tag != "O"}) > 2
 
 
-def test_annotations_without_words_are_refused_with_what_to_do(by_ocr: OcrLane, tmp_path: Path) -> None:
+def test_ocr_words_get_the_labels_of_the_regions_that_they_stand_in(tmp_path: Path) -> None:
+    written(tmp_path, "a.jpg", encoded(picture("Grand total 42"), "JPEG"))
+    box = [0, 0, 1000, 700]
+    regions = [{"image_id": 1, "category_id": 1, "bbox": box}]
+    image = {"id": 1, "file_name": "a.jpg", "width": 1000, "height": 700}
+    for annotations, tag in ((regions, "text"), ([], None)):
+        put(tmp_path / "train.json", {"images": [image], "annotations": annotations, "categories": [{"id": 1, "name": "text"}]})
+        (item,) = load("publaynet").discover(str(tmp_path))
+        with lane("publaynet", "ocr", SETTINGS) as by:
+            (unit,) = plan_of([open_item(by, item)], IngestRecipe("publaynet", dev_share=0), has_dev=False).units
+            page = recognise_unit(by, unit)
+        assert text(page) == "Grand total 42"
+        assert isinstance(page, Page)
+        assert {word.tag for word in page.words} == {tag}
+
+
+@pytest.mark.parametrize("reader", ["folder", "publaynet"])
+def test_annotations_without_words_are_refused_with_what_to_do(tmp_path: Path, reader: str) -> None:
     path = written(tmp_path, "a.png", encoded(picture("x"), "PNG"))
-    with lane("folder", "annotation", SETTINGS) as by:
+    with lane(reader, "annotation", SETTINGS) as by:
         found = opened(by, path)
     assert found.letter is not None
     assert found.letter.reason == "bad_annotation"

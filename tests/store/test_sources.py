@@ -2,11 +2,14 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from moto.server import ThreadedMotoServer
 
 from layoutray.errors import DocumentError, Reason
@@ -109,6 +112,26 @@ def test_a_relative_path_is_taken_from_the_working_folder(folder: str, monkeypat
 def test_join_takes_any_scheme() -> None:
     assert sources.join("s3://bucket/key/", "a", "b.png") == "s3://bucket/key/a/b.png"
     assert sources.join("out", "pages") == "out/pages"
+
+
+@given(st.binary())
+def test_a_data_uri_holds_its_bytes_in_characters_of_uris(data: bytes) -> None:
+    uri = sources.data_uri("application/json", data)
+    assert re.fullmatch(r"[!-~]+", uri)
+    assert not set(uri) & set('"<>[]{}^`|\\ ')
+    assert sources.read_bytes(uri) == data
+
+
+def test_a_data_uri_needs_no_type() -> None:
+    assert sources.read_bytes("data:,A%20brief%20note") == b"A brief note"
+
+
+@pytest.mark.parametrize("uri", ["data:text/plain", "data:,100%", "data:,%7g", "data:,two words", "data:,ä", "data:;base64,QQ=="])
+def test_a_malformed_data_uri_is_a_document_error_that_does_not_repeat_it(uri: str) -> None:
+    with pytest.raises(DocumentError, match=rf"a data: URI of {len(uri)} characters is not") as caught:
+        sources.read_bytes(uri)
+    assert (caught.value.reason, caught.value.stage) == (Reason.UNREADABLE, "open")
+    assert uri not in str(caught.value)
 
 
 def test_the_id_of_a_document_is_the_hash_of_its_bytes() -> None:

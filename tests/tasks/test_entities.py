@@ -141,5 +141,11 @@ def test_an_answer_joins_what_windows_have_cut() -> None:
     assert [entity.confidence for entity in found] == pytest.approx([0.8, 0.7])
 
 
+def test_true_tags_mark_entities_and_words_without_a_tag_are_in_none() -> None:
+    made = page(("Nov", "B-date", 0), ("21", None, 0), ("9.00", "B-total", 0), ("cash", "O", 0))
+    found = TASK.marked(made, [word.tag for word in made.words], [1.0] * 4)
+    assert [(entity.type, entity.words) for entity in found] == [("date", (0,)), ("total", (2,))]
+
+
 def test_a_page_without_words_has_no_entities() -> None:
     assert TASK.answer(page(), [], LABELS) == ()

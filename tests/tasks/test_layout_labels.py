@@ -5,11 +5,13 @@ import pytest
 import torch
 
 from layoutray import tasks
+from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.errors import DocumentError, InputError
 from layoutray.tasks.word_labels import WindowLabels
+from layoutray.tensors import Encoded
 
 TASK = tasks.load("layout_labels")
 LABELS = ("paragraph", "table", "title")
@@ -29,11 +31,29 @@ def test_labels_are_those_of_the_data_in_alphabetical_order() -> None:
         TASK.label_names([[], []])
 
 
-def test_a_word_without_label_or_with_an_unknown_one_is_refused() -> None:
+def test_a_page_without_labels_or_with_an_unknown_one_is_refused() -> None:
     window = Window(np.array([5]), np.zeros((1, 4), np.int32), np.array([0], np.int32))
     for tag, message in ((None, "has no tag"), ("figure", "has tag figure; the model knows paragraph, table, title")):
         with pytest.raises(DocumentError, match=message):
             TASK.targets(page(("a", tag, 0)), window, LABELS)
+
+
+def test_a_word_outside_the_labelled_regions_has_no_target_and_is_not_scored() -> None:
+    words = np.array([-1, 0, 1, 1, 2, -1], np.int32)
+    window = Window(np.arange(6, dtype=np.int32), np.zeros((6, 4), np.int32), words)
+    targets = TASK.targets(page(("4", None, 0), ("Deep", "title", 0), ("We", "paragraph", 1)), window, LABELS)
+    assert targets == [IGNORED, IGNORED, 2, IGNORED, 0, IGNORED]
+
+    class Titles(torch.nn.Module):
+        """Scores that take every word for a title."""
+
+        def scores(self, batch: object) -> tuple[Encoded, torch.Tensor]:
+            origin, logits = torch.arange(6)[None], torch.tensor([0.0, 0.0, 1.0]).expand(1, 6, 3)
+            return Encoded(torch.zeros(1, 6, 8), torch.ones(1, 6, dtype=torch.bool), origin), logits
+
+    example = Example("d", 1, 0, window.input_ids, window.boxes, words, np.array(targets, np.int32))
+    (seen,) = TASK.observe(Titles(), None, [example])  # pyright: ignore[reportArgumentType]
+    assert (seen.words, seen.gold, seen.predicted) == ((1, 2), (2, 0), (2, 2))
 
 
 def test_scores_weigh_by_area_and_by_word() -> None:
@@ -55,6 +75,12 @@ def test_words_in_a_row_with_one_label_in_one_block_are_a_region() -> None:
     ]
     assert [region.confidence for region in regions] == pytest.approx([0.5, 1.0, 0.5])
     assert regions[0].bounding_regions[0].polygon == pytest.approx((10, 0, 50, 0, 50, 40, 10, 40))
+
+
+def test_words_without_a_label_are_in_no_region() -> None:
+    made = page(("4", None, 0), ("Deep", "title", 1), ("|", None, 1), ("nets", "title", 1))
+    regions = TASK.marked(made, [word.tag for word in made.words], [1.0] * 4)
+    assert [(region.type, region.words) for region in regions] == [("title", (1,)), ("title", (3,))]
 
 
 def test_an_answer_takes_the_most_likely_label_at_each_words_first_token() -> None:

@@ -1,0 +1,121 @@
+"""PubLayNet: pictures of pages of papers, and the regions on them (text, title, list, table, figure) without any words.
+
+Files: `{train,val}/*.jpg` beside `{train,val}.json` in COCO's format, or any folder of both; the JSON's name gives the split
+of the pictures that it names. A picture that none names (all of `test/`) has no regions, and its folder gives the split. A
+JSON names the pictures of all seven archives; those that are not there are left out, since few people fetch them all.
+`bbox` is x, y, width, height in pixels. A JSON has up to 1.6 GB: it is read once, and each item carries its own regions.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from layoutray.document import Document, LabelledArea
+from layoutray.errors import InputError
+from layoutray.readers import Item, Truth
+from layoutray.readers.annotation import (
+    PageSize,
+    PageWords,
+    file_name,
+    folder_of,
+    four_sides,
+    json_object,
+    malformed,
+    member,
+    nothing_found,
+)
+from layoutray.store import sources
+
+_SPLITS = {"train": "train", "val": "dev", "dev": "dev", "test": "test"}
+
+
+class _PubLayNet:
+    name = "publaynet"
+    tags = "region"
+
+    def discover(self, root: str) -> Iterator[Item]:
+        files = list(sources.list_files(root))
+        pictures = [uri for uri in files if file_name(uri).suffix.lower() == ".jpg"]
+        if not pictures:
+            raise nothing_found(root, "{train,val}/*.jpg, with {train,val}.json beside the folders")
+        jsons = [uri for uri in files if file_name(uri).suffix.lower() == ".json"]
+        annotated = _annotated(jsons, {file_name(uri).name for uri in pictures})
+        for uri in pictures:
+            named_by, annotation = annotated.get(file_name(uri).name, ("", ""))
+            split = file_name(named_by).stem if named_by else file_name(folder_of(uri)).name
+            yield Item(file_name(uri).stem, source=uri, image=uri, annotation=annotation, split=_SPLITS.get(split, ""))
+
+    def read(self, item: Item) -> Truth:
+        document = Document(sources.content_id(sources.read_bytes(item.source)), item.source, item.split, num_pages=1)
+        if not item.annotation:
+            return Truth(document, pages=(), regions=())
+        picture = json_object(sources.read_bytes(item.annotation), item.source)
+        page = PageWords(PageSize(picture["width"], picture["height"]))
+        regions = tuple(
+            LabelledArea(label, page.place(sides, f"{item.source}, region {index} ({label})"))
+            for index, (label, *sides) in enumerate(picture["regions"])
+        )
+        return Truth(document, pages=(), regions=regions, repairs=page.repairs)
+
+
+def _annotated(jsons: Iterable[str], wanted: Collection[str]) -> dict[str, tuple[str, str]]:
+    """For each picture of `wanted` that one of the files names: that file, and the picture's own annotation."""
+    found: dict[str, tuple[str, str]] = {}
+    for uri in jsons:
+        for name, annotation in _pictures(uri, wanted):
+            if name in found:
+                raise InputError(f"{uri} and {found[name][0]} both name {name!r}; a picture has one annotation: move one of the files away")
+            found[name] = uri, annotation
+    return found
+
+
+def _pictures(uri: str, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Name and annotation, as a `data:` URI, of each picture of `wanted` in a COCO file; nothing of other JSON files."""
+    coco = json_object(sources.read_bytes(uri), uri, each=_without_outline)
+    if not coco.keys() >= {"images", "annotations", "categories"}:
+        return
+    labels = {member(one, "id", int, where): member(one, "name", str, where) for one, where in _objects(coco, "categories", uri)}
+    pictures: dict[int, tuple[str, dict[str, Any]]] = {}
+    for image, where in _objects(coco, "images", uri):
+        name = file_name(member(image, "file_name", str, where)).name
+        if name in wanted:
+            pictures[member(image, "id", int, where)] = name, _sizes(image, where) | {"regions": []}
+    for annotation, where in _objects(coco, "annotations", uri):
+        if (picture := pictures.get(member(annotation, "image_id", int, where))) is not None:
+            picture[1]["regions"].append(_region(annotation, labels, where))
+    for name, picture in pictures.values():
+        yield name, sources.data_uri("application/json", json.dumps(picture, separators=(",", ":")).encode())
+
+
+def _without_outline(value: dict[str, Any]) -> dict[str, Any]:
+    # Polygons are most of a COCO file, as Python objects nearly all of it; boxes are enough for words.
+    value.pop("segmentation", None)
+    return value
+
+
+def _objects(coco: dict[str, Any], key: str, uri: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """The objects of one of the lists of a COCO file, each with where it stands."""
+    for index, value in enumerate(member(coco, key, list, uri)):
+        where = f"{uri}, {key}[{index}]"
+        if not isinstance(value, dict):
+            raise malformed(where, f"is {value!r:.80}, expected an object")
+        yield value, where
+
+
+def _sizes(image: dict[str, Any], where: str) -> dict[str, int]:
+    sizes = {side: member(image, side, int, where) for side in ("width", "height")}
+    if min(sizes.values()) < 1:
+        raise malformed(where, f"the picture is {sizes['width']} x {sizes['height']} pixels, expected at least one each way")
+    return sizes
+
+
+def _region(annotation: dict[str, Any], labels: dict[int, str], where: str) -> tuple[str, float, float, float, float]:
+    """Label, x0, y0, x1, y1."""
+    category = member(annotation, "category_id", int, where)
+    if category not in labels:
+        raise malformed(where, f"`category_id` is {category}, the file's `categories` have {', '.join(map(str, labels))}")
+    x, y, width, height = four_sides(annotation.get("bbox"), where, "bbox", "x, y, width, height")
+    return labels[category], x, y, x + width, y + height
+
+
+READER = _PubLayNet()
