@@ -16,6 +16,7 @@ from layoutray.answers import Entity
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Page
+from layoutray.errors import InputError
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 
@@ -34,7 +35,11 @@ class Head(Protocol):
 
 
 class TaskModel(nn.Module):
-    """An encoder with a head; the forward pass gives the summed loss, so that wrappers (DDP) see one call."""
+    """An encoder with a head; the forward pass gives the summed loss, so that wrappers (DDP) see one call.
+
+    Raises:
+        InputError: for windows longer than the encoder takes.
+    """
 
     def __init__(self, encoder: nn.Module, head: nn.Module) -> None:
         super().__init__()
@@ -42,12 +47,20 @@ class TaskModel(nn.Module):
         self.head = head
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        return cast(Head, self.head).loss(self.encoder(batch), batch)
+        return cast(Head, self.head).loss(self._encoded(batch), batch)
 
     def scores(self, batch: Batch) -> tuple[Encoded, Float[Tensor, "batch kept labels"]]:
         """Encoded states, and the head's logits for each."""
-        encoded = self.encoder(batch)
+        encoded = self._encoded(batch)
         return encoded, self.head(encoded)
+
+    def _encoded(self, batch: Batch) -> Encoded:
+        length, longest = batch.input_ids.shape[1], cast(Encoder, self.encoder).max_length
+        if length > longest:
+            raise InputError(
+                f"a window has {length} tokens, the model takes {longest}; cut pages into windows of at most max_length tokens"
+            )
+        return self.encoder(batch)
 
 
 class Task(Protocol):

@@ -4,11 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from layoutray.architectures import Architecture
+from layoutray.errors import InputError
 from layoutray.tasks import TaskModel
 from layoutray.tasks.word_labels import TokenClassificationHead
 from layoutray.tensors import Batch
@@ -57,6 +59,22 @@ def states_fit_the_declared_width(architecture: Architecture[Any], config: Any, 
 def the_longest_window_fits(architecture: Architecture[Any], config: Any, folder: Path) -> None:
     short = replace(config, max_length=24)
     assert build(architecture, short).eval()(random_batch(24)).states.isfinite().all()
+
+
+@torch.no_grad()
+def a_longer_window_is_refused(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    encoder = build(architecture, replace(config, max_length=24))
+    model = TaskModel(encoder, TokenClassificationHead(encoder.width, NUM_LABELS, 0.0))
+    with pytest.raises(InputError, match="a window has 25 tokens, the model takes 24"):
+        model(random_batch(25))
+
+
+@torch.no_grad()
+def a_page_with_one_word_and_one_with_none_give_numbers(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    encoder, batch = build(architecture, config).eval(), random_batch(3)
+    assert encoder(batch).states.isfinite().all()
+    nothing = replace(padded(batch), mask=torch.zeros(2, 3 + PADDING, dtype=torch.bool))
+    assert encoder(nothing).states.isfinite().all()
 
 
 @torch.no_grad()
@@ -114,6 +132,8 @@ def one_batch_can_be_learned_by_heart(architecture: Architecture[Any], config: A
 CONTRACT = (
     states_fit_the_declared_width,
     the_longest_window_fits,
+    a_longer_window_is_refused,
+    a_page_with_one_word_and_one_with_none_give_numbers,
     padding_does_not_leak,
     documents_do_not_see_each_other,
     every_parameter_gets_a_gradient,
