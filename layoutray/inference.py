@@ -9,8 +9,7 @@ from torch.nn import functional
 from layoutray import checkpoint, tasks
 from layoutray.answers import Answer, Entity, PageAnswer
 from layoutray.batching.collate import collate
-from layoutray.batching.examples import Example
-from layoutray.batching.windows import windows
+from layoutray.batching.examples import Example, unlabelled
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.document.tags import kind_of
@@ -51,7 +50,8 @@ class Extractor:
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in order; pages share forward passes."""
-        examples = [(row, example) for row, page in enumerate(pages) for example in self._examples(page)]
+        vocabulary, max_length = self._checkpoint.tokenizer, self._checkpoint.recipe.max_length
+        examples = [(row, example) for row, page in enumerate(pages) for example in unlabelled(page, vocabulary, max_length)]
         outputs: list[list[tuple[Example, torch.Tensor]]] = [[] for _ in pages]
         for at in range(0, len(examples), _WINDOWS_PER_PASS):
             chunk = examples[at : at + _WINDOWS_PER_PASS]
@@ -72,13 +72,6 @@ class Extractor:
                 pages=(PageAnswer(page.number, page.width, page.height, len(page.words)),),
             )
             for page, entities in zip(pages, self.extract(pages), strict=True)
-        ]
-
-    def _examples(self, page: Page) -> list[Example]:
-        loaded = self._checkpoint
-        return [
-            Example(page.doc_id, page.number, number, window.input_ids, window.boxes, window.word_index, None)
-            for number, window in enumerate(windows(page, loaded.tokenizer, loaded.recipe.max_length))
         ]
 
     @torch.inference_mode()

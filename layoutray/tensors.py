@@ -4,7 +4,7 @@ Shape legend, used in every signature: `batch`, `length` tokens, `width` of stat
 """
 
 from dataclasses import dataclass, fields, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -60,3 +60,12 @@ class Encoder(Protocol):
     """Token table, for heads whose decoder is tied to it."""
 
     def __call__(self, batch: Batch) -> Encoded: ...
+
+
+@runtime_checkable
+class Skims(Protocol):
+    """An encoder whose attention is decided by layout alone, once for all its layers."""
+
+    def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
+        """The probability with which each token (the rows) attends to each token."""
+        ...

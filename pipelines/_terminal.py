@@ -1,6 +1,7 @@
 """What the verbs share at the terminal: recipe options, plans, tables, and errors as one clear line."""
 
 import argparse
+import importlib
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -25,11 +26,22 @@ def add_recipe_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the plan, and do nothing")
 
 
+def add_picture_option(parser: argparse.ArgumentParser, default: str) -> None:
+    """`--out`, the same for every picture."""
+    parser.add_argument("--out", type=_png_file, default=Path(default), metavar="FILE.png", help=f"where to write it (default: {default})")
+
+
 def local_folder(text: str) -> Path:
     """For `type=` of an option. Raises argparse's error for the address of an object store, which `Path` would take for a relative path."""
     if "://" in text:
         raise argparse.ArgumentTypeError(f"{text} is an address, and checkpoints are written to disks; give a folder")
     return Path(text)
+
+
+def _png_file(text: str) -> Path:
+    if not text.endswith(".png"):
+        raise argparse.ArgumentTypeError(f"{text} does not end in .png, which is what is written")
+    return local_folder(text)
 
 
 def run(verb: Callable[[], int]) -> int:
@@ -44,6 +56,16 @@ def run(verb: Callable[[], int]) -> int:
         return 130
 
 
+def run_named(verb: str, arguments: Sequence[str] | None) -> int:
+    """Run the module `_VERB_NAME` for a verb whose first argument is a name; exit status 2 where there is no such name."""
+    name, *rest = (sys.argv[1:] if arguments is None else arguments) or [""]
+    modules = {file.stem.removeprefix(f"_{verb}_").replace("_", "-"): file.stem for file in Path(__file__).parent.glob(f"_{verb}_*.py")}
+    if name not in modules:
+        say(f"usage: layoutray {verb} NAME …   (NAME --help says more)\n  NAME is one of {', '.join(sorted(modules))}")
+        return 0 if name in ("-h", "--help") else 2
+    return importlib.import_module(f"pipelines.{modules[name]}").main(rest)
+
+
 def say(text: str) -> None:
     """A line for people, on stderr; results for programs go to stdout."""
     _SPEAK.print(text, markup=False)
@@ -52,6 +74,14 @@ def say(text: str) -> None:
 def show_plan(chosen: Recipe | IngestRecipe | MixRecipe, plan: Mapping[str, Any]) -> int:
     """Print the resolved recipe and the plan as JSON on stdout."""
     sys.stdout.write(json.dumps({"recipe": json.loads(recipe.to_json(chosen)), "plan": dict(plan)}, indent=2) + "\n")
+    return 0
+
+
+def show_picture(png: bytes, file: Path) -> int:
+    """Write a picture and print its place on stdout."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(png)
+    sys.stdout.write(f"{file}\n")
     return 0
 
 

@@ -1,7 +1,6 @@
 """What `pretrain` and `finetune` share: choose this process or Ray, wire MLflow, draw the curve, register."""
 
 import argparse
-import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -20,10 +19,8 @@ from layoutray.training import job as jobs
 from layoutray.training import resume
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
-from layoutray.training.reporter import JsonLines, ProgressBar, Reporter, Together
+from layoutray.training.reporter import HISTORY, JsonLines, ProgressBar, Reporter, Together, read_history
 from pipelines import _terminal as terminal
-
-_HISTORY = "history.jsonl"
 
 
 def parser(verb: str, description: str | None) -> argparse.ArgumentParser:
@@ -75,7 +72,7 @@ def run(options: argparse.Namespace, init: str) -> int:
 def reporters(job: Job, tracked: Run) -> Sequence[Reporter]:
     """Who listens on the leading worker."""
     job.out.mkdir(parents=True, exist_ok=True)
-    return JsonLines(job.out / _HISTORY), MlflowReporter(tracked)
+    return JsonLines(job.out / HISTORY), MlflowReporter(tracked)
 
 
 def _under_torchrun(job: Job, uri: str, options: argparse.Namespace) -> int:
@@ -114,7 +111,7 @@ def _after_the_end(job: Job, uri: str, register: str) -> int:
 
 
 def _close_run(job: Job, tracked: Run, register: str) -> None:
-    series = _history(job.out / _HISTORY)
+    series = read_history(job.out / HISTORY)
     tracked.log_picture("loss", png.png(curves.loss_curve({name: series[name] for name in ("loss", "dev.loss") if name in series}, "loss")))
     tracked.log_checkpoint(job.out)
     version = tracked.register(register) if register else ""
@@ -122,18 +119,6 @@ def _close_run(job: Job, tracked: Run, register: str) -> None:
     terminal.say(f"checkpoint: {job.out}\nMLflow run: {tracked.run_id}")
     if version:
         terminal.say(f"registered: models:/{register}@{tracking.ALIAS} (version {version})")
-
-
-def _history(file: Path) -> dict[str, list[tuple[int, float]]]:
-    """(step, value) by metric; where a recovered run has trained a step again, its last report counts."""
-    series: dict[str, dict[int, float]] = {}
-    for line in file.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        if row.pop("event") == "metrics":
-            step = row.pop("step")
-            for name, value in row.items():
-                series.setdefault(name, {})[step] = value
-    return {name: sorted(values.items()) for name, values in series.items()}
 
 
 def _state(job: Job) -> Path:

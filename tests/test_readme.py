@@ -29,13 +29,13 @@ EVERY_COMMAND = [words for guide in GUIDES for words in commands(guide)]
 
 
 def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
-    """(verb, its arguments) of every call of one of ours, alone or behind `ray job submit`; `benchmark NAME` counts as a verb."""
+    """(verb, its arguments) of every call of one of ours, alone or behind `ray job submit`; of `benchmark` and `picture` with its name."""
     calls: list[tuple[str, tuple[str, ...]]] = []
     for words in EVERY_COMMAND:
         ours = [words[1:]] if words[0] == "layoutray" else []
         ours += [[word.removeprefix("pipelines."), *words[at + 1 :]] for at, word in enumerate(words) if word.startswith("pipelines.")]
         for verb, *arguments in ours:
-            named = verb == "benchmark"
+            named = verb in ("benchmark", "picture")
             calls.append((" ".join([verb, *arguments[:named]]), tuple(arguments[named:])))
     return calls
 

@@ -31,7 +31,7 @@ from layoutray.nn.attention import split_heads
 from layoutray.nn.block import EncoderLayer, GivenAttentionLayer
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding
-from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities
+from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities, dense
 from layoutray.tensors import Batch, Encoded
 
 _EPSILON = 1e-5
@@ -126,12 +126,21 @@ class LongSkimformer(nn.Module):
     def forward(self, batch: Batch) -> Encoded:
         length = batch.input_ids.shape[1]
         padded = self._whole_blocks(batch)
-        attention = self.skim_attention(self.contextualise(padded), padded.mask)
+        attention = self.skim_band(padded)
         states = self.embed_text(padded.input_ids)
         for layer in self.layers:
             states = layer(states, partial(banded_context, attention))
         origin = torch.arange(length, device=states.device).expand(len(states), length)
         return Encoded(states[:, :length], batch.mask, origin)
+
+    def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
+        """A as one matrix, for pictures; `forward` never makes it."""
+        length = batch.input_ids.shape[1]
+        return dense(self.skim_band(self._whole_blocks(batch)))[..., :length, :length]
+
+    def skim_band(self, padded: Batch) -> Float[Tensor, "batch heads blocks reach three_reach"]:
+        """A: attention probabilities, from layout alone, of a batch whose length is a multiple of `reach`."""
+        return self.skim_attention(self.contextualise(padded), padded.mask)
 
     def contextualise(self, batch: Batch) -> Float[Tensor, "batch length layout_width"]:
         """ℓ^c, or ℓ where there is no contextualiser."""

@@ -114,13 +114,16 @@ class Skimformer(nn.Module):
         )
 
     def forward(self, batch: Batch) -> Encoded:
-        layout = self.contextualiser(self.layout_embedding(batch.boxes), batch.mask)
-        attention = self.skim_attention(layout, batch.mask)
+        attention = self.skim(batch)
         states = self.embed_text(batch.input_ids)
         for layer in self.layers:
             states = layer(states, partial(torch.matmul, attention))
         origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
         return Encoded(states, batch.mask, origin)
+
+    def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
+        """A: attention probabilities, from layout alone."""
+        return self.skim_attention(self.contextualiser(self.layout_embedding(batch.boxes), batch.mask), batch.mask)
 
     def embed_text(self, input_ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
         """T: word and (always the first) segment, no positions."""

@@ -127,13 +127,17 @@ class SkimmingMask(nn.Module):
         self.layers = nn.ModuleList(_text_layer(config) for _ in range(config.layers))
 
     def forward(self, batch: Batch) -> Encoded:
-        seen = skimming_mask(self.skimmer(batch.boxes, batch.mask), batch.mask, self.top_k)
+        seen = skimming_mask(self.skim(batch), batch.mask, self.top_k)
         visible = key_lists(seen, batch.mask, self.block) if self.block else seen
         states = self.embed(batch)
         for layer in self.layers:
             states = layer(states, visible)
         origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
         return Encoded(states, batch.mask, origin)
+
+    def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
+        """A: the skimmer's attention probabilities, before the best are chosen."""
+        return self.skimmer(batch.boxes, batch.mask)
 
     def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
         """LN(word + position + segment), and the box where the core is LayoutLM."""

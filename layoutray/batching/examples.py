@@ -1,4 +1,4 @@
-"""EXAMPLES tables as arrays: a column is read once, a row is a view of it."""
+"""EXAMPLES as arrays: of a table, where a column is read once and a row is a view of it, or of one page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,6 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from layoutray.batching.windows import windows
+from layoutray.document import Page
+from layoutray.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,14 @@ class Example:
     boxes: NDArray[np.int32]
     word_index: NDArray[np.int32]
     labels: NDArray[np.int32] | None
+
+
+def unlabelled(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Example]:
+    """The windows of a page to ask a model about, in order; none for a page without words."""
+    return [
+        Example(page.doc_id, page.number, number, window.input_ids, window.boxes, window.word_index, None)
+        for number, window in enumerate(windows(page, vocabulary, max_length))
+    ]
 
 
 class ExampleSet:

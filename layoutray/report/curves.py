@@ -7,10 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from layoutray.report.axes import plain_numbers, tidy
 from layoutray.report.palette import COLOURS, as_hex
 
-Series = Mapping[str, Sequence[tuple[int, float]]]
-"""Name of a curve → its (step, value) points, in order of steps."""
+Points = Sequence[tuple[int, float]]
+"""(step, value), in order of steps."""
+Series = Mapping[str, Points]
+"""Name of a curve → its points."""
 
 
 def loss_curve(series: Series, ylabel: str = "loss") -> Figure:
@@ -18,16 +21,10 @@ def loss_curve(series: Series, ylabel: str = "loss") -> Figure:
 
     A curve of more than 50 points is drawn faint, under its mean over a window; a single point is drawn as a dot.
     """
-    figure = Figure(figsize=(8, 4.5), dpi=120, layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = _empty(ylabel)
     drawn = {name: points for name, points in series.items() if points}
     for index, (name, points) in enumerate(drawn.items()):
         _curve(axes, name, points, as_hex(COLOURS[index % len(COLOURS)]))
-    axes.set_xlabel("step")
-    axes.set_ylabel(ylabel)
-    axes.grid(axis="y", color="#e3e6ea", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
     if drawn:
         axes.legend(frameon=False, loc="best")
     else:
@@ -35,7 +32,37 @@ def loss_curve(series: Series, ylabel: str = "loss") -> Figure:
     return figure
 
 
-def _curve(axes: Axes, name: str, points: Sequence[tuple[int, float]], colour: str) -> None:
+def seed_curves(runs: Mapping[str, Sequence[Points]], ylabel: str, *, logarithmic: bool) -> Figure:
+    """Curves over steps; of several runs of one name (at least one point each) their mean, in a band from the least to the most.
+
+    The mean is over the steps that all runs of the name have.
+    """
+    figure, axes = _empty(ylabel)
+    for index, (name, seeds) in enumerate(runs.items()):
+        colour = as_hex(COLOURS[index % len(COLOURS)])
+        steps = sorted(set[int].intersection(*({step for step, _ in points} for points in seeds)))
+        values = np.array([[dict(points)[step] for step in steps] for points in seeds])
+        if len(seeds) > 1:
+            axes.fill_between(steps, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
+        label = name if len(seeds) == 1 else f"{name}, mean and range of {len(seeds)} seeds"
+        _curve(axes, label, list(zip(steps, values.mean(0).tolist(), strict=True)), colour)
+    if logarithmic:
+        axes.set_yscale("log")
+        plain_numbers(axes.yaxis)
+    axes.legend(frameon=False, loc="best")
+    return figure
+
+
+def _empty(ylabel: str) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(8, 4.5), dpi=120, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_xlabel("step")
+    axes.set_ylabel(ylabel)
+    tidy(axes, grid="y")
+    return figure, axes
+
+
+def _curve(axes: Axes, name: str, points: Points, colour: str) -> None:
     steps = [step for step, _ in points]
     values = [value for _, value in points]
     label = f"{name}  (last {values[-1]:.4g})"

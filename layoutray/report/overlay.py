@@ -2,34 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import matplotlib
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from layoutray.answers import Entity
+from layoutray.report.canvas import FAINT, INK, PAPER, Fonts, Rectangle, cut, grown, load_fonts, resized
 from layoutray.report.palette import Colour, colours_of, ink_on
 
 SHOWN_WIDTH = (900, 1600)
-"""Narrower pages are enlarged and wider ones reduced to this range, so that labels are readable and files stay small."""
-SHOWN_HEIGHT = 2600
-"""Pages that would be longer than this are reduced to it, however narrow they become: receipts can be metres long."""
+"""Pixels. Narrower pages are enlarged and wider ones reduced to this range, so that labels are readable and files stay small."""
 
-_PAPER: Colour = (255, 255, 255)
 _PANEL: Colour = (246, 247, 249)
-_INK: Colour = (33, 37, 41)
-_FAINT: Colour = (120, 126, 134)
-
-Rectangle = tuple[float, float, float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class _Fonts:
-    plain: ImageFont.FreeTypeFont
-    bold: ImageFont.FreeTypeFont
-    small: ImageFont.FreeTypeFont
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +43,15 @@ def draw(
         types: all entity types of the model, so that colours agree between pages that show different ones.
     """
     page = image if isinstance(image, Image.Image) else Image.fromarray(image)
-    scale = _scale(page.width, page.height)
-    shown = page.convert("RGB").resize((max(1, round(page.width * scale)), max(1, round(page.height * scale))), Image.Resampling.LANCZOS)
+    shown, scale = resized(page, SHOWN_WIDTH)
     colours = colours_of([*types, *(entity.type for entity in (*entities, *truth))])
-    fonts = _fonts()
+    fonts = load_fonts()
     marks = _marks(entities, page_number, scale, colours)
     shown = _shaded(shown, marks)
     _outline_truth(shown, _marks(truth, page_number, scale, colours))
     _label(shown, marks, fonts.small)
     seen = [entity for entity in entities if any(region.page_number == page_number for region in entity.bounding_regions)]
     return _beside(shown, _panel(seen, shown.height, colours, fonts, dashed=len(truth)))
-
-
-def _scale(width: int, height: int) -> float:
-    narrow, wide = SHOWN_WIDTH
-    fitting = min(max(width, narrow), wide) / width
-    return min(fitting, SHOWN_HEIGHT / height)
-
-
-def _fonts() -> _Fonts:
-    # Matplotlib ships DejaVu, which has accents, Greek and Cyrillic; machines without any font package have it too.
-    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
-    plain, bold = str(folder / "DejaVuSans.ttf"), str(folder / "DejaVuSans-Bold.ttf")
-    return _Fonts(ImageFont.truetype(plain, 17), ImageFont.truetype(bold, 17), ImageFont.truetype(bold, 13))
 
 
 def _marks(entities: Sequence[Entity], page_number: int, scale: float, colours: Mapping[str, Colour]) -> list[_Mark]:
@@ -101,18 +72,14 @@ def _shaded(shown: Image.Image, marks: Sequence[_Mark]) -> Image.Image:
     tint = Image.new("RGBA", shown.size, (0, 0, 0, 0))
     pen = ImageDraw.Draw(tint)
     for mark in marks:
-        pen.rectangle(_grown(mark.place, 2), fill=(*mark.colour, 70), outline=(*mark.colour, 255), width=2)
+        pen.rectangle(grown(mark.place, 2), fill=(*mark.colour, 70), outline=(*mark.colour, 255), width=2)
     return Image.alpha_composite(shown.convert("RGBA"), tint).convert("RGB")
-
-
-def _grown(place: Rectangle, by: float) -> Rectangle:
-    return place[0] - by, place[1] - by, place[2] + by, place[3] + by
 
 
 def _outline_truth(shown: Image.Image, marks: Sequence[_Mark]) -> None:
     pen = ImageDraw.Draw(shown)
     for mark in marks:
-        x0, y0, x1, y1 = _grown(mark.place, 6)
+        x0, y0, x1, y1 = grown(mark.place, 6)
         for start in np.arange(x0, x1, 12):
             pen.line([(start, y0), (min(start + 7, x1), y0)], fill=mark.colour, width=3)
             pen.line([(start, y1), (min(start + 7, x1), y1)], fill=mark.colour, width=3)
@@ -163,16 +130,16 @@ _INDENT = 26
 _ROW = 28
 
 
-def _panel(entities: Sequence[Entity], height: int, colours: Mapping[str, Colour], fonts: _Fonts, *, dashed: int) -> Image.Image:
+def _panel(entities: Sequence[Entity], height: int, colours: Mapping[str, Colour], fonts: Fonts, *, dashed: int) -> Image.Image:
     """The legend: each type in its colour, and below it what was found, with confidence, as far as the page is long."""
     types = sorted({entity.type for entity in entities})
     tall = max(height, (4 + 2 * len(types)) * _ROW + 2 * _MARGIN)
     panel = Image.new("RGB", (_PANEL_WIDTH, tall), _PANEL)
     pen = ImageDraw.Draw(panel)
     noun = "entity" if len(entities) == 1 else "entities"
-    pen.text((_MARGIN, _MARGIN), f"{len(entities)} {noun} found", font=fonts.bold, fill=_INK)
+    pen.text((_MARGIN, _MARGIN), f"{len(entities)} {noun} found", font=fonts.bold, fill=INK)
     if dashed:
-        pen.text((_PANEL_WIDTH - _MARGIN, _MARGIN), "dashed: truth", font=fonts.plain, fill=_FAINT, anchor="ra")
+        pen.text((_PANEL_WIDTH - _MARGIN, _MARGIN), "dashed: truth", font=fonts.plain, fill=FAINT, anchor="ra")
     room = (tall - 2 * _MARGIN) // _ROW - 2 - len(types)
     top = _MARGIN + 2 * _ROW
     for index, name in enumerate(types):
@@ -186,33 +153,25 @@ def _panel(entities: Sequence[Entity], height: int, colours: Mapping[str, Colour
 
 def _write_type(pen: ImageDraw.ImageDraw, top: int, name: str, colour: Colour, font: ImageFont.FreeTypeFont) -> None:
     pen.rounded_rectangle((_MARGIN, top + 2, _MARGIN + 16, top + 18), radius=3, fill=colour)
-    pen.text((_MARGIN + _INDENT, top), _cut(pen, name, font, _PANEL_WIDTH - 2 * _MARGIN - _INDENT), font=font, fill=_INK)
+    pen.text((_MARGIN + _INDENT, top), cut(pen, name, font, _PANEL_WIDTH - 2 * _MARGIN - _INDENT), font=font, fill=INK)
 
 
-def _write_found(pen: ImageDraw.ImageDraw, top: int, found: Sequence[Entity], room: int, fonts: _Fonts) -> int:
+def _write_found(pen: ImageDraw.ImageDraw, top: int, found: Sequence[Entity], room: int, fonts: Fonts) -> int:
     """Write up to `room` rows, the last of which counts those left out; returns the rows written."""
     shown = found if len(found) <= room else found[: room - 1]
     width = _PANEL_WIDTH - 2 * _MARGIN - _INDENT - 60
     for index, entity in enumerate(shown):
         height = top + index * _ROW
-        pen.text((_MARGIN + _INDENT, height), _cut(pen, " ".join(entity.content.split()), fonts.plain, width), font=fonts.plain, fill=_INK)
-        pen.text((_PANEL_WIDTH - _MARGIN, height), f"{entity.confidence:.0%}", font=fonts.plain, fill=_FAINT, anchor="ra")
+        pen.text((_MARGIN + _INDENT, height), cut(pen, " ".join(entity.content.split()), fonts.plain, width), font=fonts.plain, fill=INK)
+        pen.text((_PANEL_WIDTH - _MARGIN, height), f"{entity.confidence:.0%}", font=fonts.plain, fill=FAINT, anchor="ra")
     if len(shown) == len(found):
         return len(shown)
-    pen.text((_MARGIN + _INDENT, top + len(shown) * _ROW), f"… and {len(found) - len(shown)} more", font=fonts.plain, fill=_FAINT)
+    pen.text((_MARGIN + _INDENT, top + len(shown) * _ROW), f"… and {len(found) - len(shown)} more", font=fonts.plain, fill=FAINT)
     return room
 
 
-def _cut(pen: ImageDraw.ImageDraw, text: str, font: ImageFont.FreeTypeFont, room: float) -> str:
-    if pen.textlength(text, font=font) <= room:
-        return text
-    while text and pen.textlength(text + "…", font=font) > room:
-        text = text[:-1]
-    return text.rstrip() + "…"
-
-
 def _beside(page: Image.Image, panel: Image.Image) -> Image.Image:
-    both = Image.new("RGB", (page.width + panel.width, max(page.height, panel.height)), _PAPER)
+    both = Image.new("RGB", (page.width + panel.width, max(page.height, panel.height)), PAPER)
     both.paste(page, (0, 0))
     both.paste(panel, (page.width, 0))
     return both

@@ -13,6 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 _SHOWN = ("loss", "tokens_per_second", "dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1")
 """What fits on a line; everything else is in MLflow."""
+HISTORY = "history.jsonl"
+"""The file of `JsonLines` in a checkpoint folder."""
 
 
 class Reporter(Protocol):
@@ -130,3 +132,15 @@ class JsonLines:
     def _append(self, row: Mapping[str, object]) -> None:
         with self.file.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(row) + "\n")
+
+
+def read_history(file: Path) -> dict[str, list[tuple[int, float]]]:
+    """What `JsonLines` has written, as (step, value) by metric; where a recovered run has trained a step again, its last report counts."""
+    series: dict[str, dict[int, float]] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row.pop("event") == "metrics":
+            step = row.pop("step")
+            for name, value in row.items():
+                series.setdefault(name, {})[step] = value
+    return {name: sorted(values.items()) for name, values in series.items()}

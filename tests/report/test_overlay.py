@@ -5,7 +5,8 @@ import pytest
 from PIL import Image
 
 from layoutray.answers import Entity, Region
-from layoutray.report.overlay import SHOWN_HEIGHT, SHOWN_WIDTH, draw
+from layoutray.report.canvas import SHOWN_HEIGHT
+from layoutray.report.overlay import SHOWN_WIDTH, draw
 from layoutray.report.palette import Colour, colours_of
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.training.reporter import History, JsonLines, ProgressBar, Together
+from layoutray.training.reporter import History, JsonLines, ProgressBar, Together, read_history
 
 
 def test_all_of_several_hear_everything(tmp_path: Path) -> None:
@@ -23,6 +23,17 @@ def test_all_of_several_hear_everything(tmp_path: Path) -> None:
         {"event": "saved", "step": 1},
         {"event": "metrics", "step": 2, "loss": 1.0, "dev.f1": 0.5},
     ]
+
+
+def test_of_a_step_that_was_trained_again_the_last_report_counts(tmp_path: Path) -> None:
+    lines = JsonLines(tmp_path / "history.jsonl")
+    lines.start(0, 3)
+    lines.metrics(1, {"loss": 3.0})
+    lines.metrics(2, {"loss": 2.0, "dev.f1": 0.25})
+    lines.saved(1, tmp_path, {})
+    lines.start(1, 3)
+    lines.metrics(2, {"loss": 1.5, "dev.f1": 0.5})
+    assert read_history(lines.file) == {"loss": [(1, 3.0), (2, 1.5)], "dev.f1": [(2, 0.5)]}
 
 
 def test_without_a_terminal_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:

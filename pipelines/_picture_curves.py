@@ -1,0 +1,59 @@
+"""A metric over steps, of several runs: those that differ in the seed alone are one curve, the mean with least and most."""
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from layoutray.errors import InputError
+from layoutray.report import curves, png
+from layoutray.report.curves import Points
+from layoutray.training.reporter import HISTORY, read_history
+from pipelines import _terminal as terminal
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="layoutray picture curves", description=__doc__)
+    parser.add_argument("checkpoints", nargs="+", type=terminal.local_folder, help="checkpoint folders with their history.jsonl")
+    parser.add_argument("--metric", default="dev.perplexity", help="as in MLflow, such as loss or dev.f1 (default: dev.perplexity)")
+    terminal.add_picture_option(parser, "curves.png")
+    options = parser.parse_args(arguments)
+    runs = {folder: _points(folder, options.metric) for folder in options.checkpoints}
+    logarithmic = options.metric.endswith("perplexity")
+    figure = curves.seed_curves(_by_recipe(runs), options.metric, logarithmic=logarithmic)
+    return terminal.show_picture(png.png(figure), options.out)
+
+
+def _points(folder: Path, metric: str) -> Points:
+    if not (folder / HISTORY).is_file():
+        raise InputError(f"{folder} has no {HISTORY}; give folders that `layoutray pretrain` or `layoutray finetune` has written")
+    history = read_history(folder / HISTORY)
+    if metric not in history:
+        raise InputError(f"{folder} has no metric {metric}; it has {', '.join(sorted(history))}")
+    return history[metric]
+
+
+def _by_recipe(runs: Mapping[Path, Points]) -> dict[str, list[Points]]:
+    """Runs by the name of their curve; those whose recipes differ in the seed alone have one."""
+    alike: dict[str, list[Path]] = defaultdict(list)
+    for folder in runs:
+        alike[_recipe_without_seed(folder)].append(folder)
+    short = [_beginning([folder.name for folder in folders]) for folders in alike.values()]
+    named = short if all(short) and len(set(short)) == len(short) else [", ".join(map(str, folders)) for folders in alike.values()]
+    return {name: [runs[folder] for folder in folders] for name, folders in zip(named, alike.values(), strict=True)}
+
+
+def _beginning(names: Sequence[str]) -> str:
+    """What all names begin with, without the mark before what differs: `bert` of bert-1 and bert-2."""
+    first, last = min(names), max(names)
+    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    return first[:same].rstrip("-_.")
+
+
+def _recipe_without_seed(folder: Path) -> str:
+    file = folder / "recipe.json"
+    if not file.is_file():
+        raise InputError(f"{folder} has no recipe.json; wait until its training has saved a checkpoint")
+    recipe = json.loads(file.read_text(encoding="utf-8"))
+    return json.dumps({key: value for key, value in recipe.items() if key != "seed"}, sort_keys=True)

@@ -1,0 +1,14 @@
+"""Draw what papers show: Skim-Attention over a page, metrics of several runs over steps, time and memory over length."""
+
+import sys
+from collections.abc import Sequence
+
+from pipelines import _terminal as terminal
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return terminal.run_named("picture", arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(terminal.run(main))
