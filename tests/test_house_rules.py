@@ -5,13 +5,10 @@ import re
 import statistics
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from layoutray import recipe
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHIPPED = ("layoutray", "pipelines")
@@ -119,14 +116,6 @@ def test_nothing_is_left_for_later() -> None:
 def test_no_file_knows(pattern: str) -> None:
     found = [(path, match[0]) for path, text in tracked_texts() if (match := re.search(pattern, text))]
     assert found == []
-
-
-def test_recipes_parse() -> None:
-    files = sorted((REPOSITORY / "pipelines" / "recipes").glob("*.toml"))
-    assert files
-    for file in files:
-        trains = "task" in tomllib.loads(file.read_text())
-        assert recipe.load(str(file)) if trains else recipe.load_ingest(str(file))
 
 
 def test_importing_the_documents_stays_light() -> None:
