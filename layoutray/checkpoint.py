@@ -10,7 +10,7 @@ provenance.json     data, code version and parents it came from
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -85,51 +85,55 @@ def load(folder: str | Path) -> Checkpoint:
         raise CheckpointError(f"{where} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(FILES)}")
     recipe = _recipe(where / "recipe.json")
     vocabulary = tokenizer.load(where)
-    labels = tuple(_read(where / "labels.json"))
+    labels = tuple(read_json(where / "labels.json"))
     model = build_model(recipe, vocabulary, labels)
     load_weights(model, where / "model.safetensors")
     version = hashlib.sha256((where / "model.safetensors").read_bytes()).hexdigest()[:12]
-    return Checkpoint(recipe, labels, vocabulary, model.eval(), _read(where / "metrics.json"), _read(where / "provenance.json"), version)
+    return Checkpoint(
+        recipe, labels, vocabulary, model.eval(), read_json(where / "metrics.json"), read_json(where / "provenance.json"), version
+    )
 
 
 def load_weights(model: TaskModel, file: Path) -> None:
     """Put the weights of `file` into `model`. Raises CheckpointError unless every tensor fits."""
-    weights = _tensors(file)
-    expected = unique_tensors(model)
-    problems = [f"missing {name}" for name in expected.keys() - weights.keys()]
-    problems += [f"unexpected {name}" for name in weights.keys() - expected.keys()]
-    problems += [
-        f"{name} is {tuple(weights[name].shape)}, the model needs {tuple(tensor.shape)}"
-        for name, tensor in expected.items()
-        if name in weights and weights[name].shape != tensor.shape
-    ]
-    if problems:
-        raise CheckpointError(f"{file} does not fit the model of its recipe: {'; '.join(sorted(problems)[:8])}")
+    weights = read_tensors(file)
+    if problems := misfits(weights, unique_tensors(model)):
+        raise CheckpointError(f"{file} does not fit the model of its recipe: {problems}")
     model.load_state_dict(weights, strict=False)  # tied tensors are stored once; all others were checked above
 
 
-def load_encoder(model: TaskModel, checkpoint: Checkpoint, vocabulary: Tokenizer) -> None:
-    """Start the encoder of `model` from a trained one.
+def read_tensors(file: Path) -> dict[str, torch.Tensor]:
+    """The tensors of a safetensors file. Raises CheckpointError where it is none."""
+    try:
+        return load_file(file)
+    except (safetensors.SafetensorError, OSError) as error:
+        raise CheckpointError(f"{file} is not a readable safetensors file: {error}") from error
 
-    Raises:
-        CheckpointError: when the vocabularies or the encoders' tensors differ.
-    """
-    if checkpoint.tokenizer.inner.get_vocab() != vocabulary.inner.get_vocab():
-        raise CheckpointError(
-            "the examples were encoded with another vocabulary than the checkpoint's; encode them with tokenizer.path set to the checkpoint"
-        )
-    source = checkpoint.model.encoder.state_dict()
-    target = model.encoder.state_dict()
-    different = [
-        name
-        for name in source.keys() | target.keys()
-        if name not in source or name not in target or source[name].shape != target[name].shape
+
+def read_json(file: Path) -> Any:
+    """What a JSON file says. Raises CheckpointError where it is none."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CheckpointError(f"{file} is not valid JSON: {error}") from error
+
+
+def misfits(given: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> str:
+    """What keeps `given` tensors from being the `expected` ones: names that are missing or unexpected, other shapes; empty if nothing."""
+    shapes = [
+        f"{name} is {tuple(given[name].shape)}, the model needs {tuple(tensor.shape)}"
+        for name, tensor in expected.items()
+        if name in given and given[name].shape != tensor.shape
     ]
-    if different:
-        raise CheckpointError(
-            f"the checkpoint's encoder differs from the recipe's in {sorted(different)[:8]}; use the same [model] section"
-        )
-    model.encoder.load_state_dict(source)
+    found = {"missing ": expected.keys() - given.keys(), "unexpected ": given.keys() - expected.keys(), "": shapes}
+    return "; ".join(f"{kind}{listed(names)}" for kind, names in found.items() if names)
+
+
+def listed(names: Iterable[str], limit: int = 8) -> str:
+    """The first few of `names` in order, and how many more there are."""
+    ordered = sorted(names)
+    more = f" and {len(ordered) - limit} more" if len(ordered) > limit else ""
+    return ", ".join(ordered[:limit]) + more
 
 
 def unique_tensors(model: TaskModel) -> dict[str, torch.Tensor]:
@@ -145,24 +149,10 @@ def unique_tensors(model: TaskModel) -> dict[str, torch.Tensor]:
 
 def _recipe(file: Path) -> Recipe:
     try:
-        return recipes.from_dict(_read(file))
+        return recipes.from_dict(read_json(file))
     except RecipeError as error:
         raise CheckpointError(f"{file} is no recipe of this version: {error}") from error
 
 
-def _tensors(file: Path) -> dict[str, torch.Tensor]:
-    try:
-        return load_file(file)
-    except (safetensors.SafetensorError, OSError) as error:
-        raise CheckpointError(f"{file} is not a readable safetensors file: {error}") from error
-
-
 def _write(file: Path, content: Any) -> None:
     file.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _read(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise CheckpointError(f"{file} is not valid JSON: {error}") from error

@@ -86,7 +86,7 @@ class MixRecipe:
 @dataclass(frozen=True, slots=True)
 class TokenizerRecipe:
     """Attributes:
-    path: a `tokenizer.json` or a folder that holds one; empty trains a WordPiece vocabulary on the training pages.
+    path: a `tokenizer.json`, or a folder that holds one or an older vocabulary; empty trains a WordPiece vocabulary on the training pages.
     vocab_size: of the trained vocabulary.
     """
 

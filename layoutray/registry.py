@@ -1,7 +1,7 @@
 """Find the one constant that a plug-in module ends in.
 
-The four seams (architectures, readers, tasks, ocr engines) are packages; each module in them that ends in the
-seam's constant (`ARCHITECTURE`, `READER`, `TASK`, `ENGINE`) is a plug-in named after its file. Nothing lists names.
+The five seams (architectures, readers, tasks, ocr engines, importing) are packages; each module in them that ends in the
+seam's constant (`ARCHITECTURE`, `READER`, `TASK`, `ENGINE`, `IMPORTER`) is a plug-in named after its file. Nothing lists names.
 """
 
 import importlib

@@ -1,11 +1,12 @@
-"""Sub-word tokenizers: train a WordPiece vocabulary on pages, or load one from a `tokenizer.json` or a Hugging Face folder.
+"""Sub-word tokenizers: train a WordPiece vocabulary on pages, or load one from a `tokenizer.json` or a Hugging Face folder, old or new.
 
 Words come in already split; each is tokenised on its own, as the papers do, so that every sub-token knows its word.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import tokenizers
@@ -77,29 +78,37 @@ def train_wordpiece(words: Iterable[str], vocab_size: int) -> Tokenizer:
     trainer = trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=list(SPECIAL_TOKENS), show_progress=False)
     pairs.train_from_iterator(_chunks(piece for word in words for piece in marked(word)), trainer)
     vocabulary = {_unmark(piece): index for piece, index in pairs.get_vocab().items()}
-    inner = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
-    inner.add_special_tokens(list(SPECIAL_TOKENS))
-    inner.normalizer, inner.pre_tokenizer, inner.decoder = normalizer, pre_tokenizer, decoders.WordPiece()
-    return wrap(inner)
+    return _wordpiece(models.WordPiece(vocabulary, **_WORDPIECE), normalizer)
 
 
 def load(path: str | Path) -> Tokenizer:
-    """The tokenizer of a `tokenizer.json`, or of a folder that holds one.
+    """The tokenizer of a `tokenizer.json`, or of a folder that holds one, or else a vocabulary in an older form.
+
+    That is BERT's `vocab.txt`, or RoBERTa's `vocab.json` with `merges.txt`.
 
     Raises:
         CheckpointError: when there is none, it cannot be parsed, or a special token is missing.
     """
-    file = Path(path)
-    file = file / "tokenizer.json" if file.is_dir() else file
-    if not file.is_file():
-        raise CheckpointError(f"no tokenizer.json at {path}; give that file, or a folder that holds it")
-    return parse(file.read_text(encoding="utf-8"), str(file))
+    folder = Path(path)
+    file = folder / "tokenizer.json" if folder.is_dir() else folder
+    if file.is_file():
+        return parse(file.read_text(encoding="utf-8"), str(file))
+    for names, read in _OLDER.items():
+        files = [folder / name for name in names]
+        if all(one.is_file() for one in files):
+            return _readable(partial(read, *files), " with ".join(map(str, files)))
+    older = ", or ".join(" with ".join(names) for names in _OLDER)
+    raise CheckpointError(f"no tokenizer.json at {path}; give that file, or a folder that holds it (or, as older releases do, {older})")
 
 
 def parse(text: str, where: str = "the text") -> Tokenizer:
     """The tokenizer in the text of a `tokenizer.json`. Raises CheckpointError, with `where` in its message."""
+    return _readable(lambda: wrap(tokenizers.Tokenizer.from_str(text)), where)
+
+
+def _readable(read: Callable[[], Tokenizer], where: str) -> Tokenizer:
     try:
-        return wrap(tokenizers.Tokenizer.from_str(text))
+        return read()
     except CheckpointError:
         raise
     except Exception as error:  # the tokenizers library raises bare Exception for every parse error
@@ -116,6 +125,42 @@ def wrap(inner: tokenizers.Tokenizer) -> Tokenizer:
     if missing:
         raise CheckpointError(f"the tokenizer has no {', '.join(missing)} token; it needs one of each of {list(_ROLES.values())}")
     return Tokenizer(inner, **{f"{role}_id": index for role, index in found.items() if index is not None})
+
+
+_WORDPIECE = {"unk_token": "[UNK]", "max_input_chars_per_word": 100}
+
+
+def _wordpiece(model: models.WordPiece, normalizer: normalizers.Normalizer) -> Tokenizer:
+    inner = _with_special_tokens(model)
+    inner.normalizer, inner.pre_tokenizer, inner.decoder = normalizer, pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+    return wrap(inner)
+
+
+def _read_wordpiece(pieces: Path) -> Tokenizer:
+    """BERT's: uncased unless the `tokenizer_config.json` beside it says otherwise."""
+    settings = pieces.with_name("tokenizer_config.json")
+    said = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+    normalizer = normalizers.BertNormalizer(lowercase=said.get("do_lower_case", True))
+    return _wordpiece(models.WordPiece.from_file(str(pieces), **_WORDPIECE), normalizer)
+
+
+def _read_byte_pairs(pieces: Path, merges: Path) -> Tokenizer:
+    """RoBERTa's, on bytes."""
+    inner = _with_special_tokens(models.BPE.from_file(str(pieces), str(merges)))
+    inner.pre_tokenizer, inner.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    return wrap(inner)
+
+
+def _with_special_tokens(model: models.Model) -> tokenizers.Tokenizer:
+    inner = tokenizers.Tokenizer(model)
+    inner.add_special_tokens([name for names in _ROLES.values() for name in names if inner.token_to_id(name) is not None])
+    return inner
+
+
+_OLDER: dict[tuple[str, ...], Callable[..., Tokenizer]] = {
+    ("vocab.txt",): _read_wordpiece,
+    ("vocab.json", "merges.txt"): _read_byte_pairs,
+}
 
 
 # The library's own WordPiece trainer numbers its continuing pieces (##x) in the order of a hash table that differs from run to

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from layoutray import recipe, tracking
+from layoutray import checkpoint, recipe, tracking
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
@@ -40,20 +40,20 @@ def parser(verb: str, description: str | None) -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace, init: str) -> int:
-    """Train as `options` say, from the encoder of checkpoint `init` if given."""
+def run(options: argparse.Namespace, init: Sequence[str]) -> int:
+    """Train as `options` say, from the encoders of the checkpoints `init`."""
     uri = options.tracking_uri or tracking.default_uri()
-    start = str(tracking.checkpoint_folder(init, uri)[0].absolute()) if init else ""
+    start = tuple(str(tracking.checkpoint_folder(one, uri)[0].absolute()) for one in init)
     job = Job(recipe.load(options.recipe, options.set), sources.absolute(options.examples), options.out.absolute(), start)
     if options.dry_run:
         return terminal.show_plan(
-            job.recipe, {"examples": job.examples, "checkpoint": str(job.out), "init": init, "workers": options.workers}
+            job.recipe, {"examples": job.examples, "checkpoint": str(job.out), "init": list(init), "workers": options.workers}
         )
     if jobs.finished(job):
         return _after_the_end(job, uri, options.register)
     if "WORLD_SIZE" in os.environ and not options.workers:
         return _under_torchrun(job, uri, options)
-    tracked = _open_run(job, uri, options.experiment)
+    tracked = _open_run(job, uri, options.experiment, max(options.workers, 1))
     try:
         with ProgressBar(job.recipe.name) as bar:
             if options.workers:
@@ -77,7 +77,7 @@ def reporters(job: Job, tracked: Run) -> Sequence[Reporter]:
 
 def _under_torchrun(job: Job, uri: str, options: argparse.Namespace) -> int:
     with worlds.from_environment() as world:
-        tracked = _open_run(job, uri, options.experiment) if world.leads else None
+        tracked = _open_run(job, uri, options.experiment, world.size) if world.leads else None
         with ProgressBar(job.recipe.name) as bar:
             jobs.train(job, world, Together([bar, *reporters(job, tracked)] if tracked else []), _state(job), _resumable(job))
         if tracked:
@@ -86,14 +86,17 @@ def _under_torchrun(job: Job, uri: str, options: argparse.Namespace) -> int:
     return 0
 
 
-def _open_run(job: Job, uri: str, experiment: str) -> Run:
+def _open_run(job: Job, uri: str, experiment: str, workers: int) -> Run:
     """The run noted in the checkpoint folder when an interrupted training goes on there, else a new one."""
     interrupted = tracking.noted(job.out, uri)
     if interrupted:
         interrupted.reopen()
         return interrupted
+    fresh = jobs.rehearse(job, workers) if job.init else ()
+    if fresh:
+        terminal.say(f"freshly drawn, as no --init gives them: {checkpoint.listed(fresh)}")
     card = Card.read(job.examples)
-    tags = {"task": job.recipe.task.name, "arch": job.recipe.arch, "examples_digest": card.digest, "init": job.init}
+    tags = {"task": job.recipe.task.name, "arch": job.recipe.arch, "examples_digest": card.digest, "init": ", ".join(job.init)}
     tracked = tracking.create_run(uri, experiment, job.recipe.name, job.recipe.to_dict(), tags)
     tracked.log_dataset(job.examples, card, "training")
     tracked.note(job.out)

@@ -1,4 +1,4 @@
-"""Train a model for a task, usually from a pretrained checkpoint's encoder."""
+"""Train a model for a task, usually from the encoders of pretrained checkpoints."""
 
 import sys
 from collections.abc import Sequence
@@ -10,7 +10,12 @@ from pipelines import _training as training
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = training.parser("finetune", __doc__)
     parser.add_argument(
-        "--init", default="", help="checkpoint, or models:/NAME@ALIAS, whose encoder it starts from; none starts from scratch"
+        "--init",
+        action="append",
+        default=[],
+        metavar="CHECKPOINT",
+        help="folder, or models:/NAME@ALIAS, whose encoder it starts from; repeatable where the architecture joins several; "
+        "none starts from scratch",
     )
     options = parser.parse_args(arguments)
     return training.run(options, init=options.init)

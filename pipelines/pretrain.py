@@ -8,7 +8,7 @@ from pipelines import _training as training
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return training.run(training.parser("pretrain", __doc__).parse_args(arguments), init="")
+    return training.run(training.parser("pretrain", __doc__).parse_args(arguments), init=())
 
 
 if __name__ == "__main__":

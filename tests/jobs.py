@@ -92,7 +92,7 @@ def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
     return out
 
 
-def job(folder: Path, chosen: Recipe, made: list[Page] | None = None, *, init: str = "") -> Job:
+def job(folder: Path, chosen: Recipe, made: list[Page] | None = None, *, init: tuple[str, ...] = ()) -> Job:
     """A job on freshly encoded pages (24 to train on, 6 to develop on unless given)."""
     return Job(chosen, encode(folder, chosen, made or pages(24, 6)), folder / "checkpoint", init)
 

@@ -137,22 +137,3 @@ def test_broken_json_and_a_foreign_recipe_are_refused(tmp_path: Path) -> None:
     rewrite(tmp_path, "recipe.json", {"name": "x"})
     with pytest.raises(CheckpointError, match=r"recipe\.json is no recipe of this version: recipe key task is missing"):
         checkpoint.load(tmp_path)
-
-
-def load(folder: Path, **changes: Any) -> Checkpoint:
-    return checkpoint.load(saved(folder, "masked_lm", **changes))
-
-
-def test_an_encoder_starts_from_another_tasks_checkpoint(tmp_path: Path) -> None:
-    source, model = load(tmp_path), fresh(recipe("entities"))
-    head = {name: tensor.clone() for name, tensor in model.head.state_dict().items()}
-    checkpoint.load_encoder(model, source, VOCABULARY)
-    assert all(torch.equal(tensor, model.encoder.state_dict()[name]) for name, tensor in source.model.encoder.state_dict().items())
-    assert all(torch.equal(tensor, model.head.state_dict()[name]) for name, tensor in head.items()), "the head stays fresh"
-
-
-def test_an_encoder_of_another_vocabulary_or_shape_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="another vocabulary"):
-        checkpoint.load_encoder(fresh(recipe("entities")), load(tmp_path), vocabulary(["other", "words"]))
-    with pytest.raises(CheckpointError, match=r"differs from the recipe's in \['layers\.1\."):
-        checkpoint.load_encoder(fresh(recipe("entities")), load(tmp_path, model={"layers": 1}), VOCABULARY)

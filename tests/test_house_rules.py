@@ -85,7 +85,7 @@ def test_modules_are_named_for_what_they_hold() -> None:
 
 FORBIDDEN_CALLS = {
     "print": "return a value or use logging",
-    "torch.load": "weights are safetensors",
+    "torch.load": "weights are safetensors; a torch file of others is read with weights_only=True",
     "pickle.load": "a file can run any code when it is unpickled",
     "pickle.loads": "bytes can run any code when they are unpickled",
 }
@@ -96,7 +96,7 @@ def test_nothing_prints_or_unpickles_in_the_package() -> None:
         (name(path), node.lineno, ast.unparse(node.func))
         for path in sources("layoutray")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call)
+        if isinstance(node, ast.Call) and "weights_only=True" not in map(ast.unparse, node.keywords)
     )
     assert [(*call, FORBIDDEN_CALLS[call[-1]]) for call in calls if call[-1] in FORBIDDEN_CALLS] == []
 

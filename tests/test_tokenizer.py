@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import tokenizers
+import transformers
 from tokenizers import models, pre_tokenizers
 
 from layoutray import tokenizer
@@ -73,6 +74,54 @@ def test_the_names_of_roberta_are_understood_and_its_template_is_left_out(tmp_pa
     loaded = tokenizer.load(tmp_path)
     assert (loaded.start_id, loaded.pad_id, loaded.end_id, loaded.unknown_id, loaded.mask_id) == (0, 1, 2, 3, 4)
     assert loaded.words_to_ids(["a", "aa"]) == [[7], [7, 6]], "words look like words of running text; nothing is cut or padded"
+
+
+WRITTEN = ["Total", "TOTAL:", "naïve", "Straße", "猫", "12.50", "unaffable", "[MASK]", "\u200b", "EUR12"]
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_berts_older_vocabulary_gives_the_same_ids_as_in_its_own_library(lowercase: bool, tmp_path: Path) -> None:
+    pieces = [
+        *tokenizer.SPECIAL_TOKENS,
+        "total",
+        "Total",
+        ":",
+        "na",
+        "##i",
+        "##ve",
+        "##ï",
+        "12",
+        ".",
+        "50",
+        "un",
+        "##aff",
+        "##able",
+        "eur",
+        "##12",
+    ]
+    (tmp_path / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    if not lowercase:
+        (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    theirs = transformers.BertTokenizer(str(tmp_path / "vocab.txt"), do_lower_case=lowercase)
+    loaded = tokenizer.load(tmp_path)
+    assert loaded.vocab_size == len(pieces)
+    assert [ids for ids in loaded.words_to_ids(WRITTEN) if ids != [1]] == [
+        ids for word in WRITTEN if (ids := theirs.encode(word, add_special_tokens=False)) not in ([], [1])
+    ]
+
+
+def test_robertas_older_vocabulary_gives_the_same_ids_as_in_its_own_library(tmp_path: Path) -> None:
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *sorted(pre_tokenizers.ByteLevel.alphabet()), "Ġt", "Ġto", "al"]
+    (tmp_path / "vocab.json").write_text(json.dumps({piece: number for number, piece in enumerate(pieces)}))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\nĠ t\nĠt o\na l\n")
+    theirs = transformers.RobertaTokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"), add_prefix_space=True)
+    loaded = tokenizer.load(tmp_path)
+    assert (loaded.pad_id, loaded.vocab_size) == (1, len(pieces))
+    words = ["total", "naïve", "猫", "12.50"]
+    assert loaded.words_to_ids(words) == [theirs.encode(word, add_special_tokens=False) for word in words]
+    (tmp_path / "merges.txt").write_text("#version: 0.2\nx yz\n")
+    with pytest.raises(CheckpointError, match=r"merges\.txt is not a tokenizers file"):
+        tokenizer.load(tmp_path)
 
 
 def test_what_is_no_tokenizer_is_refused(tmp_path: Path) -> None:

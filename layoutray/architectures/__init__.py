@@ -9,6 +9,7 @@ from torch import nn
 
 from layoutray import registry
 from layoutray.errors import InputError
+from layoutray.nn.names import NameTable
 
 Config = TypeVar("Config")
 ConfigIn = TypeVar("ConfigIn", contravariant=True)
@@ -22,6 +23,21 @@ class Build(Protocol[ConfigIn]):
 
 
 @dataclass(frozen=True)
+class Parent:
+    """What an encoder takes over from a trained encoder of another architecture.
+
+    Attributes:
+        names: its parameter names <-> ours; what is dropped is left behind.
+        fixed: values that its configuration must have, by field.
+        shared: fields of its configuration that must agree with fields of ours, where no shape would tell.
+    """
+
+    names: NameTable
+    fixed: Mapping[str, object] = dataclasses.field(default_factory=dict[str, object])
+    shared: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
 class Architecture(Generic[Config]):
     """What a recipe's `arch` names.
 
@@ -31,6 +47,7 @@ class Architecture(Generic[Config]):
         sizes: ready configurations by name; `tiny`, `small` and `base` in every architecture.
         build: makes the encoder.
         initialise: draws the initial weights of whatever stands on the encoder.
+        inherits: other architectures, by name, whose trained encoders it can start from; from its own it always can.
     """
 
     name: str
@@ -38,6 +55,7 @@ class Architecture(Generic[Config]):
     sizes: Mapping[str, Config]
     build: Build[Config]
     initialise: Callable[[nn.Module], None]
+    inherits: Mapping[str, Parent] = dataclasses.field(default_factory=dict[str, Parent])
 
 
 def load(name: str) -> Architecture[Any]:

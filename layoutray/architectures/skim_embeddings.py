@@ -1,7 +1,8 @@
 """BERT + SkimEmbeddings, of "Skim-Attention: Learning to Focus via Document Layout" (EMNLP Findings 2021, arXiv:2109.01078), section 4.2.
 
 BERT that is also told where its tokens stand: the coordinate tables of a trained Skimformer are projected to BERT's width and
-summed with its own embeddings. Attention is BERT's.
+summed with its own embeddings. Attention is BERT's. The tables start from a trained Skimformer and the rest from a trained BERT, but for
+the projections, which are new.
 
     symbol         name here                          meaning
     X, Y, Wd, Ht   tables.x, .y, .width, .height      Skimformer's coordinate tables (Eq. 2)
@@ -19,10 +20,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.initialise import initialise
+from layoutray.nn.names.skim_embeddings import FROM_BERT, FROM_SKIMFORMER
 from layoutray.tensors import Batch, Encoded
 
 
@@ -131,4 +133,8 @@ ARCHITECTURE = Architecture(
     },
     build=build,
     initialise=initialise,
+    inherits={
+        "skimformer": Parent(FROM_SKIMFORMER, fixed={"layout": "boxes"}),
+        "hf": Parent(FROM_BERT, fixed={"model_type": "bert"}, shared={"layers": "layers", "heads": "heads"}),
+    },
 )

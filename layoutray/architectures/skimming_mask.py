@@ -1,7 +1,8 @@
 """SkimmingMask, of "Skim-Attention: Learning to Focus via Document Layout" (Findings of EMNLP 2021, arXiv:2109.01078), section 3.4.
 
 A trained Skimformer's attention decides which few tokens each token of BERT or LayoutLM may attend to. Skimming happens once;
-the k most skim-attended tokens of each query, head by head, are all that the text layers see.
+the k most skim-attended tokens of each query, head by head, are all that the text layers see. The skimmer starts from a trained
+Skimformer, the rest from a trained BERT or LayoutLM.
 
     symbol      name here                       meaning
     ℓ, ℓ^c      skimmer.layout_embedding, .contextualiser   layout, as in Skimformer
@@ -27,12 +28,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.gathered_attention import key_lists
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, BoxTables
+from layoutray.nn.names.skimming_mask import FROM_CORE, FROM_SKIMFORMER
 from layoutray.nn.skim_attention import VISIBLE, Contextualiser, SkimAttention
 from layoutray.tensors import Batch, Encoded
 
@@ -190,4 +192,12 @@ ARCHITECTURE = Architecture(
     },
     build=build,
     initialise=initialise,
+    inherits={
+        "skimformer": Parent(
+            FROM_SKIMFORMER,
+            fixed={"layout": "boxes"},
+            shared={name: name for name in ("heads", "contextualiser_layers", "contextualiser_heads")},
+        ),
+        "hf": Parent(FROM_CORE, shared={"model_type": "core", "layers": "layers", "heads": "heads"}),
+    },
 )

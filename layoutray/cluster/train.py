@@ -51,7 +51,7 @@ def train(job: Job, workers: Workers, reporters: Callable[[], Sequence[Reporter]
         The progress at the end: `step`, `best`, `best_step`, `worse`.
 
     Raises:
-        InputError: when data, recipe and starting checkpoint do not fit together, or so many workers cannot share a step;
+        InputError: when data, recipe and starting checkpoints do not fit together, or so many workers cannot share a step;
             before any worker starts.
         ray.train.TrainingFailedError: when a worker failed more than `workers.max_failures` times, or by an error of ours.
     """

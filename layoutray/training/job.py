@@ -24,6 +24,7 @@ from layoutray.training.feed import Feed, check_share
 from layoutray.training.loop import Loop
 from layoutray.training.reporter import Reporter
 from layoutray.training.resume import Progress
+from layoutray.training.start import start_encoder
 from layoutray.training.world import World
 
 FINISHED = "finished.json"
@@ -41,13 +42,13 @@ class Job:
     Attributes:
         examples: folder of EXAMPLES with their vocabulary and card.
         out: checkpoint folder; the best model so far lies in it.
-        init: checkpoint whose encoder the model starts from; empty starts from scratch.
+        init: checkpoints whose encoders the model starts from; none starts from scratch.
     """
 
     recipe: Recipe
     examples: str
     out: Path
-    init: str = ""
+    init: tuple[str, ...] = ()
 
 
 def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: Path | None = None) -> Progress:
@@ -58,17 +59,17 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
         resume_from: a state to go on from, the same on every worker; None starts at step 0.
 
     Raises:
-        InputError: when data, recipe and starting checkpoint do not fit together.
+        InputError: when data, recipe and starting checkpoints do not fit together.
     """
     card = _fitting_card(job, world.size)
     if world.leads:
         job.out.mkdir(parents=True, exist_ok=True)
         (job.out / JOB).write_text(json.dumps(_identity(job)), encoding="utf-8")
     vocabulary = tokenizer.load(Path(job.examples))
-    model = _starting_model(job, vocabulary, card.labels)
+    model, fresh = _starting_model(job, vocabulary, card.labels)
     task = tasks.load(job.recipe.task.name)
     splits = read_splits(job.examples)
-    keep = partial(_keep, job, vocabulary, card)
+    keep = partial(_keep, job, vocabulary, card.labels, _provenance(job, card, fresh))
     evaluation = feed(job.recipe, vocabulary, splits["dev"]) if len(splits["dev"]) else None
     loop = Loop(
         model, task, card.labels, feed(job.recipe, vocabulary, splits["train"]), evaluation, job.recipe.train, world, reporter, state
@@ -81,21 +82,25 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
     return progress
 
 
-def rehearse(job: Job, workers: int) -> None:
+def rehearse(job: Job, workers: int) -> tuple[str, ...]:
     """Raise here what `train` would raise on each of `workers` before its first step.
+
+    Returns:
+        Names of the encoder's tensors that the starting checkpoints leave freshly drawn; empty without such checkpoints.
 
     Raises:
         InputError: as `train`.
     """
     card = _fitting_card(job, workers)
-    _starting_model(job, tokenizer.load(Path(job.examples)), card.labels)
+    _, fresh = _starting_model(job, tokenizer.load(Path(job.examples)), card.labels)
+    return fresh
 
 
 def finished(job: Job) -> bool:
     """Whether `job.out` holds the finished result of this very job.
 
     Raises:
-        CheckpointError: when it holds another job, finished or not: other recipe, examples or starting checkpoint.
+        CheckpointError: when it holds another job, finished or not: other recipe, examples or starting checkpoints.
     """
     file = job.out / JOB
     if not file.is_file():
@@ -128,7 +133,7 @@ def read_splits(folder: str) -> dict[str, ExampleSet]:
 
 
 def _identity(job: Job) -> dict[str, Any]:
-    return {"recipe": job.recipe.to_dict(), "examples_digest": Card.read(job.examples).digest, "init": job.init}
+    return {"recipe": job.recipe.to_dict(), "examples_digest": Card.read(job.examples).digest, "init": list(job.init)}
 
 
 def _fitting_card(job: Job, workers: int) -> Card:
@@ -143,23 +148,29 @@ def _fitting_card(job: Job, workers: int) -> Card:
     return card
 
 
-def _starting_model(job: Job, vocabulary: Tokenizer, labels: tuple[str, ...]) -> TaskModel:
+def _starting_model(job: Job, vocabulary: Tokenizer, labels: tuple[str, ...]) -> tuple[TaskModel, tuple[str, ...]]:
+    """The model before the first step, and what `rehearse` returns."""
     model = checkpoint.build_model(job.recipe, vocabulary, labels)
-    if job.init:
-        checkpoint.load_encoder(model, checkpoint.load(job.init), vocabulary)
-    return model
+    return model, start_encoder(model, job.recipe, vocabulary, job.init)
 
 
-def _keep(job: Job, vocabulary: Tokenizer, card: Card, model: TaskModel, metrics: Mapping[str, float]) -> None:
-    made = Checkpoint(job.recipe, card.labels, vocabulary, model, dict(metrics), _provenance(job, card))
-    checkpoint.save(job.out, made)
+def _keep(
+    job: Job,
+    vocabulary: Tokenizer,
+    labels: tuple[str, ...],
+    provenance: dict[str, Any],
+    model: TaskModel,
+    metrics: Mapping[str, float],
+) -> None:
+    checkpoint.save(job.out, Checkpoint(job.recipe, labels, vocabulary, model, dict(metrics), provenance))
 
 
-def _provenance(job: Job, card: Card) -> dict[str, Any]:
+def _provenance(job: Job, card: Card, fresh: tuple[str, ...]) -> dict[str, Any]:
     return {
         "layoutray": importlib.metadata.version("layoutray"),
         "examples": job.examples,
         "examples_digest": card.digest,
         "pages_from": list(card.sources),
-        "init": job.init,
+        "init": list(job.init),
+        "fresh": list(fresh),
     }

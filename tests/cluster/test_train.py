@@ -115,7 +115,7 @@ def test_what_cannot_be_trained_is_refused_at_once(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", batch_size=4, micro_batch_size=4))
     pretrained = job(tmp_path / "other", recipe("masked_lm", steps=1), pages(3))
     alone(pretrained)
-    misfit = dataclasses.replace(job(tmp_path / "misfit", recipe("entities")), init=str(pretrained.out))
+    misfit = dataclasses.replace(job(tmp_path / "misfit", recipe("entities")), init=(str(pretrained.out),))
     started = time.monotonic()
     with pytest.raises(CheckpointError, match="another vocabulary"):
         on_ray.train(misfit, Workers(2), list, History())

@@ -53,18 +53,18 @@ def test_an_unfinished_job_is_not_taken_for_another(tmp_path: Path) -> None:
     (one.out / jobs.FINISHED).unlink()
     assert not jobs.finished(one)
     with pytest.raises(CheckpointError, match="another start"):
-        jobs.finished(dataclasses.replace(one, init="elsewhere"))
+        jobs.finished(dataclasses.replace(one, init=("elsewhere",)))
 
 
 def test_fine_tuning_starts_from_the_pretrained_encoder(tmp_path: Path) -> None:
     pretrained = job(tmp_path / "first", recipe("masked_lm", steps=2))
     alone(pretrained)
     settings = recipe("entities", steps=1, learning_rate=0.0, vocabulary=str(pretrained.out))
-    tuned = job(tmp_path / "second", settings, init=str(pretrained.out))
+    tuned = job(tmp_path / "second", settings, init=(str(pretrained.out),))
     alone(tuned)
     source, target = (checkpoint.load(folder).model.encoder.state_dict() for folder in (pretrained.out, tuned.out))
     assert all(torch.equal(tensor, target[name]) for name, tensor in source.items())
-    scratch = dataclasses.replace(elsewhere(tuned, tmp_path / "scratch"), init="")
+    scratch = dataclasses.replace(elsewhere(tuned, tmp_path / "scratch"), init=())
     alone(scratch)
     fresh = checkpoint.load(scratch.out).model.encoder.state_dict()
     assert not torch.equal(fresh["word_embedding.weight"], source["word_embedding.weight"])

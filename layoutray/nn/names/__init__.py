@@ -32,13 +32,14 @@ class NameTable:
 
     def state_to_ours(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Their state dict under our names, each tensor once. Raises InputError for a name that the table lacks."""
-        return {self.to_ours(name): tensor for name, tensor in state.items() if not self._is_dropped(name)}
+        return {self.to_ours(name): tensor for name, tensor in state.items() if not self.is_dropped(name)}
 
     def state_to_theirs(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Our state dict under their names. Raises InputError for a name that the table lacks."""
         return {self.to_theirs(name): tensor for name, tensor in state.items()}
 
-    def _is_dropped(self, name: str) -> bool:
+    def is_dropped(self, name: str) -> bool:
+        """Whether their parameter `name` is left behind by intent."""
         return any(_matched(source, name) for source in self.dropped)
 
 

@@ -1,21 +1,27 @@
-"""Parameter names of BERT + SkimEmbeddings in the Skim-Attention release <-> ours (an encoder and a head within a task model)."""
+"""Parameter names of others <-> those of BERT + SkimEmbeddings."""
 
 from layoutray.nn.names import NameTable
-from layoutray.nn.names.skimformer import CONTEXTUALISER_LAYER
+from layoutray.nn.names.bert import bert
 
 _BODY = "bert_with_skim_embed"
 _SIDES = (("x", "x"), ("y", "y"), ("w", "width"), ("h", "height"))
 
 TABLE = NameTable(
     (
-        (f"{_BODY}.embeddings.word_embeddings", "encoder.word_embedding"),
-        (f"{_BODY}.embeddings.position_embeddings", "encoder.position_embedding"),
-        (f"{_BODY}.embeddings.token_type_embeddings", "encoder.segment_embedding"),
-        (f"{_BODY}.embeddings.LayerNorm", "encoder.norm"),
+        *bert(f"{_BODY}.", "encoder."),
         *((f"{_BODY}.embeddings.{theirs}_position_embeddings", f"encoder.boxes.tables.{ours}") for theirs, ours in _SIDES),
         *((f"{_BODY}.embeddings.{theirs}_position_projection", f"encoder.boxes.projections.{ours}") for theirs, ours in _SIDES),
-        *((f"{_BODY}.encoder.layer.{{}}.{theirs}", f"encoder.layers.{{}}.{ours}") for theirs, ours in CONTEXTUALISER_LAYER),
         ("classifier", "head.classifier"),
     ),
     dropped=(f"{_BODY}.embeddings.position_ids",),
 )
+"""The Skim-Attention release's; ours are an encoder and a head within a task model."""
+
+FROM_BERT = NameTable(bert("model.", ""))
+"""A BERT's among our peers; both sides are encoders."""
+
+FROM_SKIMFORMER = NameTable(
+    tuple((f"layout_embedding.{side}", f"boxes.tables.{side}") for _, side in _SIDES),
+    dropped=("layout_embedding.norm", "contextualiser", "skim_attention", "word_embedding", "segment_embedding", "text_norm", "layers"),
+)
+"""Our Skimformer's, of which the tables are taken; both sides are encoders."""

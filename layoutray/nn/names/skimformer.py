@@ -70,6 +70,6 @@ POSITIONS = NameTable(
         ("skimformer.one_dim_pos_embeddings.LayerNorm", "encoder.layout_embedding.norm"),
         *_TEXT_AND_HEADS,
     ),
-    _KEPT_TWICE,
+    (*_KEPT_TWICE, "skimformer.layout_encoder"),
 )
-"""For the model with 1-D positions."""
+"""For the model with 1-D positions, in which the release never computes with the contextualiser that it may have."""

@@ -1,0 +1,125 @@
+"""The release of "Skim-Attention: Learning to Focus via Document Layout" (arXiv:2109.01078): recitalAI/skim-attention on GitHub.
+
+Its four `model_type`s, as its scripts save them after pretraining or fine-tuning. What its configuration does not say comes by
+override: `model.layout=uniform` where boxes were withheld, `model.contextualiser_mask=reference_parity` for a contextualiser that
+sees padding as in the release (ours does not), labels other than its `id2label`, which it does not keep up to date, by a `labels.json`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from layoutray import config, recipe
+from layoutray.checkpoint import Checkpoint
+from layoutray.errors import CheckpointError
+from layoutray.importing.folder import assemble, read_config, read_weights
+from layoutray.nn.names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
+
+_ENCODER = {
+    "hidden_size": "hidden",
+    "num_hidden_layers": "layers",
+    "num_attention_heads": "heads",
+    "intermediate_size": "feed_forward",
+    "hidden_dropout_prob": "dropout",
+    "attention_probs_dropout_prob": "attention_dropout",
+    "hidden_layout_size": "layout_hidden",
+    "max_2d_position_embeddings": "max_2d",
+}
+_TABLES = {"max_position_embeddings": "max_length", "type_vocab_size": "segments"}
+_SKIMMER = {
+    "skim_attention_head_size": "skim_head_size",
+    "num_hidden_layers_layout_encoder": "contextualiser_layers",
+    "num_attention_heads_layout_encoder": "contextualiser_heads",
+}
+_VALUES = {"attention_head_size": "head_size"}
+_MASK = {"top_k": "top_k", "core_model_type": "core"}
+
+_BERT = {"hidden_act": "gelu", "layer_norm_eps": 1e-12, "is_decoder": False, "position_embedding_type": "absolute"}
+_BOXES = {"use_1d_positions": False, "degrade_2d_positions": False}
+_LONGFORMER = _BERT | _BOXES | {"layer_norm_eps": 1e-5, "ignore_attention_mask": False}
+
+_LONGEST = 2048
+"""Window of LongSkimformer in the paper; no table depends on it, and the release's configuration does not say it."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """One `model_type` of the release.
+
+    Attributes:
+        names: its parameter names <-> ours.
+        settings: its settings -> ours; all of them have to be there.
+        fixed: settings that our model knows in one value only, which is also the release's own.
+    """
+
+    arch: str
+    names: NameTable
+    settings: Mapping[str, str]
+    fixed: Mapping[str, object]
+
+
+_KINDS = {
+    "skimformer": _Kind("skimformer", skimformer.BOXES, _ENCODER | _TABLES | _SKIMMER | _VALUES, _BERT),
+    "longskimformer": _Kind(
+        "longskimformer", longskimformer.TABLE, _ENCODER | _SKIMMER | _VALUES | {"attention_window": "window"}, _LONGFORMER
+    ),
+    "skimmingmask": _Kind("skimming_mask", skimming_mask.TABLE, _ENCODER | _TABLES | _SKIMMER | _MASK, _BERT | _BOXES),
+    "bertwithskimembed": _Kind("skim_embeddings", skim_embeddings.TABLE, _ENCODER | _TABLES, _BERT | _BOXES),
+}
+_VARIANTS = {"1d": skimformer.POSITIONS, "degraded": skimformer.DEGRADED}
+
+
+def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
+    """See `layoutray.importing.Importer`."""
+    theirs = read_config(folder)
+    kind = _kind(theirs, folder / "config.json")
+    weights = read_weights(folder)
+    model = _model(theirs, kind)
+    values: dict[str, Any] = {
+        "name": folder.absolute().name,
+        "task": {"name": _task(weights, folder)},
+        "model": model,
+        "max_length": model.get("max_length", _LONGEST),
+        "train": {"steps": 1},  # nothing in the folder says how its model was trained
+    }
+    chosen = recipe.from_dict(config.override(values, overrides))
+    return assemble(folder, theirs, chosen, _VARIANTS.get(chosen.model.get("layout", ""), kind.names), weights)
+
+
+def _kind(theirs: Mapping[str, Any], file: Path) -> _Kind:
+    kind = _KINDS.get(theirs.get("model_type", ""))
+    if kind is None:
+        raise CheckpointError(f"{file} has model_type {theirs.get('model_type')!r}; models of this release have {', '.join(_KINDS)}")
+    if missing := kind.settings.keys() - theirs.keys():
+        raise CheckpointError(f"{file} lacks {', '.join(sorted(missing))}, which every {theirs['model_type']} of this release says")
+    for name, value in kind.fixed.items():
+        if theirs.get(name, value) != value:
+            raise CheckpointError(f"{file} has {name} {theirs[name]!r}; {kind.arch} is computed with {value!r} alone")
+    return kind
+
+
+def _model(theirs: Mapping[str, Any], kind: _Kind) -> dict[str, Any]:
+    """The [model] section."""
+    model: dict[str, Any] = {"arch": kind.arch} | {ours: theirs[name] for name, ours in kind.settings.items()}
+    positions = theirs.get("use_1d_positions", False)
+    if "contextualiser_layers" in model and (positions or not theirs.get("contextualize_2d_positions", False)):
+        model["contextualiser_layers"] = 0
+    if kind.arch == "skimformer":
+        model["layout"] = "1d" if positions else "degraded" if theirs.get("degrade_2d_positions", False) else "boxes"
+    return model
+
+
+def _task(weights: Mapping[str, Tensor], folder: Path) -> str:
+    if "classifier.weight" in weights:
+        return "layout_labels"
+    if any(name.startswith(("cls.predictions.", "lm_head.")) for name in weights):
+        return "masked_lm"
+    raise CheckpointError(
+        f"the weights in {folder} have no head, neither classifier nor cls.predictions nor lm_head; import a model with one"
+    )
+
+
+IMPORTER = read

@@ -1,0 +1,71 @@
+"""Where an encoder's weights come from at the start: from trained encoders, or freshly drawn."""
+
+from collections.abc import Mapping, Sequence
+
+from torch import Tensor
+
+from layoutray import architectures, checkpoint
+from layoutray.architectures import Parent
+from layoutray.checkpoint import Checkpoint
+from layoutray.errors import CheckpointError
+from layoutray.recipe import Recipe
+from layoutray.tasks import TaskModel
+from layoutray.tokenizer import Tokenizer
+
+
+def start_encoder(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folders: Sequence[str]) -> tuple[str, ...]:
+    """Start the encoder of `model` from those of the checkpoints in `folders`.
+
+    A checkpoint of the recipe's architecture gives the whole encoder; one of another architecture gives what the recipe's inherits from it.
+
+    Returns:
+        Names of the encoder's tensors that the checkpoints leave as they were; empty without checkpoints.
+
+    Raises:
+        CheckpointError: when vocabularies, configurations or tensors differ, two checkpoints give the same tensor, or one is of an
+            architecture from which the recipe's inherits nothing.
+    """
+    target = model.encoder.state_dict()
+    giver: dict[str, str] = {}
+    for folder in folders:
+        tensors = _fitting(folder, recipe, vocabulary, target)
+        if twice := tensors.keys() & giver.keys():
+            others = {giver[name] for name in twice}
+            raise CheckpointError(f"{folder} and {', '.join(sorted(others))} both give {checkpoint.listed(twice)}; start from one of them")
+        giver |= dict.fromkeys(tensors, folder)
+        model.encoder.load_state_dict(tensors, strict=False)
+    return tuple(sorted(target.keys() - giver.keys())) if folders else ()
+
+
+def _fitting(folder: str, recipe: Recipe, vocabulary: Tokenizer, target: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What the checkpoint in `folder` gives to the encoder whose tensors are `target`, under their names."""
+    source = checkpoint.load(folder)
+    if source.tokenizer.inner.get_vocab() != vocabulary.inner.get_vocab():
+        raise CheckpointError(
+            f"the examples were encoded with another vocabulary than {folder} has; encode them with tokenizer.path={folder}"
+        )
+    given, expected = source.model.encoder.state_dict(), target
+    if source.recipe.arch != recipe.arch:
+        given = _parent(folder, source, recipe).names.state_to_ours(given)
+        expected = {name: target[name] for name in given.keys() & target.keys()}
+    if problems := checkpoint.misfits(given, expected):
+        raise CheckpointError(
+            f"the encoder of {folder} does not fit the recipe's {recipe.arch}: {problems}; give [model] the sizes of {folder}"
+        )
+    return given
+
+
+def _parent(folder: str, source: Checkpoint, recipe: Recipe) -> Parent:
+    inherits = architectures.load(recipe.arch).inherits
+    arch, theirs, ours = source.recipe.arch, source.recipe.model, recipe.model
+    if arch not in inherits:
+        known = ", ".join([recipe.arch, *inherits])
+        raise CheckpointError(f"{folder} is of architecture {arch}, and {recipe.arch} starts from checkpoints of {known} alone")
+    parent = inherits[arch]
+    for name, value in parent.fixed.items():
+        if theirs[name] != value:
+            raise CheckpointError(f"{folder} has model.{name} {theirs[name]!r}; {recipe.arch} starts from {arch} with {value!r} alone")
+    for name, own in parent.shared.items():
+        if theirs[name] != ours[own]:
+            raise CheckpointError(f"{folder} has model.{name} {theirs[name]!r}, the recipe has model.{own} {ours[own]!r}; they must agree")
+    return parent

@@ -1,0 +1,155 @@
+"""Encoders that start from trained ones: of the same architecture, or of the others that it is joined from."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from layoutray import architectures, checkpoint, registry
+from layoutray import recipe as recipes
+from layoutray.checkpoint import Checkpoint
+from layoutray.errors import CheckpointError
+from layoutray.recipe import Recipe
+from layoutray.tasks import TaskModel
+from layoutray.tensors import Batch
+from layoutray.training.start import start_encoder
+from tests.jobs import MODEL, job, recipe, vocabulary
+from tests.training.runs import alone
+
+VOCABULARY = vocabulary()
+LABELS = ("O", "B-date", "I-date")
+TEXT = {"hidden": 32, "layers": 2, "heads": 2, "feed_forward": 64}
+LAYOUT = {"layout_hidden": 48, "skim_head_size": 16, "contextualiser_layers": 1, "contextualiser_heads": 2}
+SKIMFORMER = MODEL | {"layout_hidden": 48}
+BERT = {"arch": "hf", **TEXT}
+LAYOUTLM = BERT | {"model_type": "layoutlm"}
+SKIM_EMBEDDINGS = {"arch": "skim_embeddings", "layout_hidden": 48, **TEXT}
+SIDES = ("x", "y", "width", "height")
+PROJECTIONS = {f"boxes.projections.{side}.{part}" for side in SIDES for part in ("weight", "bias")}
+SKIMMING_MASK = {"arch": "skimming_mask", "top_k": 4, **TEXT, **LAYOUT}
+
+
+def of(model: dict[str, Any], task: str = "entities", vocabulary: str = "") -> Recipe:
+    return recipes.from_dict(recipe(task, steps=1, learning_rate=0.0, vocabulary=vocabulary).to_dict() | {"model": model})
+
+
+def fresh(chosen: Recipe) -> TaskModel:
+    return checkpoint.build_model(chosen, VOCABULARY, LABELS)
+
+
+def trained(folder: Path, model: dict[str, Any], words: list[str] | None = None) -> str:
+    """A checkpoint whose weights are unlike those that a seed draws."""
+    chosen, known = of(model, "masked_lm"), vocabulary(words) if words else VOCABULARY
+    made = checkpoint.build_model(chosen, known, ())
+    with torch.no_grad():
+        generator = torch.Generator().manual_seed(8)
+        for parameter in made.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=0.1)
+    checkpoint.save(folder, Checkpoint(chosen, (), known, made, {}, {}))
+    return str(folder)
+
+
+def encoder_of(folder: str) -> dict[str, torch.Tensor]:
+    return checkpoint.load(folder).model.encoder.state_dict()
+
+
+def test_an_encoder_starts_from_another_tasks_checkpoint(tmp_path: Path) -> None:
+    model, source = fresh(of(MODEL)), trained(tmp_path, MODEL)
+    head = {name: tensor.clone() for name, tensor in model.head.state_dict().items()}
+    assert start_encoder(model, of(MODEL), VOCABULARY, [source]) == ()
+    assert all(torch.equal(tensor, model.encoder.state_dict()[name]) for name, tensor in encoder_of(source).items())
+    assert all(torch.equal(tensor, model.head.state_dict()[name]) for name, tensor in head.items()), "the head stays fresh"
+
+
+def test_skim_embeddings_take_tables_from_a_skimformer_and_the_rest_from_a_bert(tmp_path: Path) -> None:
+    model, drawn = fresh(of(SKIM_EMBEDDINGS)), fresh(of(SKIM_EMBEDDINGS)).encoder.state_dict()
+    skimformer, bert = trained(tmp_path / "skimformer", SKIMFORMER), trained(tmp_path / "bert", BERT)
+    left = start_encoder(model, of(SKIM_EMBEDDINGS), VOCABULARY, [skimformer, bert])
+    assert set(left) == PROJECTIONS
+    got, tables, text = model.encoder.state_dict(), encoder_of(skimformer), encoder_of(bert)
+    for side in SIDES:
+        assert torch.equal(got[f"boxes.tables.{side}.weight"], tables[f"layout_embedding.{side}.weight"])
+    assert torch.equal(got["norm.bias"], text["model.embeddings.LayerNorm.bias"])
+    assert torch.equal(got["position_embedding.weight"], text["model.embeddings.position_embeddings.weight"])
+    assert torch.equal(got["layers.1.attention.key.weight"], text["model.encoder.layer.1.attention.self.key.weight"])
+    assert all(torch.equal(got[name], drawn[name]) for name in left)
+
+
+@pytest.mark.parametrize(("core", "text"), [("bert", BERT), ("layoutlm", LAYOUTLM)])
+def test_skimming_mask_skims_as_its_skimformer_and_reads_as_its_core(core: str, text: dict[str, Any], tmp_path: Path) -> None:
+    chosen = of(SKIMMING_MASK | {"core": core})
+    model = fresh(chosen).eval()
+    skimformer, peer = trained(tmp_path / "skimformer", SKIMFORMER), trained(tmp_path / "peer", text)
+    assert start_encoder(model, chosen, VOCABULARY, [peer, skimformer]) == ()
+    skim, read = checkpoint.load(skimformer).model.encoder, checkpoint.load(peer).model.encoder
+    boxes = torch.tensor([[[10, 20, 300, 40], [400, 20, 500, 40], [10, 60, 900, 80]]])
+    mask = torch.ones(1, 3, dtype=torch.bool)
+    attention = skim.skim_attention(skim.contextualiser(skim.layout_embedding(boxes), mask), mask)
+    torch.testing.assert_close(model.encoder.skimmer(boxes, mask), attention)
+    model.encoder.top_k = 3  # every token: nothing is hidden, and what is left is the core
+    batch = Batch(torch.tensor([[2, 17, 3]]), boxes, mask)
+    torch.testing.assert_close(model.encoder(batch).states, read(batch).states, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("name", registry.names("layoutray.architectures", "ARCHITECTURE"))
+def test_every_parent_is_an_architecture_with_the_fields_that_are_asked_of_it(name: str) -> None:
+    own = set(vars(architectures.load(name).sizes["tiny"]))
+    for parent, inherited in architectures.load(name).inherits.items():
+        theirs = set(vars(architectures.load(parent).sizes["tiny"]))
+        assert {*inherited.fixed, *inherited.shared} <= theirs
+        assert set(inherited.shared.values()) <= own
+
+
+def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
+    source = trained(tmp_path, MODEL, ["other", "words"])
+    with pytest.raises(CheckpointError, match=r"another vocabulary than .*; encode them with tokenizer.path="):
+        start_encoder(fresh(of(MODEL)), of(MODEL), VOCABULARY, [source])
+
+
+@pytest.mark.parametrize(
+    ("start", "model", "message"),
+    [
+        pytest.param(MODEL | {"layers": 1}, MODEL, r"does not fit the recipe's skimformer: missing layers\.1\.", id="fewer layers"),
+        pytest.param(SKIMFORMER, SKIM_EMBEDDINGS | {"layout_hidden": 32}, r"boxes\.tables\.x\.weight is \(1024, 48\)", id="a shape"),
+        pytest.param(BERT, SKIM_EMBEDDINGS | {"layers": 1}, r"model\.layers 2, the recipe has model\.layers 1", id="layers"),
+        pytest.param(BERT, SKIM_EMBEDDINGS | {"heads": 4}, r"model\.heads 2, the recipe has model\.heads 4", id="heads, of no shape"),
+        pytest.param(BERT, SKIMMING_MASK | {"core": "layoutlm"}, r"model_type 'bert', the recipe has model\.core 'layoutlm'", id="core"),
+        pytest.param(LAYOUTLM, SKIM_EMBEDDINGS, r"model_type 'layoutlm'; skim_embeddings starts from hf with 'bert' alone", id="type"),
+        pytest.param(SKIMFORMER | {"layout": "uniform"}, SKIM_EMBEDDINGS, r"layout 'uniform'.* with 'boxes' alone", id="layout"),
+        pytest.param(BERT, MODEL, "architecture hf, and skimformer starts from checkpoints of skimformer alone", id="no heir"),
+        pytest.param(
+            MODEL | {"arch": "longskimformer", "window": 4},
+            SKIMMING_MASK,
+            "checkpoints of skimming_mask, skimformer, hf alone",
+            id="no parent",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(start: dict[str, Any], model: dict[str, Any], message: str, tmp_path: Path) -> None:
+    source = trained(tmp_path, start)
+    with pytest.raises(CheckpointError, match=message):
+        start_encoder(fresh(of(model)), of(model), VOCABULARY, [source])
+
+
+def test_two_checkpoints_that_give_the_same_are_refused(tmp_path: Path) -> None:
+    one, other = trained(tmp_path / "one", BERT), trained(tmp_path / "other", BERT)
+    with pytest.raises(CheckpointError, match=r"other and .*one both give layers\.0\..* and \d+ more; start from one of them"):
+        start_encoder(fresh(of(SKIM_EMBEDDINGS)), of(SKIM_EMBEDDINGS), VOCABULARY, [one, other])
+
+
+def test_a_job_starts_from_two_checkpoints_and_says_so(tmp_path: Path) -> None:
+    parents = [job(tmp_path / model["arch"], of(model, "masked_lm")) for model in (SKIMFORMER, BERT)]
+    for parent in parents:
+        alone(parent)
+    folders = tuple(str(parent.out) for parent in parents)
+    joined = job(tmp_path / "joined", of(SKIM_EMBEDDINGS, vocabulary=folders[0]), init=folders)
+    alone(joined)
+    provenance = checkpoint.load(joined.out).provenance
+    assert provenance["init"] == list(folders)
+    assert set(provenance["fresh"]) == PROJECTIONS
+    assert json.loads((joined.out / "job.json").read_text())["init"] == list(folders)
+    tables = load_file(joined.out / "model.safetensors")["encoder.boxes.tables.x.weight"]
+    assert torch.equal(tables, encoder_of(folders[0])["layout_embedding.x.weight"]), "one step at learning rate 0 changes nothing"
