@@ -46,8 +46,16 @@ def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str,
                 raise RecipeError(f"override {assignment!r}: {section!r} is a value, not a section")
             table[section] = dict(inner)
             table = table[section]
-        table[key] = _value(text.strip())
+        table[key] = value_of(text.strip())
     return result
+
+
+def value_of(text: str) -> Any:
+    """`text` as a TOML value, and as plain text where it is none."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def build(kind: type[Settings], values: Mapping[str, Any], path: str = "") -> Settings:
@@ -94,10 +102,3 @@ def _typed(kind: Any, value: Any, where: str) -> Any:
 
 def _join(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

@@ -110,15 +110,17 @@ class Run:
         self.client.set_terminated(self.run_id, status)
 
 
-def create_run(uri: str, experiment: str, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str]) -> Run:
-    """Open a run with the resolved recipe as its parameters, nested keys joined by dots."""
+def create_run(
+    uri: str, experiment: str, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str], parent: Run | None = None
+) -> Run:
+    """Open a run with the resolved recipe as its parameters, nested keys joined by dots; MLflow shows it under `parent`."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     uri = _absolute(uri)
     with _alone(uri):
         client = MlflowClient(tracking_uri=uri)
         known = client.get_experiment_by_name(experiment)
         experiment_id = known.experiment_id if known else client.create_experiment(experiment, artifact_location=_artifacts(uri))
-    run_id = client.create_run(experiment_id, run_name=name).info.run_id
+    run_id = client.create_run(experiment_id, run_name=name, tags={"mlflow.parentRunId": parent.run_id} if parent else {}).info.run_id
     flat = [Param(key, str(value)) for key, value in _flatten(parameters).items()]
     client.log_batch(run_id, params=flat, tags=[RunTag(key, value) for key, value in tags.items()])
     return Run(uri, run_id)

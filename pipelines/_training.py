@@ -1,13 +1,11 @@
-"""What `pretrain` and `finetune` share: choose this process or Ray, wire MLflow, draw the curve, register."""
+"""What the verbs that train share: options, the choice of this process or Ray, MLflow, the curve, registering."""
 
 import argparse
 import os
-import shutil
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
-from layoutray import checkpoint, recipe, tracking
+from layoutray import checkpoint, config, recipe, tracking
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
@@ -16,7 +14,6 @@ from layoutray.store import sources
 from layoutray.store.card import Card
 from layoutray.tracking import MlflowReporter, Run
 from layoutray.training import job as jobs
-from layoutray.training import resume
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
 from layoutray.training.reporter import HISTORY, JsonLines, ProgressBar, Reporter, Together, read_history
@@ -24,14 +21,13 @@ from pipelines import _terminal as terminal
 
 
 def parser(verb: str, description: str | None) -> argparse.ArgumentParser:
-    """Options of a training verb."""
+    """Options of every verb that trains."""
     made = argparse.ArgumentParser(prog=f"layoutray {verb}", description=description)
     made.add_argument("recipe", help="a training recipe: its name, or a .toml file")
     made.add_argument("examples", help="folder that `layoutray encode` has written")
     made.add_argument(
         "--out", required=True, type=terminal.local_folder, help="checkpoint folder, on disks that all nodes see; an unfinished run goes on"
     )
-    made.add_argument("--workers", type=int, default=0, help="Ray Train workers; 0 trains in this process (or under torchrun)")
     made.add_argument("--gpus", type=int, default=0, help="GPUs of each Ray worker")
     made.add_argument("--experiment", default="layoutray", help="MLflow experiment")
     made.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
@@ -40,32 +36,54 @@ def parser(verb: str, description: str | None) -> argparse.ArgumentParser:
     return made
 
 
+def add_worker_option(parser: argparse.ArgumentParser) -> None:
+    """`--workers`, for the verbs that train one model."""
+    parser.add_argument("--workers", type=int, default=0, help="Ray Train workers; 0 trains in this process (or under torchrun)")
+
+
+def add_init_option(parser: argparse.ArgumentParser) -> None:
+    """`--init`, for the verbs that may start from checkpoints."""
+    parser.add_argument(
+        "--init",
+        action="append",
+        default=[],
+        metavar="CHECKPOINT",
+        help="folder, or models:/NAME@ALIAS, whose encoder it starts from; repeatable where the architecture joins several; "
+        "none starts from scratch",
+    )
+
+
+def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:
+    """The folders of the checkpoints `init`."""
+    return tuple(str(tracking.checkpoint_folder(one, uri)[0].absolute()) for one in init)
+
+
 def run(options: argparse.Namespace, init: Sequence[str]) -> int:
     """Train as `options` say, from the encoders of the checkpoints `init`."""
     uri = options.tracking_uri or tracking.default_uri()
-    start = tuple(str(tracking.checkpoint_folder(one, uri)[0].absolute()) for one in init)
+    start = starting_checkpoints(init, uri)
     job = Job(recipe.load(options.recipe, options.set), sources.absolute(options.examples), options.out.absolute(), start)
     if options.dry_run:
         return terminal.show_plan(
             job.recipe, {"examples": job.examples, "checkpoint": str(job.out), "init": list(init), "workers": options.workers}
         )
     if jobs.finished(job):
-        return _after_the_end(job, uri, options.register)
+        return after_the_end(job, uri, options.register)
     if "WORLD_SIZE" in os.environ and not options.workers:
         return _under_torchrun(job, uri, options)
-    tracked = _open_run(job, uri, options.experiment, max(options.workers, 1))
+    say_what_is_fresh(job, max(options.workers, 1))
+    tracked = open_run(job, uri, options.experiment)
     try:
         with ProgressBar(job.recipe.name) as bar:
             if options.workers:
                 with connect():
                     on_ray.train(job, Workers(options.workers, gpus=options.gpus), partial(reporters, job, tracked), bar)
             else:
-                jobs.train(job, worlds.alone(), Together([bar, *reporters(job, tracked)]), _state(job), _resumable(job))
-                shutil.rmtree(_state(job))
+                jobs.train_in_place(job, worlds.alone(), Together([bar, *reporters(job, tracked)]))
     except BaseException:
         tracked.finish("FAILED")
         raise
-    _close_run(job, tracked, options.register)
+    close_run(job, tracked, options.register)
     return 0
 
 
@@ -77,56 +95,69 @@ def reporters(job: Job, tracked: Run) -> Sequence[Reporter]:
 
 def _under_torchrun(job: Job, uri: str, options: argparse.Namespace) -> int:
     with worlds.from_environment() as world:
-        tracked = _open_run(job, uri, options.experiment, world.size) if world.leads else None
+        if world.leads:
+            say_what_is_fresh(job, world.size)
+        tracked = open_run(job, uri, options.experiment) if world.leads else None
         with ProgressBar(job.recipe.name) as bar:
-            jobs.train(job, world, Together([bar, *reporters(job, tracked)] if tracked else []), _state(job), _resumable(job))
+            jobs.train_in_place(job, world, Together([bar, *reporters(job, tracked)] if tracked else []))
         if tracked:
-            shutil.rmtree(_state(job))
-            _close_run(job, tracked, options.register)
+            close_run(job, tracked, options.register)
     return 0
 
 
-def _open_run(job: Job, uri: str, experiment: str, workers: int) -> Run:
-    """The run noted in the checkpoint folder when an interrupted training goes on there, else a new one."""
+def say_what_is_fresh(job: Job, workers: int) -> None:
+    """Name the tensors that the starting checkpoints do not give.
+
+    Raises:
+        InputError: when `job` cannot be trained by so many workers; no run has been opened then.
+    """
+    if job.init and (fresh := jobs.rehearse(job, workers)):
+        terminal.say(f"freshly drawn, as no --init gives them: {checkpoint.listed(fresh)}")
+
+
+def open_run(job: Job, uri: str, experiment: str, varied: Sequence[str] = (), parent: Run | None = None) -> Run:
+    """The run noted in the checkpoint folder when an interrupted training goes on there, else a new one.
+
+    Args:
+        varied: `key=value` in which the run differs from others of its recipe, for its name and parameters.
+        parent: the run that this one is a part of.
+    """
     interrupted = tracking.noted(job.out, uri)
     if interrupted:
         interrupted.reopen()
         return interrupted
-    fresh = jobs.rehearse(job, workers) if job.init else ()
-    if fresh:
-        terminal.say(f"freshly drawn, as no --init gives them: {checkpoint.listed(fresh)}")
     card = Card.read(job.examples)
     tags = {"task": job.recipe.task.name, "arch": job.recipe.arch, "examples_digest": card.digest, "init": ", ".join(job.init)}
-    tracked = tracking.create_run(uri, experiment, job.recipe.name, job.recipe.to_dict(), tags)
+    name, parameters = " ".join([job.recipe.name, *varied]), config.override(job.recipe.to_dict(), varied)
+    tracked = tracking.create_run(uri, experiment, name, parameters, tags, parent)
     tracked.log_dataset(job.examples, card, "training")
     tracked.note(job.out)
     return tracked
 
 
-def _after_the_end(job: Job, uri: str, register: str) -> int:
+def after_the_end(job: Job, uri: str, name: str) -> int:
     """What is left to do of a finished training: closing its run, if that was interrupted, or registering it by another name."""
     tracked = tracking.noted(job.out, uri)
-    if tracked and (not tracked.finished or (register and not tracked.is_registered(register))):
-        _close_run(job, tracked, register)
+    if tracked and (not tracked.finished or (name and not tracked.is_registered(name))):
+        close_run(job, tracked, name)
     else:
         terminal.say(f"{job.out} is finished; delete it to train again")
     return 0
 
 
-def _close_run(job: Job, tracked: Run, register: str) -> None:
+def close_run(job: Job, tracked: Run, name: str) -> None:
+    """Log what a finished training has left, register it as model `name` if that is given, and close its run."""
     series = read_history(job.out / HISTORY)
     tracked.log_picture("loss", png.png(curves.loss_curve({name: series[name] for name in ("loss", "dev.loss") if name in series}, "loss")))
     tracked.log_checkpoint(job.out)
-    version = tracked.register(register) if register else ""
+    if name:
+        register(tracked, name)
     tracked.finish()
     terminal.say(f"checkpoint: {job.out}\nMLflow run: {tracked.run_id}")
-    if version:
-        terminal.say(f"registered: models:/{register}@{tracking.ALIAS} (version {version})")
 
 
-def _state(job: Job) -> Path:
-    return job.out / "state"
-
-
-def _resumable(job: Job) -> Path | None:
-    return _state(job) if resume.exists(_state(job)) else None
+def register(tracked: Run, name: str) -> None:
+    """Make the checkpoint in the run a version of model `name`, unless it is one."""
+    if not tracked.is_registered(name):
+        version = tracked.register(name)
+        terminal.say(f"registered: models:/{name}@{tracking.ALIAS} (version {version})")

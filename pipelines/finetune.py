@@ -9,14 +9,8 @@ from pipelines import _training as training
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = training.parser("finetune", __doc__)
-    parser.add_argument(
-        "--init",
-        action="append",
-        default=[],
-        metavar="CHECKPOINT",
-        help="folder, or models:/NAME@ALIAS, whose encoder it starts from; repeatable where the architecture joins several; "
-        "none starts from scratch",
-    )
+    training.add_worker_option(parser)
+    training.add_init_option(parser)
     options = parser.parse_args(arguments)
     return training.run(options, init=options.init)
 

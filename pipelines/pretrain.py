@@ -8,7 +8,9 @@ from pipelines import _training as training
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return training.run(training.parser("pretrain", __doc__).parse_args(arguments), init=())
+    parser = training.parser("pretrain", __doc__)
+    training.add_worker_option(parser)
+    return training.run(parser.parse_args(arguments), init=())
 
 
 if __name__ == "__main__":

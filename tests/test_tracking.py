@@ -222,6 +222,14 @@ def test_a_folder_without_a_note_belongs_to_no_run(tmp_path: Path) -> None:
     assert tracking.noted(tmp_path, "sqlite:///nowhere.db") is None
 
 
+def test_a_run_may_be_a_part_of_another(uri: str) -> None:
+    whole = opened(uri)
+    part = tracking.create_run(uri, "tests", "part", {}, {"arch": "skimformer"}, whole)
+    tags = part.client.get_run(part.run_id).data.tags
+    assert (tags["mlflow.parentRunId"], tags["arch"]) == (whole.run_id, "skimformer")
+    assert "mlflow.parentRunId" not in whole.client.get_run(whole.run_id).data.tags
+
+
 def test_an_experiment_is_shared_by_its_runs(file: str) -> None:
     runs = [opened(file, "shared"), opened(file, "shared")]
     client = MlflowClient(tracking_uri=file)

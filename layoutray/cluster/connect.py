@@ -48,6 +48,11 @@ def num_workers() -> int:
     return max(int(resources.get(_CORES, resources.get("CPU", 1))), 1)
 
 
+def grows() -> bool:
+    """Whether nodes may join the connected cluster; one that was started here stays as it is."""
+    return _CORES not in ray.cluster_resources()
+
+
 def num_cores() -> int:
     """Cores of this machine that this process may use."""
     return len(os.sched_getaffinity(0))

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from layoutray.store.card import Card
 from layoutray.store.schema import EXAMPLES
 from layoutray.tasks import TaskModel
 from layoutray.tokenizer import Tokenizer
+from layoutray.training import resume
 from layoutray.training.feed import Feed, check_share
 from layoutray.training.loop import Loop
 from layoutray.training.reporter import Reporter
@@ -82,6 +84,19 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
     return progress
 
 
+def train_in_place(job: Job, world: World, reporter: Reporter) -> Progress:
+    """`train` with the state in `job.out`: goes on from what an interrupted call has left there, and leaves none at the end.
+
+    Raises:
+        InputError: as `train`.
+    """
+    state = job.out / "state"
+    progress = train(job, world, reporter, state, state if resume.exists(state) else None)
+    if world.leads:
+        shutil.rmtree(state)
+    return progress
+
+
 def rehearse(job: Job, workers: int) -> tuple[str, ...]:
     """Raise here what `train` would raise on each of `workers` before its first step.
 
@@ -110,6 +125,11 @@ def finished(job: Job) -> bool:
             f"{job.out} holds the training of another recipe, other examples or another start; give another --out, or delete that folder"
         )
     return (job.out / FINISHED).is_file()
+
+
+def best(job: Job) -> float:
+    """The task's objective on dev at the best checkpoint of a finished job that has dev pages."""
+    return json.loads((job.out / FINISHED).read_text(encoding="utf-8"))["best"]
 
 
 def feed(recipe: Recipe, vocabulary: Tokenizer, examples: ExampleSet) -> Feed:

@@ -12,8 +12,10 @@ from layoutray.errors import CheckpointError, InputError
 from layoutray.store import shards
 from layoutray.store.schema import EXAMPLES
 from layoutray.training import job as jobs
+from layoutray.training import world as worlds
+from layoutray.training.reporter import History
 from tests.jobs import elsewhere, job, pages, recipe
-from tests.training.runs import alone
+from tests.training.runs import StopAfter, Stopped, alone
 
 
 def test_the_checkpoint_is_complete_and_says_where_it_came_from(tmp_path: Path) -> None:
@@ -54,6 +56,18 @@ def test_an_unfinished_job_is_not_taken_for_another(tmp_path: Path) -> None:
     assert not jobs.finished(one)
     with pytest.raises(CheckpointError, match="another start"):
         jobs.finished(dataclasses.replace(one, init=("elsewhere",)))
+
+
+def test_what_was_interrupted_is_gone_on_with_in_place(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=6, checkpoint_every=2))
+    with pytest.raises(Stopped):
+        jobs.train_in_place(one, worlds.alone(), StopAfter(5))
+    assert not jobs.finished(one)
+    history = History()
+    jobs.train_in_place(one, worlds.alone(), history)
+    assert [step for step, _ in history.series["loss"]] == [5, 6], "the state of step 4 was kept"
+    assert jobs.best(one) == history.series["dev.perplexity"][-1][1]
+    assert sorted(file.name for file in one.out.iterdir()) == sorted([*checkpoint.FILES, jobs.FINISHED, jobs.JOB])
 
 
 def test_fine_tuning_starts_from_the_pretrained_encoder(tmp_path: Path) -> None:

@@ -1,0 +1,114 @@
+"""Real Ray Tune: a trial trains as one process does, and what happens to one is no matter to the others."""
+
+import dataclasses
+import functools
+import json
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from layoutray.cluster import sweep
+from layoutray.cluster.connect import connect
+from layoutray.cluster.sweep import Share, Trial, Value
+from layoutray.errors import InputError
+from layoutray.training import job as jobs
+from layoutray.training import world as worlds
+from layoutray.training.job import Job
+from layoutray.training.reporter import JsonLines
+from tests.jobs import elsewhere, job, pages, recipe
+from tests.training.runs import alone, read_history
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    with connect(cores=2):
+        yield
+
+
+def by_seed(folder: Path, *seeds: int) -> dict[Value, Job]:
+    """Jobs that differ in their seed; the same examples for all."""
+    one = job(folder, recipe("masked_lm", steps=4, evaluate_every=2))
+    return {
+        seed: dataclasses.replace(one, recipe=dataclasses.replace(one.recipe, seed=seed), out=folder / f"seed={seed}") for seed in seeds
+    }
+
+
+def train(trials: Mapping[Value, Job], value: Value) -> None:
+    trials[value].out.mkdir()
+    jobs.train_in_place(trials[value], worlds.alone(), JsonLines(trials[value].out / "history.jsonl"))
+
+
+def train_only_the_first(trials: Mapping[Value, Job], value: Value) -> None:
+    if value == 2:
+        raise InputError("two is a bad\nnumber")
+    if value == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    train(trials, value)
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("cluster")
+def test_a_failed_trial_is_kept_and_the_others_train_as_one_process_does(tmp_path: Path) -> None:
+    trials, heard = by_seed(tmp_path, 1, 2, 3, 4), list[Value]()
+    work = functools.partial(train_only_the_first, trials)
+    one, raised, killed, four = sorted(sweep.train(trials, tmp_path, Share(), work, heard.append), key=lambda trial: trial.value)
+    for trial in (one, four):
+        expected = alone(elsewhere(trial.job, tmp_path / f"alone-{trial.value}"))
+        assert trial.error == ""
+        assert trial.metric == pytest.approx(min(value for _, value in expected["dev.perplexity"]), rel=1e-5)
+        assert trial.seconds is not None
+        assert trial.seconds > 0
+        assert [step for step, _ in read_history(trial.job.out / "history.jsonl")["loss"]] == [1, 2, 3, 4]
+    assert (raised.metric, raised.seconds, raised.error) == (None, None, "InputError: two is a bad")
+    assert "in train_only_the_first" in raised.trace
+    assert (killed.metric, killed.seconds) == (None, None)
+    assert killed.error.startswith("ActorDiedError: ")
+    assert sorted(heard) == [1, 2, 3, 4]
+    assert not (tmp_path / "ray").exists(), "Tune's notes are gone"
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("cluster")
+def test_what_cannot_be_compared_is_refused_before_any_trial(tmp_path: Path) -> None:
+    heard = list[Value]()
+    refused = functools.partial(sweep.train, out=tmp_path, work=print, ended=heard.append)
+    with pytest.raises(InputError, match="has no dev windows to choose by"):
+        refused({1: job(tmp_path / "no-dev", recipe("masked_lm"), pages(8))}, share=Share())
+    trials = by_seed(tmp_path / "more", 1, 2)
+    with pytest.raises(InputError, match="a trial asks for 64 CPU, this cluster has 6"):
+        refused(trials, share=Share(cpus=64))
+    with pytest.raises(InputError, match="was encoded for task masked_lm"):
+        refused({**trials, 3: dataclasses.replace(trials[1], recipe=recipe("entities"))}, share=Share())
+    assert heard == []
+
+
+def ended(value: Value, metric: float | None, task: str = "entities") -> Trial:
+    return Trial(value, Job(recipe(task), "", Path()), metric, error="" if metric is not None else "it failed")
+
+
+def test_the_best_comes_first_and_among_equals_the_smaller_value() -> None:
+    trials = [ended(512, 0.5), ended(64, None), ended(256, 0.75), ended(128, 0.75), ended(32, 0.25)]
+    assert [trial.value for trial in sweep.best_first(trials)] == [128, 256, 512, 32, 64]
+
+
+def test_a_small_perplexity_is_good() -> None:
+    trials = [ended(1e-3, 20.0, "masked_lm"), ended(1e-4, None, "masked_lm"), ended(1e-2, 10.0, "masked_lm")]
+    assert [trial.value for trial in sweep.best_first(trials)] == [1e-2, 1e-3, 1e-4]
+
+
+def test_a_training_that_has_diverged_has_no_metric(tmp_path: Path) -> None:
+    (tmp_path / jobs.FINISHED).write_text(json.dumps({"step": 4, "best": float("nan")}))
+    trial = sweep.finished(1, Job(recipe("masked_lm"), "", tmp_path))
+    assert (trial.metric, trial.error) == (None, "dev.perplexity is not a number: the training has diverged")
+
+
+@pytest.mark.parametrize(
+    ("share", "message"),
+    [({"at_once": -1}, "at_once is -1; it must be at least 0"), ({"cpus": 0}, "cpus is 0"), ({"gpus": -1}, "gpus is -1")],
+)
+def test_an_impossible_share_is_refused(share: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Share(**share)
