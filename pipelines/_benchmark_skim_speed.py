@@ -13,7 +13,9 @@ import psutil
 
 from layoutray.bench.skim_speed import MODELS, Case, Measured, measure, product_speed
 from layoutray.errors import LayoutrayError
+from layoutray.report import png, scaling
 from pipelines import _terminal as terminal
+from pipelines._report import log
 
 Key = tuple[str, int]
 """Model and length."""
@@ -45,6 +47,8 @@ def main(arguments: Sequence[str]) -> int:
         for (model, length), found in rows
     ]
     sys.stdout.write(json.dumps(report) + "\n")
+    picture = png.png(scaling.scaling(scaling.parse(json.dumps(report).encode())))
+    log("skim-speed", {name: str(value) for name, value in vars(options).items()}, report, {"scaling": picture})
     if options.out:
         options.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return 0

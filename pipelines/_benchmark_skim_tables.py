@@ -24,7 +24,11 @@ from layoutray.bench.skim_tables import (
     compute_ratio,
 )
 from layoutray.errors import LayoutrayError
+from layoutray.report import curves, png
+from layoutray.report.curves import Points
+from layoutray.training.reporter import HISTORY, read_history
 from pipelines import _terminal as terminal
+from pipelines._report import log
 
 _SCORES = ("area_recall", "area_precision", "area_f1", "token_recall", "token_precision", "token_f1")
 
@@ -54,6 +58,9 @@ def main(arguments: Sequence[str]) -> int:
         report["layout_labels"] = tables.tune()
         _show_labels(report["layout_labels"], options)
     (tables.out / "tables.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    picture = png.png(curves.seed_curves(tables.curves(), "dev.perplexity", logarithmic=True))
+    (tables.out / "perplexity.png").write_bytes(picture)
+    log("skim-tables", {name: str(value) for name, value in vars(options).items()}, report, {"perplexity": picture})
     sys.stdout.write(json.dumps(report) + "\n")
     return 0
 
@@ -77,6 +84,12 @@ class _Tables:
         for name, long in (("labelled", False), ("long-labelled", True)):
             self._encode("finetune-docbank", pages, name, long=long, tokenizer=self.out / "windows")
         return self._all(TUNED, self._tune)
+
+    def curves(self) -> dict[str, list[Points]]:
+        """Perplexity on dev over steps, by system, of each seed."""
+        return {
+            name: [read_history(self.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in self._options.seeds] for name in PRETRAINED
+        }
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         options, folder = self._options, self.folder(name, seed)
