@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder, _ = tracking.checkpoint_folder(options.checkpoint, uri)
     loaded = checkpoint.load(folder)
     task = tasks.load(loaded.recipe.task.name)
-    examples, dead = encoded(loaded, options.pages, options.split)
+    examples, dead = encoded(loaded, options.pages, options.split, loaded.recipe.max_length)
     here = world.alone()
     seen = loop.observe(loaded.model.to(here.device), task, job.feed(loaded.recipe, loaded.tokenizer, examples), here)
     metrics = task.summarise(seen, loaded.labels)
@@ -61,10 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def encoded(loaded: Checkpoint, folders: Sequence[str], split: str) -> tuple[ExampleSet, int]:
-    """The pages of a split as this checkpoint sees them, and how many could not be encoded."""
+def encoded(loaded: Checkpoint, folders: Sequence[str], split: str, max_length: int) -> tuple[ExampleSet, int]:
+    """The pages of a split as this checkpoint sees them, in windows of up to `max_length` tokens, and how many could not be encoded."""
     recipe = loaded.recipe
-    encoder = Encoder(recipe.task, recipe.max_length, loaded.labels, loaded.tokenizer.inner.to_str())
+    encoder = Encoder(recipe.task, max_length, loaded.labels, loaded.tokenizer.inner.to_str())
     tables: list[pa.Table] = []
     dead = 0
     for folder in folders:
