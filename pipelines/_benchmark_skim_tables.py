@@ -30,8 +30,6 @@ from layoutray.training.reporter import HISTORY, read_history
 from pipelines import _terminal as terminal
 from pipelines._report import log
 
-_SCORES = ("area_recall", "area_precision", "area_f1", "token_recall", "token_precision", "token_f1")
-
 Row = TypeVar("Row")
 Scores = dict[str, dict[int, dict[str, float]]]
 """Metrics on the test pages by system and seed."""
@@ -174,15 +172,19 @@ def _show_perplexity(scores: Scores, options: argparse.Namespace) -> None:
 def _show_labels(scores: Scores, options: argparse.Namespace) -> None:
     rows: list[tuple[object, ...]] = []
     for name, row in TUNED.items():
-        spreads = [Spread.of([100 * of[score] for of in scores[name].values()]) for score in _SCORES]
         model = recipe.load("finetune-docbank", [f"model.{key}={value}" for key, value in row.model.items()]).model
         layers, contextualiser = model["layers"], model.get("contextualiser_layers", 1)
         ratio = compute_ratio(row, layers, contextualiser, length=options.length, top_k=options.top_k)
-        counts = attention_count(row, layers, contextualiser)
-        rows.append((name, *map(str, spreads), counts, f"{100 * ratio:.1f} %", " / ".join(f"{score:.2f}" for score in row.paper)))
-    title = f"DocBank layout labels in percent, macro, mean (range) of {len(options.seeds)} seeds"
-    columns = ("system", *(score.replace("_", " ") for score in _SCORES), "attentions", "compute", "paper R / P / F1")
-    terminal.show_table(title, columns, rows)
+        paper = " / ".join(f"{score:.2f}" for score in row.paper)
+        found = (_macro(scores[name], "area"), _macro(scores[name], "token"))
+        rows.append((name, *found, attention_count(row, layers, contextualiser), f"{100 * ratio:.1f} %", paper))
+    title = f"DocBank layout labels: recall / precision / F1 in percent, macro, mean of {len(options.seeds)} seeds (range of F1)"
+    terminal.show_table(title, ("system", "by area", "by token", "attentions", "compute", "paper"), rows)
+
+
+def _macro(scores: Mapping[int, Mapping[str, float]], kind: str) -> str:
+    recall, precision, f1 = (Spread.of([100 * of[f"{kind}_{name}"] for of in scores.values()]) for name in ("recall", "precision", "f1"))
+    return f"{recall.mean:.1f} / {precision.mean:.1f} / {f1.mean:.1f} ({f1.least:.1f} to {f1.most:.1f})"
 
 
 if __name__ == "__main__":
