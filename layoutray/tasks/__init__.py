@@ -111,11 +111,6 @@ class Task(Protocol):
         ...
 
 
-def unchanged(batch: Batch, generator: torch.Generator) -> Batch:
-    """The corruption of tasks whose targets come with the data: the model sees everything."""
-    return batch
-
-
 def load(name: str) -> Task:
     """The task called `name`."""
     return cast(Task, registry.load(__name__, "TASK", name))

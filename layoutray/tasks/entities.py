@@ -5,22 +5,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from torch import Tensor, nn
-
 from layoutray.answers import Entity, Region
-from layoutray.batching.examples import Example
-from layoutray.batching.windows import Window
 from layoutray.document import Box, Page, Word
 from layoutray.document.tags import spans, split_tag
 from layoutray.errors import InputError
 from layoutray.metrics.entity_f1 import entity_f1
-from layoutray.tasks import Corruption, TaskModel, unchanged, word_labels
-from layoutray.tasks.word_labels import TokenClassificationHead, WindowLabels
-from layoutray.tensors import Batch, Encoder
-from layoutray.tokenizer import Tokenizer
+from layoutray.tasks import word_labels
+from layoutray.tasks.word_labels import WindowLabels, WordLabelling
 
 
-class Entities:
+class Entities(WordLabelling):
     """See the module's docstring."""
 
     name = "entities"
@@ -32,18 +26,6 @@ class Entities:
             raise InputError("no page carries entity tags; ingest a labelled set, or choose task masked_lm")
         return "O", *(f"{prefix}-{kind}" for kind in types for prefix in "BI")
 
-    def targets(self, page: Page, window: Window, labels: Sequence[str]) -> list[int] | None:
-        return word_labels.targets(page, window, labels)
-
-    def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
-        return TokenClassificationHead(encoder.width, num_labels, dropout)
-
-    def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption:
-        return unchanged
-
-    def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list[WindowLabels]:
-        return word_labels.observe(model, batch, examples)
-
     def summarise(self, observations: Sequence[WindowLabels], labels: Sequence[str]) -> dict[str, float]:
         """seqeval's scores, flat: `f1` and the like are micro, `f1.question` of one type."""
         pages = word_labels.by_page(observations, labels)
@@ -53,9 +35,6 @@ class Entities:
             flat |= {f"precision{suffix}": score.precision, f"recall{suffix}": score.recall, f"f1{suffix}": score.f1}
             flat[f"support{suffix}"] = float(score.support)
         return flat
-
-    def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
-        return self.marked(page, *word_labels.best_labels(page, outputs, labels))
 
     def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         return tuple(_entity(page, kind, range(start, end), sure[start:end]) for kind, start, end in spans(tags))

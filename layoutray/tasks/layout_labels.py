@@ -5,21 +5,15 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Literal
 
-from torch import Tensor, nn
-
 from layoutray.answers import Entity, Region
-from layoutray.batching.examples import Example
-from layoutray.batching.windows import Window
 from layoutray.document import Box, Page
 from layoutray.errors import InputError
 from layoutray.metrics.docbank_area import area_scores
-from layoutray.tasks import Corruption, TaskModel, unchanged, word_labels
-from layoutray.tasks.word_labels import TokenClassificationHead, WindowLabels
-from layoutray.tensors import Batch, Encoder
-from layoutray.tokenizer import Tokenizer
+from layoutray.tasks import word_labels
+from layoutray.tasks.word_labels import WindowLabels, WordLabelling
 
 
-class LayoutLabels:
+class LayoutLabels(WordLabelling):
     """See the module's docstring."""
 
     name = "layout_labels"
@@ -31,27 +25,12 @@ class LayoutLabels:
             raise InputError("no page carries region labels; ingest a labelled set, or choose task masked_lm")
         return tuple(found)
 
-    def targets(self, page: Page, window: Window, labels: Sequence[str]) -> list[int] | None:
-        return word_labels.targets(page, window, labels)
-
-    def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
-        return TokenClassificationHead(encoder.width, num_labels, dropout)
-
-    def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption:
-        return unchanged
-
-    def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list[WindowLabels]:
-        return word_labels.observe(model, batch, examples)
-
     def summarise(self, observations: Sequence[WindowLabels], labels: Sequence[str]) -> dict[str, float]:
         """`area_*` are DocBank's scores by area, `token_*` the same by words; `.title` of one label, else the mean over labels."""
         pages = word_labels.by_page(observations, labels)
         return _flat("area", [(page.areas, page.gold, page.predicted) for page in pages]) | _flat(
             "token", [([1] * len(page.gold), page.gold, page.predicted) for page in pages]
         )
-
-    def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
-        return self.marked(page, *word_labels.best_labels(page, outputs, labels))
 
     def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         """Words in a row with one label, within one block of the page, are one region."""

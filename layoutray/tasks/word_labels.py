@@ -1,23 +1,55 @@
 """What tasks share that give each word one label, read at the word's first token."""
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from layoutray.answers import Entity
 from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import DocumentError, Reason
-from layoutray.tasks import TaskModel, targets_of
-from layoutray.tensors import Batch, Encoded
+from layoutray.tasks import Corruption, TaskModel, targets_of
+from layoutray.tensors import Batch, Encoded, Encoder
+from layoutray.tokenizer import Tokenizer
+
+
+class WordLabelling(ABC):
+    """The part of such a task that does not depend on what its labels mean."""
+
+    def targets(self, page: Page, window: Window, labels: Sequence[str]) -> list[int] | None:
+        return targets(page, window, labels)
+
+    def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
+        return TokenClassificationHead(encoder.width, num_labels, dropout)
+
+    def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption:
+        return _unchanged
+
+    def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list["WindowLabels"]:
+        return observe(model, batch, examples)
+
+    def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
+        return self.marked(page, *best_labels(page, outputs, labels))
+
+    @abstractmethod
+    def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
+        """See `layoutray.tasks.Task`."""
+
+
+def _unchanged(batch: Batch, generator: torch.Generator) -> Batch:
+    """Targets come with the data, and the model sees everything."""
+    return batch
 
 
 class TokenClassificationHead(nn.Module):
