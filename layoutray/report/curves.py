@@ -49,7 +49,9 @@ def seed_curves(runs: Mapping[str, Sequence[Points]], ylabel: str, *, logarithmi
     if logarithmic:
         axes.set_yscale("log")
         plain_numbers(axes.yaxis)
-    axes.legend(frameon=False, loc="best")
+    # Below the axes: the names of many curves would hide them.
+    figure.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=min(len(runs), 2))
+    figure.set_figheight(4.5 + 0.25 * ((len(runs) + 1) // 2))
     return figure
 
 

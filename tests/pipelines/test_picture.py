@@ -93,7 +93,7 @@ def test_runs_that_differ_in_the_seed_alone_are_one_curve(tmp_path: Path) -> Non
     }
     assert main(["picture", "curves", *folders, "--out", str(tmp_path / "curves.png")]) == 0
     with Image.open(tmp_path / "curves.png") as picture:
-        assert picture.size == (960, 540)
+        assert picture.size == (960, 540 + 30), "a row of names below the axes"
 
 
 def test_folders_of_the_same_name_keep_their_curves_apart(tmp_path: Path) -> None:
