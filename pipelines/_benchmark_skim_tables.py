@@ -2,14 +2,10 @@
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from layoutray import recipe
 from layoutray.bench.skim_tables import (
@@ -19,20 +15,16 @@ from layoutray.bench.skim_tables import (
     RATIOS,
     TUNED,
     Model,
-    Spread,
     attention_count,
     compute_ratio,
 )
-from layoutray.errors import LayoutrayError
+from layoutray.bench.spread import Spread
 from layoutray.report import curves, png
 from layoutray.report.curves import Points
 from layoutray.training.reporter import HISTORY, read_history
 from pipelines import _terminal as terminal
 from pipelines._report import log
-
-Row = TypeVar("Row")
-Scores = dict[str, dict[int, dict[str, float]]]
-"""Metrics on the test pages by system and seed."""
+from pipelines._runs import Runs, Scores, schedule
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -55,107 +47,63 @@ def main(arguments: Sequence[str]) -> int:
     if options.docbank:
         report["layout_labels"] = tables.tune()
         _show_labels(report["layout_labels"], options)
-    (tables.out / "tables.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    (tables.runs.out / "tables.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     picture = png.png(curves.seed_curves(tables.curves(), "dev.perplexity", logarithmic=True))
-    (tables.out / "perplexity.png").write_bytes(picture)
+    (tables.runs.out / "perplexity.png").write_bytes(picture)
     log("skim-tables", {name: str(value) for name, value in vars(options).items()}, report, {"perplexity": picture})
     sys.stdout.write(json.dumps(report) + "\n")
     return 0
 
 
 class _Tables:
-    """The verbs of this project, called for every row and seed; each leaves its checkpoint, its scores and its log in `out`."""
+    """Tables 2 and 3 by `pretrain`, table 4 by `tune`."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        self.out: Path = options.out.absolute()
-        self.out.mkdir(parents=True, exist_ok=True)
+        self.runs = Runs(options.out, "skim-tables", options.at_once)
 
     def pretrain(self) -> Scores:
         pages = str(self._options.pages)
-        self._encode("pretrain-tiny", pages, "windows", long=False)
-        self._encode("pretrain-tiny", pages, "long-windows", long=True, tokenizer=self.out / "windows")
-        return self._all(PRETRAINED, self._pretrain)
+        windows = self.runs.encode("pretrain-tiny", pages, "windows", {"max_length": self._length(long=False)})
+        self.runs.encode("pretrain-tiny", pages, "long-windows", {"max_length": self._length(long=True), "tokenizer.path": windows})
+        return self.runs.all(PRETRAINED, self._options.seeds, self._pretrain)
 
     def tune(self) -> Scores:
-        pages = str(self._options.docbank)
         for name, long in (("labelled", False), ("long-labelled", True)):
-            self._encode("finetune-docbank", pages, name, long=long, tokenizer=self.out / "windows")
-        return self._all(TUNED, self._tune)
+            keys = {"max_length": self._length(long=long), "tokenizer.path": self.runs.out / "windows"}
+            self.runs.encode("finetune-docbank", str(self._options.docbank), name, keys)
+        return self.runs.all(TUNED, self._options.seeds, self._tune)
 
     def curves(self) -> dict[str, list[Points]]:
         """Perplexity on dev over steps, by system, of each seed."""
         return {
-            name: [read_history(self.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in self._options.seeds] for name in PRETRAINED
+            name: [read_history(self.runs.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in self._options.seeds]
+            for name in PRETRAINED
         }
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
-        options, folder = self._options, self.folder(name, seed)
-        examples = self.out / ("long-windows" if name in LONG else "windows")
-        train = {"steps": options.steps, "warmup_steps": options.steps // 10, "evaluate_every": max(options.steps // 6, 1)}
-        self._train("pretrain", "pretrain-tiny", examples, folder, self._overrides(name, PRETRAINED[name], train, seed))
-        return self._evaluated(folder, options.pages)
+        folder = self.runs.folder(name, seed)
+        examples = self.runs.out / ("long-windows" if name in LONG else "windows")
+        self.runs.train("pretrain", "pretrain-tiny", examples, folder, self._keys(name, PRETRAINED[name], self._options.steps, seed))
+        return self.runs.evaluated(folder, self._options.pages)
 
     def _tune(self, name: str, seed: int) -> dict[str, float]:
-        options, row, folder = self._options, TUNED[name], self.folder(f"labels {name}", seed)
-        examples = self.out / ("long-labelled" if name in LONG else "labelled")
-        model = {**row.model, **({"top_k": options.top_k} if "masked" in row.attentions else {})}
-        train = {"steps": options.tune_steps, "warmup_steps": options.tune_steps // 10, "evaluate_every": max(options.tune_steps // 6, 1)}
-        starts = [argument for start in row.starts for argument in ("--init", str(self.folder(start, seed)))]
-        self._train("finetune", "finetune-docbank", examples, folder, [*self._overrides(name, model, train, seed), *starts])
-        return self._evaluated(folder, options.docbank)
+        row, folder = TUNED[name], self.runs.folder(f"labels {name}", seed)
+        examples = self.runs.out / ("long-labelled" if name in LONG else "labelled")
+        model = {**row.model, **({"top_k": self._options.top_k} if "masked" in row.attentions else {})}
+        starts = [self.runs.folder(start, seed) for start in row.starts]
+        self.runs.train("finetune", "finetune-docbank", examples, folder, self._keys(name, model, self._options.tune_steps, seed), starts)
+        return self.runs.evaluated(folder, self._options.docbank)
 
-    def folder(self, name: str, seed: int) -> Path:
-        return self.out / f"{name.lower().replace(' + ', '-').replace(' ', '-')}-{seed}"
-
-    def _overrides(self, name: str, model: Model, train: Mapping[str, int], seed: int) -> list[str]:
+    def _keys(self, name: str, model: Model, steps: int, seed: int) -> dict[str, object]:
         """As in the paper, the long models get half as many windows a step."""
-        sizes = {"max_length": self._length(name in LONG), "seed": seed, **({"train.batch_size": 4} if name in LONG else {})}
-        keys = sizes | {f"model.{key}": value for key, value in model.items()} | {f"train.{key}": value for key, value in train.items()}
-        return [argument for key, value in keys.items() for argument in ("--set", f"{key}={value}")]
+        sizes: dict[str, object] = {"max_length": self._length(long=name in LONG), "seed": seed}
+        if name in LONG:
+            sizes["train.batch_size"] = 4
+        return sizes | {f"model.{key}": value for key, value in model.items()} | schedule(steps)
 
-    def _length(self, long: bool) -> int:
+    def _length(self, *, long: bool) -> int:
         return self._options.long_length if long else self._options.length
-
-    def _encode(self, recipe_name: str, pages: str, name: str, *, long: bool, tokenizer: Path | None = None) -> None:
-        folder = self.out / name
-        if not (folder / "dataset.json").is_file():
-            vocabulary = ["--set", f"tokenizer.path={tokenizer}"] if tokenizer else []
-            length = ["--set", f"max_length={self._length(long)}"]
-            self._verb("encode", folder.with_suffix(".log"), recipe_name, pages, "--out", str(folder), *length, *vocabulary)
-
-    def _train(self, verb: str, recipe_name: str, examples: Path, folder: Path, arguments: Sequence[str]) -> None:
-        log = folder.with_name(f"{folder.name}.log")
-        self._verb(verb, log, recipe_name, str(examples), "--out", str(folder), "--experiment", "skim-tables", *arguments)
-
-    def _evaluated(self, folder: Path, pages: Path) -> dict[str, float]:
-        scores = folder.with_name(f"{folder.name}.json")
-        if not scores.is_file():
-            log = folder.with_name(f"{folder.name}.evaluate.log")
-            self._verb("evaluate", log, str(folder), str(pages), "--json", str(scores))
-        return json.loads(scores.read_text(encoding="utf-8"))["metrics"]
-
-    def _verb(self, verb: str, log: Path, *arguments: str) -> None:
-        """Each in a process of its own with one thread: that is how two of them share a small machine best."""
-        with log.open("w", encoding="utf-8") as stream:
-            command = [sys.executable, "-m", f"pipelines.{verb}", *arguments]
-            done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
-        if done.returncode:
-            raise LayoutrayError(f"{' '.join(command[2:4])} ended with status {done.returncode}; see {log}")
-
-    def _all(self, rows: Mapping[str, Row], run: Callable[[str, int], dict[str, float]]) -> Scores:
-        """Seed by seed, so that an interrupted benchmark has whole tables of the first ones."""
-        jobs = [(name, seed) for seed in self._options.seeds for name in rows]
-        scores: Scores = {name: {} for name in rows}
-        with ThreadPoolExecutor(self._options.at_once) as pool:
-            for number, ((name, seed), found) in enumerate(zip(jobs, pool.map(partial(_starred, run), jobs), strict=True), start=1):
-                scores[name][seed] = found
-                terminal.say(f"{name}, seed {seed} done ({number} of {len(jobs)})")
-        return scores
-
-
-def _starred(run: Callable[[str, int], dict[str, float]], job: tuple[str, int]) -> dict[str, float]:
-    return run(*job)
 
 
 def _show_perplexity(scores: Scores, options: argparse.Namespace) -> None:

@@ -1,4 +1,7 @@
-"""A metric over steps, of several runs: those that differ in the seed alone are one curve, the mean with least and most."""
+"""A metric over steps, of several runs: those that differ in the seed alone are one curve, the mean with least and most.
+
+The picture goes into the MLflow run of each checkpoint too.
+"""
 
 import argparse
 import json
@@ -6,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from layoutray import tracking
 from layoutray.errors import InputError
 from layoutray.report import curves, png
 from layoutray.report.curves import Points
@@ -17,12 +21,16 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray picture curves", description=__doc__)
     parser.add_argument("checkpoints", nargs="+", type=terminal.local_folder, help="checkpoint folders with their history.jsonl")
     parser.add_argument("--metric", default="dev.perplexity", help="as in MLflow, such as loss or dev.f1 (default: dev.perplexity)")
+    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
     terminal.add_picture_option(parser, "curves.png")
     options = parser.parse_args(arguments)
     runs = {folder: _points(folder, options.metric) for folder in options.checkpoints}
     logarithmic = options.metric.endswith("perplexity")
-    figure = curves.seed_curves(_by_recipe(runs), options.metric, logarithmic=logarithmic)
-    return terminal.show_picture(png.png(figure), options.out)
+    picture = png.png(curves.seed_curves(_by_recipe(runs), options.metric, logarithmic=logarithmic))
+    for folder in options.checkpoints:
+        if run := tracking.noted(folder, options.tracking_uri or tracking.default_uri()):
+            run.log_picture(options.out.stem, picture)
+    return terminal.show_picture(picture, options.out)
 
 
 def _points(folder: Path, metric: str) -> Points:

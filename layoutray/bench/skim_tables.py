@@ -1,7 +1,6 @@
 """The systems of the Skim-Attention paper's tables 2 to 4 ("Skim-Attention", arXiv:2109.01078), and what is computed from their scores."""
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -93,19 +92,3 @@ def compute_ratio(row: Tuned, layers: int, contextualiser_layers: int, *, length
     """
     matrices = {"skim": 1 + contextualiser_layers, "full": layers, "masked": layers * (top_k / length) ** 2}
     return sum(matrices[kind] for kind in row.attentions) / layers
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Mean and extremes over seeds."""
-
-    mean: float
-    least: float
-    most: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
-        return cls(statistics.fmean(values), min(values), max(values))
-
-    def __str__(self) -> str:
-        return f"{self.mean:.4g} ({self.least:.4g} to {self.most:.4g})"

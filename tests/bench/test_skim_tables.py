@@ -1,7 +1,8 @@
 import pytest
 
 from layoutray import recipe
-from layoutray.bench.skim_tables import PAPER_PERPLEXITY, PRETRAINED, RATIOS, TUNED, Spread, attention_count, compute_ratio
+from layoutray.bench.skim_tables import PAPER_PERPLEXITY, PRETRAINED, RATIOS, TUNED, attention_count, compute_ratio
+from layoutray.bench.spread import Spread
 
 
 def test_the_papers_ratios_of_perplexity() -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 from layoutray import tracking
 from layoutray.cluster.connect import connect
 from layoutray.tracking import Run
-from pipelines import encode, evaluate, finetune, ingest, predict, pretrain, synthesize
+from pipelines import encode, evaluate, finetune, ingest, picture, predict, pretrain, synthesize
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
 SMALL = ["--set", "train.batch_size=4", "--set", "train.micro_batch_size=2", "--set", "train.warmup_steps=2"]
@@ -71,6 +71,11 @@ def test_a_pretrained_model_is_measured_by_its_perplexity(here: Path) -> None:
     report = json.loads((here / "pretrained.json").read_text())["metrics"]
     assert report["perplexity"] > 1
     assert pictures(run_of("pretrained")) == {"pictures/loss.png"}
+
+
+def test_a_picture_of_curves_is_in_their_runs(here: Path) -> None:
+    assert picture.main(["curves", "pretrained", "--out", "perplexity.png"]) == 0
+    assert "pictures/perplexity.png" in pictures(run_of("pretrained"))
 
 
 def test_the_registered_model_answers_every_page(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,89 @@
+"""Many trainings of one benchmark: each verb in a process of its own, what is done already is not done again."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from layoutray.errors import LayoutrayError
+from pipelines import _terminal as terminal
+
+Row = TypeVar("Row")
+Scores = dict[str, dict[int, dict[str, float]]]
+"""Metrics on the test pages by system and seed."""
+
+
+class Runs:
+    """A folder of encoded data sets, checkpoints, their scores and their logs.
+
+    Args:
+        out: the folder.
+        experiment: of MLflow.
+        at_once: trainings at the same time.
+
+    Raises:
+        LayoutrayError: naming the log, when a verb fails.
+    """
+
+    def __init__(self, out: Path, experiment: str, at_once: int) -> None:
+        self.out = out.absolute()
+        self.out.mkdir(parents=True, exist_ok=True)
+        self._experiment = experiment
+        self._at_once = at_once
+
+    def folder(self, name: str, seed: int) -> Path:
+        """Checkpoint of one system and seed."""
+        return self.out / f"{name.lower().replace(' + ', '-').replace(' ', '-')}-{seed}"
+
+    def encode(self, recipe: str, pages: str, name: str, keys: Mapping[str, object]) -> Path:
+        """The data set called `name`, encoded where it is not there yet."""
+        folder = self.out / name
+        if not (folder / "dataset.json").is_file():
+            self._verb("encode", folder.with_suffix(".log"), recipe, pages, "--out", str(folder), *_set(keys))
+        return folder
+
+    def train(self, verb: str, recipe: str, examples: Path, folder: Path, keys: Mapping[str, object], starts: Sequence[Path] = ()) -> None:
+        """The checkpoint in `folder`; a finished one stays as it is, as `verb` sees to."""
+        initial = [argument for start in starts for argument in ("--init", str(start))]
+        log = folder.with_name(f"{folder.name}.log")
+        self._verb(verb, log, recipe, str(examples), "--out", str(folder), "--experiment", self._experiment, *_set(keys), *initial)
+
+    def evaluated(self, folder: Path, pages: Path) -> dict[str, float]:
+        """Metrics of a checkpoint on the test pages of `pages`."""
+        scores = folder.with_name(f"{folder.name}.json")
+        if not scores.is_file():
+            log = folder.with_name(f"{folder.name}.evaluate.log")
+            self._verb("evaluate", log, str(folder), str(pages), "--json", str(scores))
+        return json.loads(scores.read_text(encoding="utf-8"))["metrics"]
+
+    def all(self, rows: Mapping[str, Row], seeds: Sequence[int], run: Callable[[str, int], dict[str, float]]) -> Scores:
+        """Seed by seed, so that an interrupted benchmark has whole tables of the first ones."""
+        jobs = [(name, seed) for seed in seeds for name in rows]
+        scores: Scores = {name: {} for name in rows}
+        with ThreadPoolExecutor(self._at_once) as pool:
+            found = pool.map(lambda job: run(*job), jobs)
+            for number, ((name, seed), metrics) in enumerate(zip(jobs, found, strict=True), start=1):
+                scores[name][seed] = metrics
+                terminal.say(f"{name}, seed {seed} done ({number} of {len(jobs)})")
+        return scores
+
+    def _verb(self, verb: str, log: Path, *arguments: str) -> None:
+        """With one thread: that is how two trainings share a small machine best."""
+        with log.open("w", encoding="utf-8") as stream:
+            command = [sys.executable, "-m", f"pipelines.{verb}", *arguments]
+            done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
+        if done.returncode:
+            raise LayoutrayError(f"{' '.join(command[2:4])} ended with status {done.returncode}; see {log}")
+
+
+def schedule(steps: int) -> dict[str, int]:
+    """Keys of [train] that every training of a benchmark shares: a tenth of the steps warms up, six evaluations follow the curve."""
+    return {"train.steps": steps, "train.warmup_steps": steps // 10, "train.evaluate_every": max(steps // 6, 1)}
+
+
+def _set(keys: Mapping[str, object]) -> list[str]:
+    return [argument for key, value in keys.items() for argument in ("--set", f"{key}={value}")]
