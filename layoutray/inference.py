@@ -78,13 +78,14 @@ class Extractor:
     def _probabilities(self, examples: Sequence[Example]) -> list[torch.Tensor]:
         batch = collate(examples, self._checkpoint.tokenizer.pad_id).to(self._device)
         encoded, logits = self._model.scores(batch)
-        shares = functional.softmax(logits.float(), -1).cpu()
-        return [_in_input_order(shares[row], encoded.origin[row].cpu(), len(example.input_ids)) for row, example in enumerate(examples)]
+        shares, origin, real = functional.softmax(logits.float(), -1).cpu(), encoded.origin.cpu(), encoded.mask.cpu()
+        return [
+            _in_input_order(shares[row, real[row]], origin[row, real[row]], len(example.input_ids)) for row, example in enumerate(examples)
+        ]
 
 
 def _in_input_order(shares: torch.Tensor, origin: torch.Tensor, length: int) -> torch.Tensor:
-    kept = origin < length
     ordered = torch.zeros(length, shares.shape[-1])
     ordered[:, 0] = 1.0  # a token that the architecture dropped is no part of an entity
-    ordered[origin[kept]] = shares[kept]
+    ordered[origin] = shares
     return ordered

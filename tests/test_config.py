@@ -25,13 +25,20 @@ class Outer:
     name: str
     count: int = 1
     anything: dict[str, Any] = field(default_factory=dict)
+    numbers: tuple[int, ...] = ()
     inner: Inner = field(default_factory=Inner)
 
 
 def test_nested_values_become_dataclasses() -> None:
     values = {"name": "a", "count": 2, "anything": {"x": [1, "b"]}, "inner": {"share": 0.25, "mode": "exact"}}
-    assert config.build(Outer, values) == Outer("a", 2, {"x": [1, "b"]}, Inner(0.25, "exact"))
-    assert config.to_dict(config.build(Outer, values)) == values
+    assert config.build(Outer, values) == Outer("a", 2, {"x": [1, "b"]}, (), Inner(0.25, "exact"))
+    assert config.to_dict(config.build(Outer, values)) == values | {"numbers": ()}
+
+
+def test_a_list_may_stand_for_a_tuple_but_not_for_one_of_other_things() -> None:
+    assert config.build(Outer, {"name": "a", "numbers": [2, 0]}).numbers == (2, 0)
+    with pytest.raises(RecipeError, match=r"recipe key numbers: .*integer, got .*'x'"):
+        config.build(Outer, {"name": "a", "numbers": [1, "x"]})
 
 
 def test_defaults_fill_what_is_not_said() -> None:
@@ -48,7 +55,7 @@ def test_an_integer_may_stand_for_a_float() -> None:
     ("values", "parts"),
     [
         ({"name": "a", "inner": {"shar": 1}}, ["unknown recipe key inner.shar", "did you mean share?", "known here: share, mode"]),
-        ({"name": "a", "zzz": 1}, ["unknown recipe key zzz;", "known here: name, count, anything, inner"]),
+        ({"name": "a", "zzz": 1}, ["unknown recipe key zzz;", "known here: name, count, anything, numbers, inner"]),
         ({"count": 1}, ["recipe key name is missing"]),
         ({"name": "a", "inner": 3}, ["recipe key inner must be a section", "3"]),
         ({"name": "a", "count": "abc"}, ["recipe key count", "integer", "'abc'"]),

@@ -2,12 +2,18 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
+from layoutray import checkpoint
+from layoutray import recipe as recipes
+from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.inference import Extractor
-from tests.jobs import NO_DROPOUT, job, page, pages, recipe
+from layoutray.tensors import Batch, Encoded
+from tests.jobs import NO_DROPOUT, job, page, pages, recipe, vocabulary
 from tests.training.runs import alone
 
 
@@ -44,6 +50,41 @@ def test_company_does_not_change_an_answer(extractor: Extractor) -> None:
         (single,) = extractor.extract([page(number)])
         assert [(e.type, e.words) for e in entities] == [(e.type, e.words) for e in single]
         assert [e.confidence for e in entities] == pytest.approx([e.confidence for e in single], abs=1e-5)
+
+
+class PaddingAnywhere(torch.nn.Module):
+    """An encoder whose states of padding claim to stand for the first word."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner, self.max_length = inner, inner.max_length
+
+    def forward(self, batch: Batch) -> Encoded:
+        encoded = self.inner(batch)
+        return dataclasses.replace(encoded, origin=encoded.origin.masked_fill(~encoded.mask, 1))
+
+
+def test_nor_where_tokens_are_dropped() -> None:
+    """An untrained Pyramidion: what it finds means nothing, but has to be found in any company."""
+    chosen = recipes.from_dict(
+        {
+            "name": "drops",
+            "task": {"name": "entities"},
+            "train": {"steps": 1},
+            "model": {"arch": "pyramidion", "size": "tiny", "halvings": [1, 1]},
+            "max_length": 24,
+        }
+    )
+    labels = ("O", "B-date", "I-date")
+    model = checkpoint.build_model(chosen, vocabulary(), labels).eval()
+    model.encoder = PaddingAnywhere(model.encoder)
+    model.head.classifier.bias.data[1] += 0.2  # nothing at all is a date
+    untrained = Extractor(Checkpoint(chosen, labels, vocabulary(), model, {}, {}), "drops", torch.device("cpu"))
+    together = untrained.extract(pages(20))
+    assert any(together)
+    for number, entities in enumerate(together):
+        (single,) = untrained.extract([page(number)])
+        assert [(e.type, e.words) for e in entities] == [(e.type, e.words) for e in single]
 
 
 def test_an_answer_says_who_answered_what(extractor: Extractor) -> None:

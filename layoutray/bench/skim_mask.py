@@ -1,7 +1,6 @@
 """What SkimmingMask saves when it computes only the scores that its mask leaves, beside the dense computation that it must equal."""
 
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 
 from layoutray import architectures
 from layoutray.architectures.skimming_mask import SkimmingMask, SkimmingMaskConfig, skimming_mask
+from layoutray.bench.clock import seconds
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
 from layoutray.nn.gathered_attention import key_lists
@@ -48,12 +48,13 @@ def measure(loaded: Checkpoint, batch: Batch, top_k: int, block: int, rounds: in
     with torch.no_grad():
         seen = skimming_mask(dense.skim(batch), batch.mask, top_k)
         difference = (dense(batch).states - gathered(batch).states)[batch.mask].abs().max()
+    device = batch.mask.device
     return Saving(
         top_k,
         block,
         scores=key_lists(seen, batch.mask, block).share,
-        inference=_ratio(lambda: _infer(dense, batch), lambda: _infer(gathered, batch), rounds),
-        training=_ratio(lambda: _train(dense.train(), batch), lambda: _train(gathered.train(), batch), rounds),
+        inference=_ratio(lambda: _infer(dense, batch), lambda: _infer(gathered, batch), rounds, device),
+        training=_ratio(lambda: _train(dense.train(), batch), lambda: _train(gathered.train(), batch), rounds, device),
         difference=float(difference),
     )
 
@@ -78,13 +79,7 @@ def _train(encoder: nn.Module, batch: Batch) -> None:
     encoder(batch).states.square().mean().backward()
 
 
-def _ratio(dense: Callable[[], None], gathered: Callable[[], None], rounds: int) -> float:
+def _ratio(dense: Callable[[], None], gathered: Callable[[], None], rounds: int, device: torch.device) -> float:
     """In turns, after one of each that does not count."""
-    seconds: list[tuple[float, float]] = [(_seconds(dense), _seconds(gathered)) for _ in range(rounds + 1)]
-    return statistics.median(one / other for one, other in seconds[1:])
-
-
-def _seconds(run: Callable[[], None]) -> float:
-    started = time.perf_counter()
-    run()
-    return time.perf_counter() - started
+    taken = [(seconds(dense, device), seconds(gathered, device)) for _ in range(rounds + 1)]
+    return statistics.median(one / other for one, other in taken[1:])

@@ -6,7 +6,6 @@ decodes masked tokens alone. Windows are full of random tokens and boxes: speed 
 
 import resource
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, LayoutLMForMaskedLM, LongformerForMaskedLM
 
 from layoutray import architectures, config
+from layoutray.bench import clock
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from layoutray.tensors import Batch
@@ -74,7 +74,7 @@ class Measured:
 
 def measure(case: Case) -> Measured:
     """Run `case` in this process, which has to be a fresh one for its memory to mean something."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = clock.device()
     if device.type == "cpu":
         resource.setrlimit(resource.RLIMIT_DATA, (case.memory, case.memory))
     torch.manual_seed(0)
@@ -84,11 +84,7 @@ def measure(case: Case) -> Measured:
     step = _step(torch.compile(model) if case.compiled else model, model, batch, device)
     for _ in range(2 if case.compiled else 1):
         step()
-    seconds: list[float] = []
-    for _ in range(case.steps):
-        started = time.perf_counter()
-        step()
-        seconds.append(time.perf_counter() - started)
+    seconds = [clock.seconds(step, device) for _ in range(case.steps)]
     peak = _peak(device) - idle
     one = replace(inputs, **{name: getattr(inputs, name)[:1] for name in ("input_ids", "boxes", "mask", "labels")}).to(device)
     with FlopCounterMode(display=False) as counter:
@@ -98,15 +94,11 @@ def measure(case: Case) -> Measured:
 
 def product_speed(size: int = 2048, repeats: int = 5) -> float:
     """Operations per second of a large matrix product here: what bounds a step that does nothing else."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = clock.device()
     one = torch.randn(size, size, device=device, dtype=torch.bfloat16 if device.type == "cuda" else torch.float32)
     best = float("inf")
     for _ in range(repeats):
-        _wait(device)
-        started = time.perf_counter()
-        torch.mm(one, one)
-        _wait(device)
-        best = min(best, time.perf_counter() - started)
+        best = min(best, clock.seconds(lambda: torch.mm(one, one), device))
     return 2 * size**3 / best
 
 
@@ -185,14 +177,8 @@ def _step(forward: Callable[[Batch], Tensor], model: nn.Module, batch: Batch, de
         loss.backward()
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
-        _wait(device)
 
     return step
-
-
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def _idle(device: torch.device) -> int:

@@ -4,6 +4,7 @@ One convention for masks everywhere: boolean, True on keys that may be attended 
 """
 
 import math
+from typing import NamedTuple
 
 import torch
 from einops import rearrange
@@ -32,8 +33,15 @@ def attention_probabilities(
     return scores.softmax(-1).to(query.dtype)
 
 
-class SelfAttention(nn.Module):
-    """Multi-head self-attention ("Attention Is All You Need", 2017) with its output projection, without residual and norm."""
+class Memory(NamedTuple):
+    """What is attended to, projected, so that it can be kept from one step of generation to the next."""
+
+    key: Float[Tensor, "batch heads keys size"]
+    value: Float[Tensor, "batch heads keys size"]
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention ("Attention Is All You Need", 2017) with its output projection, without residual and norm."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -44,14 +52,32 @@ class SelfAttention(nn.Module):
         self.value = nn.Linear(width, width)
         self.output = nn.Linear(width, width)
 
+    def remember(self, states: Float[Tensor, "batch keys width"]) -> Memory:
+        """Keys and values of `states`."""
+        return Memory(split_heads(self.key(states), self.heads), split_heads(self.value(states), self.heads))
+
+    def recall(
+        self, states: Float[Tensor, "batch queries width"], memory: Memory, seen: Bool[Tensor, "#batch #heads #queries keys"]
+    ) -> Float[Tensor, "batch queries width"]:
+        """The update of `states` from what each of them sees of `memory`."""
+        context = functional.scaled_dot_product_attention(
+            split_heads(self.query(states), self.heads), *memory, attn_mask=seen, dropout_p=self._dropout_now
+        )
+        return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
+
+    @property
+    def _dropout_now(self) -> float:
+        return self.dropout if self.training else 0.0
+
+
+class SelfAttention(MultiHeadAttention):
+    """Attention of tokens to each other."""
+
     def forward(self, states: Float[Tensor, "batch length width"], visible: Visible) -> Float[Tensor, "batch length width"]:
-        query, key, value = (split_heads(project(states), self.heads) for project in (self.query, self.key, self.value))
-        dropout = self.dropout if self.training else 0.0
-        if isinstance(visible, KeyLists):
-            context = gathered_context(query, key, value, visible, dropout)
-        else:
-            seen = visible[:, None, None, :] if visible.ndim == 2 else visible
-            context = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
+        memory = self.remember(states)
+        if not isinstance(visible, KeyLists):
+            return self.recall(states, memory, visible[:, None, None, :] if visible.ndim == 2 else visible)
+        context = gathered_context(split_heads(self.query(states), self.heads), *memory, visible, self._dropout_now)
         return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
 
 

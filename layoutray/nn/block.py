@@ -1,4 +1,4 @@
-"""The parts of a BERT layer (post-norm), shared by text layers and contextualisers."""
+"""The parts of a post-norm transformer layer. The defaults are BERT's."""
 
 from collections.abc import Callable
 
@@ -11,6 +11,8 @@ from layoutray.nn.attention import Visible, split_heads
 
 LAYER_NORM_EPSILON = 1e-12
 """As in BERT; RoBERTa and Longformer have torch's own default, 1e-5."""
+
+Activation = Callable[[Tensor], Tensor]
 
 Attend = Callable[[Float[Tensor, "batch heads length size"]], Float[Tensor, "batch heads length size"]]
 """From values to their sums under attention probabilities that are fixed already."""
@@ -31,30 +33,42 @@ class AddAndNorm(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """LN(x + Dropout(W₂ gelu(W₁ x))) with the exact (erf) gelu."""
+    """LN(x + Dropout(W₂ σ(W₁ x))); σ is by default the exact (erf) gelu."""
 
-    def __init__(self, width: int, inner: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON) -> None:
+    def __init__(
+        self, width: int, inner: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON, activation: Activation = functional.gelu
+    ) -> None:
         super().__init__()
+        self.activation = activation
         self.expand = nn.Linear(width, inner)
         self.contract = nn.Linear(inner, width)
         self.join = AddAndNorm(width, dropout, epsilon)
 
     def forward(self, states: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length width"]:
-        return self.join(states, self.contract(functional.gelu(self.expand(states))))
+        return self.join(states, self.contract(self.activation(self.expand(states))))
 
 
 class EncoderLayer(nn.Module):
-    """A whole BERT layer: self-attention, then feed-forward.
+    """A whole layer: self-attention, then feed-forward.
 
     Args:
         attention: from states, and what of them may be attended to, to the update of the states.
     """
 
-    def __init__(self, attention: nn.Module, width: int, *, feed_forward: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON) -> None:
+    def __init__(
+        self,
+        attention: nn.Module,
+        width: int,
+        *,
+        feed_forward: int,
+        dropout: float,
+        epsilon: float = LAYER_NORM_EPSILON,
+        activation: Activation = functional.gelu,
+    ) -> None:
         super().__init__()
         self.attention = attention
         self.join = AddAndNorm(width, dropout, epsilon)
-        self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon)
+        self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon, activation)
 
     def forward(self, states: Float[Tensor, "batch length width"], visible: Visible) -> Float[Tensor, "batch length width"]:
         return self.feed_forward(self.join(states, self.attention(states, visible)))

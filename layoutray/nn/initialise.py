@@ -1,7 +1,9 @@
-"""BERT's initial weights."""
+"""Initial weights: BERT's, and those of fairseq's transformers."""
 
 import torch
 from torch import nn
+
+from layoutray.nn.attention import MultiHeadAttention
 
 STANDARD_DEVIATION = 0.02
 
@@ -21,3 +23,22 @@ def initialise(module: nn.Module) -> None:
                     parameter.zero_()
                 else:
                     parameter.normal_(0.0, STANDARD_DEVIATION)
+
+
+@torch.no_grad()
+def initialise_as_fairseq(module: nn.Module) -> None:
+    """Redraw embeddings and attention below `module`; all other layers have torch's own initial weights in fairseq too.
+
+    Embeddings of width d are N(0, 1/d) with a padding row of zeros. Queries, keys and values are Xavier-uniform with gain 1/√2, attention's
+    output projections Xavier-uniform without bias.
+    """
+    for part in module.modules():
+        if isinstance(part, nn.Embedding):
+            part.weight.normal_(0.0, part.embedding_dim**-0.5)
+            if part.padding_idx is not None:
+                part.weight[part.padding_idx] = 0
+        elif isinstance(part, MultiHeadAttention):
+            for projection in (part.query, part.key, part.value):
+                nn.init.xavier_uniform_(projection.weight, gain=0.5**0.5)
+            nn.init.xavier_uniform_(part.output.weight)
+            part.output.bias.zero_()

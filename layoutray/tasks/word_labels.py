@@ -115,8 +115,8 @@ def targets(page: Page, window: Window, labels: Sequence[str]) -> list[int]:
 def observe(model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list[WindowLabels]:
     """The most likely label of each word of a batch, beside its true one."""
     encoded, logits = model.scores(batch)
-    best, origin = logits.argmax(-1).cpu().numpy(), encoded.origin.cpu().numpy()
-    return [_window_labels(example, best[row], origin[row]) for row, example in enumerate(examples)]
+    best, origin, real = (part.cpu().numpy() for part in (logits.argmax(-1), encoded.origin, encoded.mask))
+    return [_window_labels(example, best[row][real[row]], origin[row][real[row]]) for row, example in enumerate(examples)]
 
 
 def by_page(observations: Sequence[WindowLabels], labels: Sequence[str]) -> list[PageLabels]:
@@ -152,8 +152,7 @@ def best_labels(page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: S
 def _window_labels(example: Example, best: NDArray[np.int64], origin: NDArray[np.int64]) -> WindowLabels:
     assert example.labels is not None
     predicted = np.zeros(len(example.input_ids), np.int64)
-    kept = origin < len(predicted)
-    predicted[origin[kept]] = best[kept]
+    predicted[origin] = best
     starts = np.flatnonzero(first_pieces(example.word_index) & (example.labels != IGNORED))
     x0, y0, x1, y1 = example.boxes[starts].astype(np.int64).T
     return WindowLabels(

@@ -1,7 +1,10 @@
 import math
+from collections.abc import Callable
 
+import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import AddAndNorm, EncoderLayer, FeedForward
@@ -41,10 +44,11 @@ def test_feed_forward_uses_the_exact_gelu() -> None:
 
 
 @torch.no_grad()
-def test_encoder_layer_is_torchs_post_norm_layer() -> None:
+@pytest.mark.parametrize("activation", [functional.gelu, functional.relu])
+def test_encoder_layer_is_torchs_post_norm_layer(activation: Callable[[torch.Tensor], torch.Tensor]) -> None:
     torch.manual_seed(0)
-    ours = EncoderLayer(SelfAttention(12, 3, 0.0), 12, feed_forward=20, dropout=0.0).eval()
-    theirs = nn.TransformerEncoderLayer(12, 3, 20, dropout=0.0, activation="gelu", layer_norm_eps=1e-12, batch_first=True).eval()
+    ours = EncoderLayer(SelfAttention(12, 3, 0.0), 12, feed_forward=20, dropout=0.0, activation=activation).eval()
+    theirs = nn.TransformerEncoderLayer(12, 3, 20, dropout=0.0, activation=activation, layer_norm_eps=1e-12, batch_first=True).eval()
     projections = (ours.attention.query, ours.attention.key, ours.attention.value)
     theirs.self_attn.in_proj_weight.copy_(torch.cat([part.weight for part in projections]))
     theirs.self_attn.in_proj_bias.copy_(torch.cat([part.bias for part in projections]))

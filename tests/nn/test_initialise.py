@@ -2,7 +2,8 @@ import pytest
 import torch
 from torch import nn
 
-from layoutray.nn.initialise import initialise
+from layoutray.nn.attention import SelfAttention
+from layoutray.nn.initialise import initialise, initialise_as_fairseq
 
 
 def test_weights_are_redrawn_as_in_bert() -> None:
@@ -28,3 +29,19 @@ def test_the_padding_row_is_drawn_like_any_other() -> None:
     words(torch.tensor([3, 4])).sum().backward()
     assert words.weight.grad is not None
     assert words.weight.grad[3].eq(0).all()
+
+
+def test_fairseqs_weights() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(300, 64, padding_idx=1), SelfAttention(64, 4, 0.0), nn.Linear(64, 10))
+    linear = model[2].weight.clone()
+    initialise_as_fairseq(model)
+    words, attention, _ = model
+    assert words.weight[2:].std().item() == pytest.approx(64**-0.5, rel=0.1)
+    assert not words.weight[1].any()
+    limit = (6 / 128) ** 0.5
+    for projection in (attention.query, attention.key, attention.value):
+        assert projection.weight.abs().max().item() == pytest.approx(limit / 2**0.5, rel=0.01)
+    assert attention.output.weight.abs().max().item() == pytest.approx(limit, rel=0.01)
+    assert not attention.output.bias.any()
+    assert torch.equal(model[2].weight, linear)

@@ -1,6 +1,5 @@
 """Entities: tags to targets and back, through windows that cut words and pages."""
 
-import dataclasses
 import math
 from itertools import pairwise
 
@@ -15,6 +14,7 @@ from layoutray.batching.windows import cut, first_pieces
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks.word_labels import by_page
+from layoutray.tensors import Encoded
 from tests.jobs import vocabulary
 
 TASK = tasks.load("entities")
@@ -89,7 +89,7 @@ def test_a_word_cut_by_a_border_counts_once() -> None:
     class Oracle(torch.nn.Module):
         """Scores that are right on the first window of a word, and wrong where it goes on."""
 
-        def scores(self, batch: object) -> tuple[object, torch.Tensor]:
+        def scores(self, batch: object) -> tuple[Encoded, torch.Tensor]:
             logits = torch.zeros(len(cuts), max(len(one.input_ids) for one in cuts), len(LABELS))
             seen: set[int] = set()
             for row, one in enumerate(cuts):
@@ -98,7 +98,8 @@ def test_a_word_cut_by_a_border_counts_once() -> None:
                     logits[row, token, 3 if word in seen else LABELS.index(str(made.words[word].tag))] = 1.0
                     seen.add(word)
             origin = torch.arange(logits.shape[1]).expand(logits.shape[:2])
-            return dataclasses.make_dataclass("Encoded", ["origin"])(origin), logits
+            sizes = torch.tensor([len(one.input_ids) for one in cuts])
+            return Encoded(logits, origin < sizes[:, None], origin), logits
 
     seen = TASK.observe(Oracle(), None, cuts)  # pyright: ignore[reportArgumentType]
     (whole,) = by_page(list(reversed(seen)), LABELS)

@@ -45,11 +45,11 @@ def test_a_word_outside_the_labelled_regions_has_no_target_and_is_not_scored() -
     assert targets == [IGNORED, IGNORED, 2, IGNORED, 0, IGNORED]
 
     class Titles(torch.nn.Module):
-        """Scores that take every word for a title."""
+        """Scores that take every word for a title, and padding, whatever it claims to stand for, for none."""
 
         def scores(self, batch: object) -> tuple[Encoded, torch.Tensor]:
-            origin, logits = torch.arange(6)[None], torch.tensor([0.0, 0.0, 1.0]).expand(1, 6, 3)
-            return Encoded(torch.zeros(1, 6, 8), torch.ones(1, 6, dtype=torch.bool), origin), logits
+            origin, logits = torch.tensor([[0, 1, 2, 3, 4, 5, 2]]), torch.tensor([[[0.0, 0.0, 1.0]] * 6 + [[1.0, 0.0, 0.0]]])
+            return Encoded(torch.zeros(1, 7, 8), torch.arange(7)[None] < 6, origin), logits
 
     example = Example("d", 1, 0, window.input_ids, window.boxes, words, np.array(targets, np.int32))
     (seen,) = TASK.observe(Titles(), None, [example])  # pyright: ignore[reportArgumentType]

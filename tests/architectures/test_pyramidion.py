@@ -1,0 +1,125 @@
+"""What the paper says of the Pyramidion family, and texts of any length."""
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+import torch
+from torch import Tensor
+
+from layoutray import config
+from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
+from layoutray.errors import InputError
+from layoutray.nn.block import EncoderLayer
+from layoutray.nn.decoder import Decoder, DecoderConfig
+from layoutray.nn.token_scoring import Name
+from layoutray.tasks import TaskModel
+from layoutray.tensors import Batch
+from tests.architectures.contract import build, padded, random_batch
+
+TINY = ARCHITECTURE.sizes["tiny"]
+
+
+def encoder_of(**changes: Any) -> Any:
+    return build(ARCHITECTURE, replace(TINY, **changes)).eval()
+
+
+def words_seen(encoder: Any, batch: Batch, word: int) -> list[int]:
+    """States that move when a word is replaced."""
+    ids = batch.input_ids.clone()
+    ids[:, word] = ids[:, word - 1]
+    moved = (encoder(replace(batch, input_ids=ids)).states - encoder(batch).states).abs().amax((0, 2)) > 1e-6
+    return moved.nonzero().flatten().tolist()
+
+
+@torch.no_grad()
+def test_without_halvings_it_is_a_plain_encoder() -> None:
+    encoder, batch = encoder_of(block=0, halvings=(0, 0)), padded(random_batch())
+    states = encoder.embed(batch).states
+    for layer in encoder.layers:
+        assert isinstance(layer, EncoderLayer)
+        states = layer(states, batch.mask)
+    encoded = encoder(batch)
+    torch.testing.assert_close(encoded.states, states)
+    assert torch.equal(encoded.mask, batch.mask)
+    assert encoded.origin[0].tolist() == list(range(batch.input_ids.shape[1]))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("block", "expected"), [(8, range(8, 16)), (0, range(24)), (64, range(24))])
+def test_a_token_sees_its_block(block: int, expected: range) -> None:
+    assert words_seen(encoder_of(block=block, halvings=(0, 0)), random_batch(), 10) == list(expected)
+
+
+@torch.no_grad()
+def test_after_pooling_what_was_far_apart_shares_a_block() -> None:
+    assert len(words_seen(encoder_of(block=8, halvings=(2, 0)), random_batch(32), 10)) == 8
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("length", "kept"), [(1, 1), (4, 1), (5, 2), (24, 6), (25, 7), (200, 50)])
+@pytest.mark.parametrize("pooling", ["successive_halving", "mean", "max"])
+def test_a_text_of_any_length_is_shortened_in_proportion(pooling: str, length: int, kept: int) -> None:
+    encoded = encoder_of(pooling=pooling, max_length=512)(padded(random_batch_of(length)))
+    assert encoded.mask.sum(1).tolist() == [kept, kept]
+    assert (encoded.origin[encoded.mask] < length).all()
+
+
+def random_batch_of(length: int) -> Batch:
+    ids = torch.randint(1, 200, (2, length), generator=torch.Generator().manual_seed(length))
+    return Batch(ids, torch.zeros(2, length, 4, dtype=torch.int64), torch.ones(2, length, dtype=torch.bool), torch.zeros_like(ids))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", [name for name in get_args(Name) if name != "random"])
+@pytest.mark.parametrize("pooling", ["successive_halving", "hard"])
+def test_padding_leaks_through_no_scorer(name: str, pooling: str) -> None:
+    if pooling == "hard" and name in ("linear", "nonlinear"):
+        with pytest.raises(InputError, match="gets no gradient"):
+            encoder_of(scorer=name, pooling=pooling)
+        return
+    encoder, batch = encoder_of(scorer=name, pooling=pooling, block=16), random_batch()
+    alone, beside_longer = encoder(batch), encoder(padded(batch))
+    torch.testing.assert_close(beside_longer.states[beside_longer.mask], alone.states[alone.mask], atol=1e-5, rtol=0)
+    assert torch.equal(beside_longer.origin[beside_longer.mask], alone.origin[alone.mask])
+
+
+@torch.no_grad()
+def test_attention_received_is_that_of_the_layer_before() -> None:
+    encoder, batch = encoder_of(scorer="attention", pooling="hard", block=16, halvings=(1, 0)), random_batch(32)
+    scores: list[Tensor] = []
+    encoder.pools["0"].scorer.register_forward_hook(lambda _module, _inputs, output: scores.append(output))
+    encoder(batch)
+    # In each block, every head of every token gives 1 away.
+    torch.testing.assert_close(scores[0].view(2, 2, 16).sum(-1), torch.full((2, 2), 16.0 * TINY.heads))
+
+
+def test_lists_of_a_recipe_become_the_pyramid() -> None:
+    made = config.build(PyramidionConfig, {"layers": 3, "halvings": [0, 2, 2]})
+    assert made.halvings == (0, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"halvings": (1,)}, r"halvings is \[1\]; it must have a number of at least 0 for each of the 2 layers"),
+        ({"halvings": (1, -1)}, r"halvings is \[1, -1\]"),
+        ({"block": -1}, "block is -1; it must be at least 0"),
+        ({"hidden": 129, "heads": 3}, "hidden is 129; it must be even"),
+        ({"heads": 3}, "heads is 3; it must divide hidden"),
+        ({"padding": "reference_parity", "max_length": 96}, "max_length is 96; .* one gets 96"),
+        ({"padding": "reference_parity", "max_length": 64, "block": 32, "halvings": (0, 7)}, "one gets 64"),
+    ],
+)
+def test_impossible_pyramids_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        replace(TINY, **changes)
+
+
+def test_the_papers_size() -> None:
+    """124 million parameters with a vocabulary of 32 thousand and as deep a decoder."""
+    with torch.device("meta"):
+        encoder = ARCHITECTURE.build(ARCHITECTURE.sizes["base"], vocab_size=32_000, pad_id=1)
+        assert isinstance(encoder.word_embedding, torch.nn.Embedding)
+        model = TaskModel(encoder, Decoder(encoder.word_embedding, DecoderConfig()))
+    assert sum(parameter.numel() for parameter in model.parameters()) / 1e6 == pytest.approx(124, abs=0.5)

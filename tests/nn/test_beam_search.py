@@ -1,0 +1,100 @@
+"""Beam search against a search through all texts, and greedy search step by step."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+
+from layoutray.errors import InputError
+from layoutray.nn.beam_search import Search, beam_search
+from layoutray.tensors import Encoded
+from tests.nn.test_decoder import PAD, documents, small_decoder
+
+START, END = 2, 3
+
+
+def search(**changes: Any) -> Search:
+    return Search(**({"start_id": START, "end_id": END, "max_length": 3} | changes))
+
+
+def decoder_of(words: int) -> Any:
+    """A decoder that knows the first `words` words, with logits far enough apart to matter."""
+    decoder = small_decoder()
+    decoder.word_embedding.weight.data = decoder.word_embedding.weight.data[:words].mul_(0.7)
+    return decoder
+
+
+@torch.no_grad()
+def score(decoder: Any, encoded: Encoded, text: tuple[int, ...], penalty: float) -> float:
+    """Of one text of the first document, end word included, all at once."""
+    words = torch.tensor([[START, *text]])
+    chances = decoder(words, encoded)[0].log_softmax(-1)
+    return sum(float(chances[place, word]) for place, word in enumerate((*text, END))) / (len(text) + 1) ** penalty
+
+
+def only(encoded: Encoded, row: int) -> Encoded:
+    return Encoded(*(part[row : row + 1] for part in (encoded.states, encoded.mask, encoded.origin)))
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("shortest", [0, 2])
+def test_with_beams_for_every_text_it_finds_the_best_of_all(penalty: float, shortest: int) -> None:
+    decoder, encoded, vocabulary = decoder_of(5), documents(), [0, 2, 4]
+    wanted = search(min_length=shortest, beams=40, length_penalty=penalty)
+    found = beam_search(decoder, encoded, wanted)
+    for row in range(2):
+        texts = [text for length in range(shortest, 4) for text in itertools.product(vocabulary, repeat=length)]
+        expected = sorted(((score(decoder, only(encoded, row), text, penalty), text) for text in texts), reverse=True)
+        assert len(expected) <= wanted.beams
+        for place, (value, text) in enumerate(expected):
+            assert found.scores[row, place].item() == pytest.approx(value, abs=1e-5)
+            assert found.words[row, place].tolist() == [*text, *[PAD] * (3 - len(text))]
+        assert found.scores[row, len(expected) :].isneginf().all()
+
+
+@torch.no_grad()
+def test_one_beam_is_greedy() -> None:
+    decoder, encoded = small_decoder(), documents(4)
+    found = beam_search(decoder, encoded, search(max_length=12, min_length=2))
+    for row in range(4):
+        text = [START]
+        for length in range(12):
+            logits = decoder(torch.tensor([text]), only(encoded, row))[0, -1]
+            logits[[PAD, END] if length < 2 else [PAD]] = -torch.inf
+            if (word := int(logits.argmax())) == END:
+                break
+            text.append(word)
+        assert found.words[row, 0].tolist() == [*text[1:], *[PAD] * (13 - len(text))]
+
+
+def test_a_batch_is_its_documents_one_by_one() -> None:
+    decoder, encoded = small_decoder(), documents(3)
+    together = beam_search(decoder, encoded, search(max_length=8, beams=3))
+    for row in range(3):
+        alone = beam_search(decoder, only(encoded, row), search(max_length=8, beams=3))
+        assert torch.equal(alone.words[0], together.words[row])
+        torch.testing.assert_close(alone.scores[0], together.scores[row])
+
+
+def test_more_beams_find_texts_at_least_as_likely() -> None:
+    decoder, encoded = small_decoder(), documents(3)
+    best = [beam_search(decoder, encoded, search(max_length=6, min_length=6, beams=beams)).scores[:, 0] for beams in (1, 2, 8, 32)]
+    assert all((after >= before - 1e-6).all() for before, after in itertools.pairwise(best))
+
+
+def test_the_least_and_the_most_words_are_kept() -> None:
+    exact = beam_search(small_decoder(), documents(3), search(max_length=5, min_length=5, beams=2)).words
+    assert ((exact != PAD) & (exact != END)).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"beams": 0}, "beams is 0; it must be at least 1"),
+        ({"min_length": 4}, "min_length is 4; it must be at least 0 and at most max_length, which is 3"),
+    ],
+)
+def test_impossible_searches_are_refused(changes: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        search(**changes)

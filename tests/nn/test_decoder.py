@@ -1,0 +1,105 @@
+"""The decoder: causal, and the same with what it remembers as without."""
+
+from typing import Literal
+
+import pytest
+import torch
+from torch import nn
+
+from layoutray.errors import InputError
+from layoutray.nn.decoder import Decoder, DecoderConfig
+from layoutray.tensors import Encoded
+
+VOCABULARY, WIDTH, PAD = 11, 16, 1
+
+
+def small_decoder(positions: Literal["none", "reference_parity"] = "none") -> Decoder:
+    torch.manual_seed(0)
+    config = DecoderConfig(layers=2, heads=4, feed_forward=24, positions=positions)
+    return Decoder(nn.Embedding(VOCABULARY, WIDTH, padding_idx=PAD), config).eval()
+
+
+def documents(count: int = 2) -> Encoded:
+    """The first has seven states, the others three."""
+    states = torch.randn(count, 7, WIDTH, generator=torch.Generator().manual_seed(3))
+    sizes = torch.tensor([7] + [3] * (count - 1))
+    return Encoded(states, torch.arange(7) < sizes[:, None], torch.arange(7).expand(count, 7))
+
+
+TEXTS = torch.tensor([[2, 4, 5, 6, 4], [2, 9, 9, 3, 8]])
+POSITIONS = pytest.mark.parametrize("positions", ["none", "reference_parity"])
+
+
+@POSITIONS
+@torch.no_grad()
+def test_no_word_sees_what_comes_after(positions: Literal["none", "reference_parity"]) -> None:
+    decoder, changed = small_decoder(positions), TEXTS.clone()
+    changed[:, 3] = 10
+    moved = (decoder(changed, documents()) - decoder(TEXTS, documents())).abs().amax((0, 2)) > 1e-6
+    assert moved.tolist() == [False, False, False, True, True]
+
+
+@POSITIONS
+@torch.no_grad()
+def test_word_by_word_equals_all_at_once(positions: Literal["none", "reference_parity"]) -> None:
+    decoder, encoded = small_decoder(positions), documents()
+    whole = decoder(TEXTS, encoded)
+    cache = decoder.start(encoded)
+    for place in range(TEXTS.shape[1]):
+        logits, cache = decoder.step(TEXTS[:, place], cache)
+        torch.testing.assert_close(logits, whole[:, place], atol=1e-5, rtol=0)
+
+
+@torch.no_grad()
+def test_hypotheses_share_the_states_of_their_document_and_can_be_exchanged() -> None:
+    decoder, encoded = small_decoder(), documents()
+    words = torch.tensor([[2, 2], [4, 5], [2, 2], [9, 8]])
+    cache = decoder.start(encoded)
+    for place in range(2):
+        _, cache = decoder.step(words[:, place], cache)
+    order = torch.tensor([1, 1, 3, 2])
+    logits, _ = decoder.step(torch.full((4,), 6), cache.of(order))
+    texts = torch.cat([words[order], torch.full((4, 1), 6)], 1)
+    twice = Encoded(*(part.repeat_interleave(2, 0) for part in (encoded.states, encoded.mask, encoded.origin)))
+    torch.testing.assert_close(logits, decoder(texts, twice)[:, -1], atol=1e-5, rtol=0)
+
+
+@torch.no_grad()
+def test_only_real_states_are_read() -> None:
+    decoder, encoded = small_decoder(), documents()
+    noise = Encoded(encoded.states.masked_fill(~encoded.mask[..., None], 9.0), encoded.mask, encoded.origin)
+    torch.testing.assert_close(decoder(TEXTS, noise), decoder(TEXTS, encoded))
+
+
+@torch.no_grad()
+def test_positions_tell_equal_words_apart_and_without_them_nothing_does() -> None:
+    same = torch.full((1, 4), 5)
+    for positions, told in (("none", False), ("reference_parity", True)):
+        logits = small_decoder(positions)(same, documents(1))[0]
+        assert ((logits[1:] - logits[0]).abs().max() > 1e-4) == told
+
+
+@torch.no_grad()
+def test_padded_texts_give_what_short_ones_give() -> None:
+    decoder, encoded = small_decoder("reference_parity"), documents()
+    longer = nn.functional.pad(TEXTS, (0, 3), value=PAD)
+    torch.testing.assert_close(decoder(longer, encoded)[:, :5], decoder(TEXTS, encoded), atol=1e-6, rtol=0)
+
+
+@torch.no_grad()
+def test_a_document_of_padding_gives_numbers() -> None:
+    encoded = documents()
+    nothing = Encoded(encoded.states, torch.zeros_like(encoded.mask), encoded.origin)
+    assert small_decoder()(TEXTS, nothing).isfinite().all()
+
+
+def test_every_parameter_gets_a_gradient_and_the_table_is_one() -> None:
+    decoder = small_decoder().train()
+    decoder(TEXTS, documents()).pow(3).sum().backward()
+    assert [name for name, parameter in decoder.named_parameters() if parameter.grad is None or not parameter.grad.any()] == []
+    assert sum(parameter.shape[0] == VOCABULARY for parameter in decoder.parameters()) == 1
+
+
+def test_heads_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match="heads is 5; it must divide the width of the states, which is 16"):
+        Decoder(nn.Embedding(4, 16, padding_idx=0), DecoderConfig(heads=5))

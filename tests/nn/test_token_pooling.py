@@ -1,0 +1,172 @@
+"""Successive Halving Top-k and its ablations: what the paper promises, and padding that changes nothing."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from layoutray.errors import InputError
+from layoutray.nn.token_pooling import Halving, Pooled, hard_topk, successive_halving_topk, window_pool
+
+Pool = Callable[[Tensor, Tensor, Tensor, int], Pooled]
+
+POOLS: dict[str, Pool] = {
+    "document": successive_halving_topk,
+    "score": lambda *given: successive_halving_topk(*given, Halving(order="score")),
+    "parallel": lambda *given: successive_halving_topk(*given, Halving(pairing="parallel")),
+    "hard": hard_topk,
+    "mean": lambda states, _scores, mask, k: window_pool(states, mask, k, "mean"),
+    "max": lambda states, _scores, mask, k: window_pool(states, mask, k, "max"),
+}
+EVERY_POOL = pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS)
+
+
+def tokens(batch: int, length: int, real: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(length)
+    states = torch.randn(batch, length, 6, dtype=torch.float64, generator=generator)
+    scores = torch.rand(batch, length, dtype=torch.float64, generator=generator)
+    return states, scores, (torch.arange(length) < (length if real is None else real)).expand(batch, -1)
+
+
+def by_hand(states: Tensor, scores: Tensor, k: int) -> tuple[Tensor, list[int]]:
+    """One document without padding, pair by pair, in document order."""
+    entries = [(float(score), state, place) for place, (score, state) in enumerate(zip(scores, states, strict=True))]
+    while len(entries) > k:
+        ranked = sorted(entries, key=lambda entry: -entry[0])
+        entries = []
+        for strong, weak in zip(ranked[: len(ranked) // 2], reversed(ranked[len(ranked) // 2 :]), strict=True):
+            powers = math.exp(20 ** strong[0]), math.exp(20 ** weak[0])
+            share = powers[0] / sum(powers)
+            mix = [share * one + (1 - share) * other for one, other in zip(strong[:2], weak[:2], strict=True)]
+            entries.append((float(mix[0]), mix[1], strong[2]))
+        entries.sort(key=lambda entry: entry[2])
+    return torch.stack([state for _, state, _ in entries]), [place for *_, place in entries]
+
+
+@pytest.mark.parametrize(("n", "k"), [(16, 4), (24, 3), (32, 1)])
+def test_rounds_are_tournaments(n: int, k: int) -> None:
+    states, scores, mask = tokens(2, n)
+    found = successive_halving_topk(states, scores, mask, k)
+    for row in range(2):
+        expected, origin = by_hand(states[row], scores[row], k)
+        torch.testing.assert_close(found.states[row], expected)
+        assert found.origin[row].tolist() == origin
+
+
+@EVERY_POOL
+def test_keeping_all_is_the_identity(pool: Pool) -> None:
+    states, scores, mask = tokens(2, 8)
+    found = pool(states, scores, mask, 8)
+    torch.testing.assert_close(found.states, states)
+    assert found.origin.tolist() == [list(range(8))] * 2
+
+
+def test_scores_far_below_the_top_get_a_gradient_and_hard_ones_get_none() -> None:
+    states, scores, mask = tokens(1, 32)
+    soft, hard = (part.clone().requires_grad_() for part in (scores, scores))
+    rows = states.clone().requires_grad_()
+    successive_halving_topk(states, soft, mask, 4).states.sum().backward()
+    kept = hard_topk(rows, hard, mask, 4)
+    kept.states.sum().backward()
+    assert soft.grad is not None
+    assert soft.grad.all()
+    assert hard.grad is None
+    assert rows.grad is not None
+    assert rows.grad.any(-1).nonzero()[:, 1].tolist() == kept.origin[0].tolist() == scores[0].topk(4).indices.sort().values.tolist()
+
+
+def test_outputs_stand_in_the_order_that_is_asked_for() -> None:
+    states, scores, mask = tokens(3, 64)
+    by_place, by_score = (successive_halving_topk(states, scores, mask, 8, Halving(order=order)) for order in ("document", "score"))
+    assert (by_place.origin.diff() > 0).all()
+    assert (scores.gather(1, by_score.origin).argmax(1) == 0).all()
+    assert torch.equal(by_place.origin, by_score.origin.sort().values)
+
+
+@EVERY_POOL
+def test_a_batch_is_its_documents_one_by_one(pool: Pool) -> None:
+    states, scores, _ = tokens(3, 32)
+    mask = torch.arange(32) < torch.tensor([[32], [19], [3]])
+    together = pool(states, scores, mask, 8)
+    for row in range(3):
+        alone = pool(states[row : row + 1], scores[row : row + 1], mask[row : row + 1], 8)
+        for ours, theirs in zip(together, alone, strict=True):
+            torch.testing.assert_close(ours[row], theirs[0])
+
+
+@EVERY_POOL
+@pytest.mark.parametrize("real", [1, 3, 4, 9, 13, 16])
+def test_padding_is_as_if_it_were_not_there(pool: Pool, real: int) -> None:
+    states, scores, mask = tokens(2, 16, real)
+    found, whole = pool(states, scores, mask, 4), -(-real // 4)
+    assert found.mask.tolist() == [[True] * whole + [False] * (4 - whole)] * 2
+    assert (found.origin[found.mask] < real).all()
+    assert not found.states[~found.mask].any()
+    nearer = 4 * whole
+    near = pool(states[:, :nearer], scores[:, :nearer], mask[:, :nearer], whole)
+    torch.testing.assert_close(near.states, found.states[:, :whole])
+    assert torch.equal(near.origin, found.origin[:, :whole])
+    moved = torch.cat([torch.arange(real), torch.arange(real, 16).flip(0)])
+    other = pool(states[:, moved].where(mask[..., None], 1e6), scores[:, moved].where(mask, 7.0), mask, 4)
+    torch.testing.assert_close(other.states, found.states)
+
+
+def test_in_parity_padding_takes_part_whatever_stands_there() -> None:
+    states, scores, mask = tokens(1, 16, 11)
+    parity = Halving(padding="reference_parity")
+    zeros = states.masked_fill(~mask[..., None], 0), scores.masked_fill(~mask, 1e-5), torch.ones_like(mask)
+    found = successive_halving_topk(states, scores, mask, 4, parity)
+    torch.testing.assert_close(found.states, successive_halving_topk(*zeros, 4).states)
+    assert (found.states - successive_halving_topk(states, scores, mask, 4).states).abs().max() > 0.01
+
+
+@EVERY_POOL
+def test_a_document_of_padding_alone_gives_zeros_and_no_nan(pool: Pool) -> None:
+    states, scores, mask = tokens(2, 8, 0)
+    states, scores = states.requires_grad_(), scores.requires_grad_()
+    found = pool(states, scores, mask, 2)
+    assert not found.mask.any()
+    assert not found.states.any()
+    found.states.sum().backward()
+    assert states.grad is not None
+    assert not states.grad.any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("scale", [1, -30, 1e3, 1e30, -1e30])
+def test_scores_of_any_size_give_numbers(dtype: torch.dtype, scale: float) -> None:
+    states, scores, mask = (part.to(dtype) if part.is_floating_point() else part for part in tokens(1, 16))
+    states, scores = states.requires_grad_(), (scores * scale).requires_grad_()
+    found = successive_halving_topk(states, scores, mask, 4)
+    assert found.states.dtype == dtype
+    found.states.sum().backward()
+    assert all(part.isfinite().all() for part in (found.states, found.scores, scores.grad, states.grad) if part is not None)
+    if scale >= 1e3 and dtype != torch.bfloat16:
+        torch.testing.assert_close(found.states, hard_topk(states, scores, mask, 4).states)
+
+
+def test_equal_large_scores_share_alike() -> None:
+    states, _, mask = tokens(1, 4)
+    found = successive_halving_topk(states, torch.full((1, 4), 500.0, dtype=torch.float64), mask, 1)
+    torch.testing.assert_close(found.states[0, 0], states[0].mean(0))
+
+
+@pytest.mark.parametrize(
+    ("pool", "n", "k", "message"),
+    [
+        ("document", 20, 6, "20 tokens cannot be halved to 6: .* pad to 24 tokens"),
+        ("document", 8, 0, "k is 0; of 8 tokens at least 1 and at most 8 can be kept"),
+        ("hard", 8, 9, "k is 9; of 8 tokens"),
+        ("mean", 8, 3, "k is 3; windows of equal size need a k that divides the 8 tokens"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(pool: str, n: int, k: int, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        POOLS[pool](*tokens(1, n), k)
+
+
+def test_a_base_that_prefers_the_weaker_is_refused() -> None:
+    with pytest.raises(InputError, match=r"base is 0\.5; it must be above 1"):
+        Halving(base=0.5)
