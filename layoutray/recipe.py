@@ -30,7 +30,9 @@ class IngestRecipe:
         reader: name of the data set's reader.
         words: `ocr` reads the pictures, `annotation` takes the words that the data set ships.
         only: which files are documents, as a shell pattern of their names; the others are left out and counted nowhere.
-        dev_share, test_share: share of documents, by hash of their id, that go to dev and test where the set does not say.
+        splits: regular expressions, matched from the start of file names, of the documents that go to `dev` and to `test`, each where
+            the set has no such split of its own.
+        dev_share, test_share: share of documents, by hash of their id, that go to dev and test where neither says more.
         split_by: regular expression over file names; documents whose first group is the same go into the same split, so that
             pages of one document that come as several files do not leak. Empty: each document for itself.
         pages_per_shard: pages committed together; what a killed run loses at most, per writer.
@@ -39,6 +41,7 @@ class IngestRecipe:
     reader: str
     words: Literal["ocr", "annotation"] = "ocr"
     only: str = "*"
+    splits: dict[str, str] = field(default_factory=dict[str, str])
     dev_share: float = 0.1
     test_share: float = 0.0
     split_by: str = ""
@@ -50,6 +53,9 @@ class IngestRecipe:
             raise RecipeError(
                 f"dev_share {self.dev_share} and test_share {self.test_share} must not be negative and must leave some training pages"
             )
+        for split, pattern in self.splits.items():
+            if split not in ("dev", "test") or not pattern or _groups(pattern) is None:
+                raise RecipeError(f"splits.{split} is {pattern!r}; allowed are dev and test, each with a regular expression of file names")
         if self.pages_per_shard < 1:
             raise RecipeError(f"pages_per_shard is {self.pages_per_shard}; it must be at least 1")
         if self.split_by and _groups(self.split_by) != 1:
@@ -201,11 +207,12 @@ class Recipe:
         return config.to_dict(self)
 
 
-def _groups(pattern: str) -> int:
+def _groups(pattern: str) -> int | None:
+    """How many groups a regular expression has; None where it is none."""
     try:
         return re.compile(pattern).groups
     except re.error:
-        return 0
+        return None
 
 
 def load(recipe: str, overrides: Sequence[str] = ()) -> Recipe:

@@ -3,9 +3,9 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,16 +13,17 @@ import pyarrow.compute as pc
 from layoutray import checkpoint, tasks, tracking
 from layoutray.batching.examples import ExampleSet
 from layoutray.checkpoint import Checkpoint
+from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError
 from layoutray.inference import Extractor
-from layoutray.metrics import confusion
+from layoutray.metrics.entity_f1 import Score, with_missed
+from layoutray.prepare.align import transfer_tags
 from layoutray.prepare.encode import Encoder
 from layoutray.report import overlay, png
 from layoutray.report.confusion import confusion as confusion_picture
 from layoutray.report.page_picture import page_picture
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
-from layoutray.tasks import word_labels
 from layoutray.training import job, loop, world
 from pipelines import _terminal as terminal
 
@@ -30,13 +31,7 @@ _OVERLAYS = 4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray evaluate", description=__doc__)
-    parser.add_argument("checkpoint", help="checkpoint folder, or models:/NAME@ALIAS")
-    parser.add_argument("pages", nargs="+", help="folders that `layoutray ingest` has written")
-    parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
-    parser.add_argument("--json", type=Path, help="also write the metrics to this file")
-    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     uri = options.tracking_uri or tracking.default_uri()
     folder, _ = tracking.checkpoint_folder(options.checkpoint, uri)
     loaded = checkpoint.load(folder)
@@ -45,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     here = world.alone()
     seen = loop.observe(loaded.model.to(here.device), task, job.feed(loaded.recipe, loaded.tokenizer, examples), here)
     metrics = task.summarise(seen, loaded.labels)
+    if options.truth:
+        metrics |= _with_lost(metrics, _lost_entities(options.pages, options.truth, options.split))
     terminal.show_table(f"{loaded.recipe.name} on {options.split}, {len(examples)} windows", ("metric", "value"), sorted(metrics.items()))
     if dead:
         terminal.say(f"{dead} pages could not be encoded and are not in these numbers")
@@ -55,10 +52,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if run := tracking.noted(folder, uri):
         run.log_metrics(int(loaded.metrics["step"]), {f"{options.split}.{name}": value for name, value in metrics.items()})
         if loaded.labels:
-            run.log_picture(f"confusion_{options.split}", _confusion(seen, loaded.labels))
+            run.log_picture(f"confusion_{options.split}", _confusion(task.confusion(seen, loaded.labels)))
             for number, picture in enumerate(_overlays(loaded, options.pages, options.split), start=1):
                 run.log_picture(f"overlay_{options.split}_{number}", picture)
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="layoutray evaluate", description=__doc__)
+    parser.add_argument("checkpoint", help="checkpoint folder, or models:/NAME@ALIAS")
+    parser.add_argument("pages", nargs="+", help="folders that `layoutray ingest` has written")
+    parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
+    parser.add_argument(
+        "--truth",
+        nargs="+",
+        default=[],
+        metavar="FOLDER",
+        help="the same set ingested with words=annotation: its entities that no recognised word stands for count as missed",
+    )
+    parser.add_argument("--json", type=Path, help="also write the metrics to this file")
+    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    return parser
 
 
 def encoded(loaded: Checkpoint, folders: Sequence[str], split: str, max_length: int) -> tuple[ExampleSet, int]:
@@ -77,9 +91,33 @@ def encoded(loaded: Checkpoint, folders: Sequence[str], split: str, max_length: 
     return ExampleSet(pa.concat_tables(tables).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])), dead
 
 
-def _confusion(seen: Sequence[Any], labels: Sequence[str]) -> bytes:
-    pages = word_labels.by_page(seen, labels)
-    counts = confusion.count([page.gold for page in pages], [page.predicted for page in pages])
+def _lost_entities(folders: Sequence[str], truth: Sequence[str], split: str) -> int:
+    """Entities on the pages of `truth` that no word of the same page in `folders` stands for; all of them where that page is missing."""
+    recognised = {(page.doc_id, page.number): page.words for page in _pages(folders, split)}
+    annotated = {(page.doc_id, page.number): page.words for page in _pages(truth, split)}
+    if not recognised.keys() <= annotated.keys():
+        raise InputError(
+            f"{len(recognised.keys() - annotated.keys())} pages of {', '.join(folders)} are not in --truth {', '.join(truth)}; "
+            "ingest the same documents with --set words=annotation, and with the same splits"
+        )
+    return sum(transfer_tags(recognised.get(page, ()), words).lost_entities for page, words in annotated.items())
+
+
+def _pages(folders: Sequence[str], split: str) -> Iterator[Page]:
+    for folder in folders:
+        for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=pc.field("split") == split):
+            yield from codec.pages_of(pages)
+
+
+def _with_lost(metrics: Mapping[str, float], lost: int) -> dict[str, float]:
+    """What `lost` entities, as so many misses, make of the scores of those that are left."""
+    if "support" not in metrics:
+        raise InputError("--truth counts lost entities, and the task of this checkpoint scores none; leave it out")
+    score = with_missed(Score(metrics["precision"], metrics["recall"], metrics["f1"], int(metrics["support"])), lost)
+    return {"lost_entities": float(lost), "recall_with_lost": score.recall, "f1_with_lost": score.f1}
+
+
+def _confusion(counts: Counter[tuple[str, str]]) -> bytes:
     return png.png(confusion_picture(counts, sorted({kind for pair in counts for kind in pair})))
 
 

@@ -55,6 +55,8 @@ def _report(manifest: Manifest, out: str) -> None:
     terminal.show_table(f"Ingest of {manifest.source}", ("", "in", "out", "dead letters", "duplicates"), rows)
     if manifest.reasons:
         terminal.say("dead letters: " + ", ".join(f"{count} {reason}" for reason, count in manifest.reasons.items()))
+    if manifest.known_from_train:
+        terminal.say(f"{manifest.known_from_train} pages of dev and test have word for word the text of a training page")
     run = manifest.run
     before = manifest.pages_in - run.pages
     speed = f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)" if run.pages else "nothing left to do"

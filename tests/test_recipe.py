@@ -1,5 +1,6 @@
 """Recipes are resolved when they are read, and say everything that a run does."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -97,4 +98,14 @@ def test_shares_of_an_ingest_recipe_leave_pages_to_train_on(tmp_path: Path) -> N
     file = tmp_path / "all.toml"
     file.write_text("reader = 'folder'\ndev_share = 0.5\ntest_share = 0.5\n")
     with pytest.raises(RecipeError, match=r"dev_share 0\.5 and test_share 0\.5"):
+        recipe.load_ingest(str(file))
+
+
+@pytest.mark.parametrize(
+    ("splits", "named"), [("train = 'a'", "splits.train is 'a'"), ("dev = '('", "splits.dev is '('"), ("test = ''", "splits.test is ''")]
+)
+def test_splits_by_name_are_dev_and_test_each_with_an_expression(tmp_path: Path, splits: str, named: str) -> None:
+    file = tmp_path / "all.toml"
+    file.write_text(f"reader = 'folder'\n[splits]\n{splits}\n")
+    with pytest.raises(RecipeError, match=re.escape(named) + "; allowed are dev and test"):
         recipe.load_ingest(str(file))

@@ -1,11 +1,12 @@
-"""Peers from the transformers library: BERT, RoBERTa, LayoutLM and Longformer, built from their configuration with fresh weights.
+"""Peers from the transformers library: BERT, RoBERTa, LayoutLM, LiLT and Longformer, built from their configuration with fresh weights.
 
 They are what Skimformer and LongSkimformer are compared with, so their sizes are theirs; `base` is the library's default
-configuration, as in the paper's baselines. Only LayoutLM looks at boxes.
+configuration, as in the paper's baselines. Only LayoutLM and LiLT look at boxes.
 
 Departures from the published models: no pooler (nothing here uses it, and a parameter without gradient stops DDP);
 LayoutLM gets a box of zeros for the end token too, where its authors gave it 1000s. Longformer's weights for global attention
-are not trained: no token is global here. LiLT is not offered: in the library it has parameters that token tasks never reach.
+are not trained: no token is global here; nor what LiLT's last layer does with the layout stream after attention: no layer reads it. The
+library's LiLT wants a width that six divides; here any does, as its layer after the six embeddings of a box takes what they fill.
 """
 
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ class PeerConfig:
         window: even; how many tokens each token of Longformer sees, half of them to either side. The others see all.
     """
 
-    model_type: Literal["bert", "roberta", "layoutlm", "longformer"] = "bert"
+    model_type: Literal["bert", "roberta", "layoutlm", "lilt", "longformer"] = "bert"
     hidden: int = 768
     layers: int = 12
     heads: int = 12
@@ -52,6 +53,10 @@ class PeerConfig:
         check_heads(self, "hidden", "heads")
         if self.window % 2:
             raise InputError(f"window is {self.window}; it must be even, half of it lies on either side")
+        if self.model_type == "lilt" and self.hidden // self.heads % 4:
+            raise InputError(
+                f"hidden / heads is {self.hidden // self.heads}; LiLT's layout heads have a quarter of it, so four must divide it"
+            )
 
 
 class Peer(nn.Module):
@@ -65,9 +70,13 @@ class Peer(nn.Module):
         # LayoutLM cannot be built without its pooler; what it returns is dropped.
         self.model.pooler = nn.Identity()
         self.norm_epsilon: float = self.model.config.layer_norm_eps
-        self.takes_boxes = config.model_type == "layoutlm"
+        self.takes_boxes = config.model_type in ("layoutlm", "lilt")
+        if config.model_type == "lilt":
+            boxes = self.model.layout_embeddings
+            boxes.box_linear_embeddings = nn.Linear(6 * boxes.x_position_embeddings.embedding_dim, boxes.box_linear_embeddings.out_features)
+            initialise(boxes.box_linear_embeddings)
         for name, parameter in self.model.named_parameters():
-            parameter.requires_grad_("_global." not in name)
+            parameter.requires_grad_(not _unreached(name, config))
 
     @property
     def word_embedding(self) -> nn.Embedding:
@@ -80,9 +89,17 @@ class Peer(nn.Module):
         return Encoded(states, batch.mask, origin)
 
 
+def _unreached(name: str, config: PeerConfig) -> bool:
+    """Whether the states of tokens do not depend on a parameter."""
+    past_attention = name.startswith(f"encoder.layer.{config.layers - 1}.") and any(
+        part in name for part in ("layout_value.", "layout_output.", "layout_intermediate.")
+    )
+    return "_global." in name or past_attention
+
+
 def _library_config(config: PeerConfig, vocab_size: int, pad_id: int) -> Any:
-    # RoBERTa and Longformer count positions from pad_id + 1.
-    first_position = pad_id + 1 if config.model_type in ("roberta", "longformer") else 0
+    # RoBERTa, LiLT and Longformer count positions from pad_id + 1.
+    first_position = pad_id + 1 if config.model_type in ("roberta", "lilt", "longformer") else 0
     windows = {"attention_window": config.window} if config.model_type == "longformer" else {}
     return AutoConfig.for_model(
         config.model_type,

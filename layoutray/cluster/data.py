@@ -105,7 +105,7 @@ def plan_for(root: str, recipe: IngestRecipe, *, limit: int | None = None, progr
     # Workers answer in any order; which of two copies is used must not depend on that.
     order = {item: index for index, item in enumerate(chosen)}
     opened.sort(key=lambda one: order[one.item])
-    return plan_of(opened, recipe, has_dev=any(item.split == "dev" for item in items))
+    return plan_of(opened, recipe, own={item.split for item in items})
 
 
 def batches(units: Sequence[Unit], workers: int, largest: int) -> Iterator[Sequence[Unit]]:

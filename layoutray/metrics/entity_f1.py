@@ -35,3 +35,11 @@ def entity_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]])
         name.removesuffix(" avg"): Score(float(row["precision"]), float(row["recall"]), float(row["f1-score"]), int(row["support"]))
         for name, row in rows.items()
     }
+
+
+def with_missed(score: Score, missed: int) -> Score:
+    """`score` with so many more true entities that were not found, such as those that recognition has lost."""
+    support = score.support + missed
+    recall = score.recall * score.support / support if support else 0.0
+    both = score.precision + recall
+    return Score(score.precision, recall, 2 * score.precision * recall / both if both else 0.0, support)

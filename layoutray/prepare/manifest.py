@@ -1,7 +1,8 @@
 """The account of an ingest: what went in, what came out, and that nothing is missing."""
 
+import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -52,6 +53,7 @@ class Manifest:
         words_from: pages by where their words came from.
         engines: pages by OCR engine and version.
         splits: pages by split.
+        known_from_train: pages of dev and test with word for word the text of a training page.
         box_repairs: boxes of annotations that were put in order or cut to the page.
         words_dropped: annotated words that were left out.
         rows: PAGES rows in the folder, those of other sources included.
@@ -69,6 +71,7 @@ class Manifest:
     words_from: dict[str, int]
     engines: dict[str, int]
     splits: dict[str, int]
+    known_from_train: int
     box_repairs: int
     words_dropped: int
     rows: int
@@ -102,6 +105,7 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
         words_from=_counts(row["words_from"] for row in pages),
         engines=_counts(f"{row['engine']} {row['engine_version']}" for row in pages if row["engine"]),
         splits=_counts(row["split"] for row in pages),
+        known_from_train=_known_from_train(output.pages, wanted) if pages else 0,
         box_repairs=plan.repairs,
         words_dropped=plan.dropped,
         rows=rows(output.pages, PAGES, ["page"]).num_rows,
@@ -112,6 +116,15 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
     )
     assert manifest.pages_in == manifest.pages_out + manifest.pages_dead, f"pages do not add up: {manifest}"
     return manifest
+
+
+def _known_from_train(folder: str, wanted: pc.Expression) -> int:
+    splits: dict[bytes, Counter[str]] = defaultdict(Counter)
+    for table in shards.scan(folder, PAGES, ["words", "split"], wanted):
+        for words, split in zip(table["words"].to_pylist(), table["split"].to_pylist(), strict=True):
+            if words:
+                splits[hashlib.sha256("\0".join(words).encode()).digest()][split] += 1
+    return sum(found.total() - found["train"] for found in splits.values() if found["train"])
 
 
 def _counts(values: Iterable[str]) -> dict[str, int]:

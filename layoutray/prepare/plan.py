@@ -3,11 +3,12 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from layoutray import config
 from layoutray.prepare.units import Duplicate, Opened, Plan, Unit
+from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
 
 _PREFERRED = {"test": 0, "dev": 1, "train": 2}
@@ -15,8 +16,11 @@ _PREFERRED = {"test": 0, "dev": 1, "train": 2}
 
 
 def settings_hash(recipe: IngestRecipe) -> str:
-    """Short hash of everything in `recipe` that decides what a page row says (not of which pages are done, or how many together)."""
-    values = {key: value for key, value in config.to_dict(recipe).items() if key not in ("only", "pages_per_shard")}
+    """Short hash of everything in `recipe` that decides what a page row says.
+
+    Not of which pages are done, or how many together; nor of the names that go into a split, as rows are compared with their splits.
+    """
+    values = {key: value for key, value in config.to_dict(recipe).items() if key not in ("only", "splits", "pages_per_shard")}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -25,16 +29,16 @@ def page_id(doc_id: str, number: int, annotation: str, settings: str) -> str:
     return hashlib.sha256(f"{doc_id} {number} {annotation} {settings}".encode()).hexdigest()[:32]
 
 
-def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, has_dev: bool) -> Plan:
+def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, own: Collection[str]) -> Plan:
     """The plan for documents in the order in which they were found.
 
     Args:
-        has_dev: whether the set has a dev split of its own.
+        own: the splits that the set has itself.
     """
     found = list(opened)
     settings = settings_hash(recipe)
     copies: dict[str, list[Opened]] = {}
-    for one in _with_splits(found, recipe, has_dev=has_dev):
+    for one in _with_splits(found, recipe, own):
         copies.setdefault(_doc_id(one), []).append(one)
     kept = {doc_id: min(same, key=lambda one: _PREFERRED[one.item.split]) for doc_id, same in copies.items()}
     return Plan(
@@ -56,29 +60,34 @@ def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, has_dev: bool) ->
     )
 
 
-def _with_splits(found: Sequence[Opened], recipe: IngestRecipe, *, has_dev: bool) -> Iterator[Opened]:
+def _with_splits(found: Sequence[Opened], recipe: IngestRecipe, own: Collection[str]) -> Iterator[Opened]:
     """The documents that could be opened, each with the split that it ends in."""
     for one in found:
-        if one.document is None:
-            continue
-        split = _split(one.item.split, _split_key(one.item.source, recipe.split_by) or one.document.doc_id, recipe, has_dev=has_dev)
-        yield replace(one, item=replace(one.item, split=split), document=replace(one.document, split=split))
+        if one.document is not None:
+            split = _split(one.item, one.document.doc_id, recipe, own)
+            yield replace(one, item=replace(one.item, split=split), document=replace(one.document, split=split))
 
 
-def _split_key(source: str, split_by: str) -> str:
-    """What documents of one split have in common in their names; empty where a name says nothing."""
-    found = re.match(split_by, source.rpartition("/")[2]) if split_by else None
-    return (found[1] or "") if found else ""
-
-
-def _split(given: str, key: str, recipe: IngestRecipe, *, has_dev: bool) -> str:
-    """The set's own split; by the hash of `key` where it has none, or has no dev split to take from train."""
-    share = int(hashlib.sha256(f"split {key}".encode()).hexdigest()[:8], 16) / 2**32
-    if given in ("dev", "test") or (given and has_dev):
-        return given
+def _split(item: Item, doc_id: str, recipe: IngestRecipe, own: Collection[str]) -> str:
+    """The set's own split, the recipe's for such names, or one by hash where the set has none, or has no dev split to take from train."""
+    if item.split in ("dev", "test"):
+        return item.split
+    name = item.source.rpartition("/")[2]
+    for split, pattern in recipe.splits.items():
+        if split not in own and re.match(pattern, name):
+            return split
+    if item.split and "dev" in own:
+        return item.split
+    share = int(hashlib.sha256(f"split {_split_key(name, recipe.split_by) or doc_id}".encode()).hexdigest()[:8], 16) / 2**32
     if share < recipe.dev_share:
         return "dev"
-    return "test" if not given and share < recipe.dev_share + recipe.test_share else "train"
+    return "test" if not item.split and share < recipe.dev_share + recipe.test_share else "train"
+
+
+def _split_key(name: str, split_by: str) -> str:
+    """What documents of one split have in common in their names; empty where a name says nothing."""
+    found = re.match(split_by, name) if split_by else None
+    return (found[1] or "") if found else ""
 
 
 def _doc_id(one: Opened) -> str:

@@ -48,7 +48,7 @@ class AnnotationLane:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._latest: tuple[str, Truth] | None = None
+        self._latest: tuple[Item, Truth] | None = None
 
     def open(self, item: Item) -> Opened:
         truth = self.truth(item)
@@ -65,8 +65,8 @@ class AnnotationLane:
     def truth(self, item: Item) -> Truth:
         """What the data set says about a document."""
         # The pages of one document come one after the other: its annotation is read once for all of them.
-        if self._latest is None or self._latest[0] != item.source:
-            self._latest = item.source, self._reader.read(item)
+        if self._latest is None or self._latest[0] != item:
+            self._latest = item, self._reader.read(item)
         return self._latest[1]
 
     def __enter__(self) -> Self:

@@ -1,8 +1,10 @@
-"""What the readers share: opening native annotations, putting their boxes on the page, and refusing what is wrong by name."""
+"""What the readers share: finding and opening native annotations, putting their boxes on the page, and refusing what is wrong by name."""
 
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -11,6 +13,7 @@ from PIL import Image, UnidentifiedImageError
 
 from layoutray.document import Box, Provenance, Word
 from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.readers import Item
 from layoutray.store import sources
 
 ANNOTATED = Provenance(words="annotation", reason="the data set's own annotation")
@@ -98,14 +101,31 @@ def member(owner: dict[str, Any], key: str, kind: type, where: str) -> Any:
     return value
 
 
-def four_sides(value: object, where: str, key: str = "box", form: str = "x0, y0, x1, y1") -> list[float]:
-    """A JSON box: the four numbers that `form` names."""
-    if not isinstance(value, list) or len(value) != 4 or not all(type(side) in (int, float) for side in value):
-        raise malformed(where, f"`{key}` is {value!r:.80}, expected four numbers {form}")
+def numbers(value: object, where: str, key: str = "box", form: str = "x0, y0, x1, y1") -> list[float]:
+    """A JSON list of numbers, one for each name in `form`."""
+    count = len(form.split(", "))
+    if not isinstance(value, list) or len(value) != count or not all(type(side) in (int, float) for side in value):
+        raise malformed(where, f"`{key}` is {value!r:.80}, expected {count} numbers {form}")
     try:
         return [float(side) for side in value]
     except OverflowError as error:
         raise malformed(where, f"`{key}` holds a number too large for any page") from error
+
+
+def bounds(quad: Sequence[float], where: str) -> tuple[float, float, float, float]:
+    """x0, y0, x1, y1 around the corners x1, y1, …, x4, y4, whichever comes first."""
+    if not all(map(math.isfinite, quad)):
+        raise malformed(where, f"the quad {list(quad)} holds a value that is not finite")
+    xs, ys = quad[::2], quad[1::2]
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def page_size(owner: dict[str, Any], where: str) -> PageSize:
+    """The pixels that `owner` states as `width` and `height`."""
+    width, height = (member(owner, side, int, where) for side in ("width", "height"))
+    if min(width, height) < 1:
+        raise malformed(where, f"the picture is {width} x {height} pixels, expected at least one each way")
+    return PageSize(width, height)
 
 
 def picture_size(data: bytes, where: str) -> PageSize:
@@ -143,3 +163,32 @@ def file_name(uri: str) -> PurePosixPath:
 def folder_of(uri: str) -> str:
     """`uri` without its last part."""
     return uri.rpartition("/")[0]
+
+
+def by_kind(root: str, suffixes: Mapping[str, Collection[str]]) -> dict[str, dict[str, dict[str, str]]]:
+    """Files `FOLDER/KIND/STEM.SUFFIX` below `root`, by folder, kind (the keys of `suffixes`, whose values are allowed) and stem."""
+    folders: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for uri in sources.list_files(root):
+        folder, kind, name = folder_of(uri), file_name(folder_of(uri)).name, file_name(uri)
+        if name.suffix.lower() in suffixes.get(kind, ()):
+            folders[folder_of(folder)][kind][name.stem] = uri
+    return folders
+
+
+def json_beside_pictures(root: str, annotations: str, images: str, splits: Mapping[str, str]) -> Iterator[Item]:
+    """One item for each stem of `FOLDER/{annotations}/STEM.json` and `FOLDER/{images}/STEM.png` (or another picture).
+
+    Either may be missing, but folders of pictures alone are some other data set's.
+
+    Args:
+        splits: of the items, by the name of FOLDER.
+    """
+    found = by_kind(root, {annotations: {".json"}, images: IMAGE_SUFFIXES})
+    folders = {folder: kinds for folder, kinds in found.items() if annotations in kinds}
+    if not folders:
+        raise nothing_found(root, f"{{{','.join(splits)}}}/{annotations}/*.json and {images}/*.png beside them")
+    for folder, kinds in sorted(folders.items()):
+        jsons, pictures = kinds[annotations], kinds.get(images, {})
+        for key in sorted(jsons.keys() | pictures.keys()):
+            picture, annotation = pictures.get(key, ""), jsons.get(key, "")
+            yield Item(key, picture or annotation, picture, annotation, split=splits.get(file_name(folder).name, ""))

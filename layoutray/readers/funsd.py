@@ -6,7 +6,6 @@ boxes, signatures) are dropped and the next one of their entity begins it; words
 with its characters' share of the box. `block` is the entity, `line` a line of an entity.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,17 +13,14 @@ from layoutray.document import Box, Document, Page, Word
 from layoutray.readers import Item, Truth
 from layoutray.readers.annotation import (
     ANNOTATED,
-    IMAGE_SUFFIXES,
     PageSize,
     PageWords,
     extent,
-    file_name,
-    folder_of,
-    four_sides,
+    json_beside_pictures,
     json_object,
     malformed,
     member,
-    nothing_found,
+    numbers,
     picture_size,
 )
 from layoutray.readers.segments import line_starts, split_words
@@ -32,7 +28,6 @@ from layoutray.store import sources
 
 LABELS = ("question", "answer", "header", "other")
 _SPLITS = {"training_data": "train", "testing_data": "test"}
-_SUFFIXES = {"annotations": frozenset({".json"}), "images": IMAGE_SUFFIXES}
 
 
 class _Funsd:
@@ -40,14 +35,7 @@ class _Funsd:
     tags = "iob2"
 
     def discover(self, root: str) -> Iterator[Item]:
-        parts = _parts(root)
-        if not parts:
-            raise nothing_found(root, "{training_data,testing_data}/annotations/*.json and images/*.png beside them")
-        for folder, kinds in sorted(parts.items()):
-            annotations, images = kinds["annotations"], kinds.get("images", {})
-            for key in sorted(annotations.keys() | images.keys()):
-                image, annotation = images.get(key, ""), annotations.get(key, "")
-                yield Item(key, image or annotation, image, annotation, split=_SPLITS.get(file_name(folder).name, ""))
+        return json_beside_pictures(root, "annotations", "images", _SPLITS)
 
     def read(self, item: Item) -> Truth:
         data = sources.read_bytes(item.source)
@@ -76,16 +64,6 @@ _Entity = tuple[str, list[tuple[str, list[float]]], str]
 """Label, words with their boxes in pixels, and where it stands."""
 
 
-def _parts(root: str) -> dict[str, dict[str, dict[str, str]]]:
-    """Files of each folder that has annotations, by kind (annotations, images) and by form."""
-    parts: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
-    for uri in sources.list_files(root):
-        folder, kind, name = folder_of(uri), file_name(folder_of(uri)).name, file_name(uri)
-        if name.suffix.lower() in _SUFFIXES.get(kind, ()):
-            parts[folder_of(folder)][kind][name.stem] = uri
-    return {folder: kinds for folder, kinds in parts.items() if "annotations" in kinds}
-
-
 def _form(uri: str) -> list[_Entity]:
     entities = member(json_object(sources.read_bytes(uri), uri), "form", list, uri)
     return [_entity(entity, f"{uri}, entity {index}") for index, entity in enumerate(entities)]
@@ -104,7 +82,7 @@ def _entity(entity: object, where: str) -> _Entity:
 def _word(word: Any, where: str) -> tuple[str, list[float]]:
     if not isinstance(word, dict):
         raise malformed(where, f"is {word!r:.80}, expected an object")
-    return member(word, "text", str, where), four_sides(word.get("box"), where)
+    return member(word, "text", str, where), numbers(word.get("box"), where)
 
 
 def _collect(form: list[_Entity], size: PageSize) -> PageWords:

@@ -8,6 +8,7 @@ JSON names the pictures of all seven archives; those that are not there are left
 
 import json
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from layoutray.document import Document, LabelledArea
@@ -18,11 +19,12 @@ from layoutray.readers.annotation import (
     PageWords,
     file_name,
     folder_of,
-    four_sides,
     json_object,
     malformed,
     member,
     nothing_found,
+    numbers,
+    page_size,
 )
 from layoutray.store import sources
 
@@ -79,7 +81,7 @@ def _pictures(uri: str, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
     for image, where in _objects(coco, "images", uri):
         name = file_name(member(image, "file_name", str, where)).name
         if name in wanted:
-            pictures[member(image, "id", int, where)] = name, _sizes(image, where) | {"regions": []}
+            pictures[member(image, "id", int, where)] = name, asdict(page_size(image, where)) | {"regions": []}
     for annotation, where in _objects(coco, "annotations", uri):
         if (picture := pictures.get(member(annotation, "image_id", int, where))) is not None:
             picture[1]["regions"].append(_region(annotation, labels, where))
@@ -102,19 +104,12 @@ def _objects(coco: dict[str, Any], key: str, uri: str) -> Iterator[tuple[dict[st
         yield value, where
 
 
-def _sizes(image: dict[str, Any], where: str) -> dict[str, int]:
-    sizes = {side: member(image, side, int, where) for side in ("width", "height")}
-    if min(sizes.values()) < 1:
-        raise malformed(where, f"the picture is {sizes['width']} x {sizes['height']} pixels, expected at least one each way")
-    return sizes
-
-
 def _region(annotation: dict[str, Any], labels: dict[int, str], where: str) -> tuple[str, float, float, float, float]:
     """Label, x0, y0, x1, y1."""
     category = member(annotation, "category_id", int, where)
     if category not in labels:
         raise malformed(where, f"`category_id` is {category}, the file's `categories` have {', '.join(map(str, labels))}")
-    x, y, width, height = four_sides(annotation.get("bbox"), where, "bbox", "x, y, width, height")
+    x, y, width, height = numbers(annotation.get("bbox"), where, "bbox", "x, y, width, height")
     return labels[category], x, y, x + width, y + height
 
 

@@ -9,8 +9,6 @@ commas and quotes. Lines are split at blanks and each word gets its characters' 
 row. The fields have no positions, so words have no tags. Without a picture the page is as large as its boxes reach.
 """
 
-import math
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +19,8 @@ from layoutray.readers.annotation import (
     IMAGE_SUFFIXES,
     PageSize,
     PageWords,
+    bounds,
+    by_kind,
     extent,
     file_name,
     folder_of,
@@ -57,7 +57,8 @@ class _Sroie:
     tags = ""
 
     def discover(self, root: str) -> Iterator[Item]:
-        parts = _parts(root)
+        # Folders of pictures alone are some other data set's.
+        parts = {folder: kinds for folder, kinds in by_kind(root, _SUFFIXES).items() if kinds.keys() - {"img"}}
         official = [folder for folder in parts if file_name(folder).name in ("train", "test")]
         found = False
         for folder in sorted(official or parts):
@@ -90,17 +91,6 @@ class _Sroie:
             provenance=ANNOTATED,
         )
         return Truth(document, (page,), collected.repairs, collected.dropped)
-
-
-def _parts(root: str) -> dict[str, dict[str, dict[str, str]]]:
-    """Files of each `{train,test,data}` folder, by kind (box, img, …) and by key."""
-    parts: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
-    for uri in sources.list_files(root):
-        folder, kind, name = folder_of(uri), file_name(folder_of(uri)).name, file_name(uri)
-        if name.suffix.lower() in _SUFFIXES.get(kind, ()):
-            parts[folder_of(folder)][kind][name.stem] = uri
-    # Folders of pictures alone are some other data set's.
-    return {folder: kinds for folder, kinds in parts.items() if kinds.keys() - {"img"}}
 
 
 def _item(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> Item:
@@ -147,10 +137,7 @@ def _row(line: str, where: str) -> _Row:
         quad = [float(side) for side in parts[:8]]
     except ValueError as error:
         raise malformed(where, f"the first eight values of {line!r:.80} must be numbers") from error
-    xs, ys = quad[::2], quad[1::2]
-    if not all(map(math.isfinite, quad)):
-        raise malformed(where, f"the quad {parts[:8]} holds a value that is not finite")
-    return _Row((min(xs), min(ys), max(xs), max(ys)), _turned(xs, ys), parts[8], where)
+    return _Row(bounds(quad, where), _turned(quad[::2], quad[1::2]), parts[8], where)
 
 
 def _turned(xs: list[float], ys: list[float]) -> bool:

@@ -11,11 +11,11 @@ from layoutray.readers.annotation import (
     ANNOTATED,
     PageSize,
     PageWords,
-    four_sides,
     json_object,
     malformed,
     member,
     nothing_found,
+    numbers,
     picture_size,
 )
 from layoutray.store import sources
@@ -70,7 +70,7 @@ def _collect(words: list[Any], size: PageSize, where: str) -> PageWords:
         if not isinstance(word, dict):
             raise malformed(place, f"is {word!r:.80}, expected an object")
         text, tag = member(word, "text", str, place), member(word, "tag", str, place)
-        box = page.place(four_sides(word.get("box"), place), f"{place} ({text!r:.40})")
+        box = page.place(numbers(word.get("box"), place), f"{place} ({text!r:.40})")
         page.words.append(Word(text, box, line=member(word, "line", int, place), tag=_checked(tag, place)))
     return page
 

@@ -4,6 +4,7 @@ A task meets a model in two places: its head turns encoded states into a loss or
 turn those into metrics: observations are made batch by batch on any worker and summed up once.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol, cast
 
@@ -92,6 +93,10 @@ class Task(Protocol):
 
     def summarise(self, observations: Sequence[Any], labels: Sequence[str]) -> dict[str, float]:
         """Metrics over all observations; their order does not matter."""
+        ...
+
+    def confusion(self, observations: Sequence[Any], labels: Sequence[str]) -> Counter[tuple[str, str]]:
+        """Words by (true type, predicted type); empty for tasks that label no words."""
         ...
 
     def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:

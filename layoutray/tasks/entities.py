@@ -10,7 +10,6 @@ from layoutray.document import Box, Page, Word
 from layoutray.document.tags import spans, split_tag
 from layoutray.errors import InputError
 from layoutray.metrics.entity_f1 import entity_f1
-from layoutray.tasks import word_labels
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling
 
 
@@ -19,16 +18,18 @@ class Entities(WordLabelling):
 
     name = "entities"
     objective: tuple[str, Literal["min", "max"]] = ("f1", "max")
+    prefixes = "BI"
+    """Of the tags that each type has."""
 
     def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:
         types = sorted({split_tag(tag)[1] for page in tags for tag in page} - {""})
         if not types:
             raise InputError("no page carries entity tags; ingest a labelled set, or choose task masked_lm")
-        return "O", *(f"{prefix}-{kind}" for kind in types for prefix in "BI")
+        return "O", *(f"{prefix}-{kind}" for kind in types for prefix in self.prefixes)
 
     def summarise(self, observations: Sequence[WindowLabels], labels: Sequence[str]) -> dict[str, float]:
         """seqeval's scores, flat: `f1` and the like are micro, `f1.question` of one type."""
-        pages = word_labels.by_page(observations, labels)
+        pages = self.by_page(observations, labels)
         flat: dict[str, float] = {}
         for kind, score in entity_f1([page.gold for page in pages], [page.predicted for page in pages]).items():
             suffix = "" if kind == "micro" else f".{kind}"

@@ -9,7 +9,6 @@ from layoutray.answers import Entity, Region
 from layoutray.document import Box, Page
 from layoutray.errors import InputError
 from layoutray.metrics.docbank_area import area_scores
-from layoutray.tasks import word_labels
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling
 
 
@@ -27,7 +26,7 @@ class LayoutLabels(WordLabelling):
 
     def summarise(self, observations: Sequence[WindowLabels], labels: Sequence[str]) -> dict[str, float]:
         """`area_*` are DocBank's scores by area, `token_*` the same by words; `.title` of one label, else the mean over labels."""
-        pages = word_labels.by_page(observations, labels)
+        pages = self.by_page(observations, labels)
         return _flat("area", [(page.areas, page.gold, page.predicted) for page in pages]) | _flat(
             "token", [([1] * len(page.gold), page.gold, page.predicted) for page in pages]
         )

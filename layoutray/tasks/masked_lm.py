@@ -5,6 +5,7 @@ mask token, 10 % a random one of the whole vocabulary, 10 % stay.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -96,6 +97,9 @@ class MaskedLanguageModel:
         if count == 0:
             raise InputError("no token was masked; the set is empty or task.mask_share is 0")
         return {"loss": total / count, "perplexity": math.exp(total / count), "masked_tokens": float(count)}
+
+    def confusion(self, observations: Sequence[tuple[float, int]], labels: Sequence[str]) -> Counter[tuple[str, str]]:
+        return Counter()
 
     def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
         raise InputError(_ANSWERS_NOTHING)

@@ -1,7 +1,7 @@
 """What tasks share that give each word one label, read at the word's first token."""
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,16 +19,44 @@ from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import DocumentError, Reason
+from layoutray.metrics import confusion
 from layoutray.tasks import Corruption, TaskModel, targets_of
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
+
+_CERTAIN = 100.0
+"""Logit of the first label, the others' being 0, at tokens that the architecture has dropped: no part of an entity."""
 
 
 class WordLabelling(ABC):
     """The part of such a task that does not depend on what its labels mean."""
 
+    def truth(self, page: Page) -> list[str | None]:
+        """The true label of each word of a page, None where it has none. Raises DocumentError where its tags do not fit the task."""
+        return [word.tag for word in page.words]
+
+    def decode(self, scores: NDArray[np.float32], labels: Sequence[str]) -> NDArray[np.intp]:
+        """The number of the label of each word of a page, from the logits or log-probabilities (words, labels): each word's highest."""
+        return scores.argmax(1)
+
     def targets(self, page: Page, window: Window, labels: Sequence[str]) -> list[int] | None:
-        return targets(page, window, labels)
+        """See `layoutray.tasks.Task`.
+
+        Regions need not cover a page: of their labels, a word without a tag has no target where other words of the page have one.
+
+        Raises:
+            DocumentError: (bad_annotation) when a word has a tag that `labels` lack, or has none and `labels` are of entities or no
+                word of the page has one.
+        """
+        truth = self.truth(page)
+        index: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
+        if OUTSIDE not in index and any(tag is not None for tag in truth):
+            index[None] = IGNORED
+        first = first_pieces(window.word_index)
+        return [
+            _target(truth[word], page, word, index) if starts else IGNORED
+            for word, starts in zip(window.word_index.tolist(), first.tolist(), strict=True)
+        ]
 
     def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
         return TokenClassificationHead(encoder.width, num_labels, dropout)
@@ -37,14 +65,40 @@ class WordLabelling(ABC):
         return _unchanged
 
     def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list["WindowLabels"]:
-        return observe(model, batch, examples)
+        encoded, logits = model.scores(batch)
+        scores, origin, real = (part.cpu().numpy() for part in (logits.float(), encoded.origin, encoded.mask))
+        return [_window_labels(example, scores[row][real[row]], origin[row][real[row]]) for row, example in enumerate(examples)]
+
+    def by_page(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> list["PageLabels"]:
+        """Windows in any order put together, and their words labelled; a word cut by a border counts once, at its start."""
+        pages: dict[tuple[str, int], list[WindowLabels]] = defaultdict(list)
+        for seen in sorted(observations, key=lambda seen: (seen.doc_id, seen.page, seen.window)):
+            pages[seen.doc_id, seen.page].append(seen)
+        return [self._page_labels(windows, labels) for windows in pages.values()]
+
+    def confusion(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> Counter[tuple[str, str]]:
+        pages = self.by_page(observations, labels)
+        return confusion.count([page.gold for page in pages], [page.predicted for page in pages])
 
     def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
-        return self.marked(page, *best_labels(page, outputs, labels))
+        shares = _word_shares(page, outputs, len(labels))
+        chosen = self.decode(np.log(np.maximum(shares, np.finfo(np.float32).tiny)), labels)
+        sure = shares[np.arange(len(chosen)), chosen]
+        return self.marked(page, _named(chosen, labels), sure.tolist())
 
     @abstractmethod
     def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         """See `layoutray.tasks.Task`."""
+
+    def _page_labels(self, windows: Sequence["WindowLabels"], labels: Sequence[str]) -> "PageLabels":
+        _, first = np.unique(np.concatenate([seen.words for seen in windows]), return_index=True)
+        areas, gold, scores = (np.concatenate([getattr(seen, column) for seen in windows])[first] for column in ("areas", "gold", "scores"))
+        return PageLabels(areas.tolist(), _named(gold, labels), _named(self.decode(scores, labels), labels))
+
+
+def _named(chosen: NDArray[np.integer], labels: Sequence[str]) -> list[str]:
+    numbers: list[int] = chosen.tolist()
+    return [labels[number] for number in numbers]
 
 
 def _unchanged(batch: Batch, generator: torch.Generator) -> Batch:
@@ -68,106 +122,69 @@ class TokenClassificationHead(nn.Module):
         return functional.cross_entropy(logits.flatten(0, 1), targets_of(encoded, batch).flatten(), ignore_index=IGNORED, reduction="sum")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WindowLabels:
-    """Gold and predicted label of each word that starts in one window.
+    """True label and logits of each word that starts in one window.
 
     Attributes:
+        words: numbers of the words within the page.
         areas: of the words' boxes, in millionths of the page.
+        gold: numbers of the true labels.
+        scores: (words, labels) logits.
     """
 
     doc_id: str
     page: int
     window: int
-    words: tuple[int, ...]
-    areas: tuple[int, ...]
-    gold: tuple[int, ...]
-    predicted: tuple[int, ...]
+    words: NDArray[np.int32]
+    areas: NDArray[np.int32]
+    gold: NDArray[np.int32]
+    scores: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class PageLabels:
-    """The same of a whole page, each word once, in reading order."""
+    """Area, true and predicted label of each labelled word of a page, in reading order."""
 
     areas: list[int]
     gold: list[str]
     predicted: list[str]
 
 
-def targets(page: Page, window: Window, labels: Sequence[str]) -> list[int]:
-    """The number of each word's tag at its first token, -100 at all others.
-
-    Regions need not cover a page: of their labels, a word without a tag has no target where other words of the page have one.
-
-    Raises:
-        DocumentError: (bad_annotation) when a word has a tag that `labels` lack, or has none and `labels` are IOB2 or no word
-            of the page has one.
-    """
-    index: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
-    if OUTSIDE not in index and any(word.tag is not None for word in page.words):
-        index[None] = IGNORED
-    first = first_pieces(window.word_index)
-    return [
-        _target(page, word, index) if starts else IGNORED for word, starts in zip(window.word_index.tolist(), first.tolist(), strict=True)
-    ]
-
-
-def observe(model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list[WindowLabels]:
-    """The most likely label of each word of a batch, beside its true one."""
-    encoded, logits = model.scores(batch)
-    best, origin, real = (part.cpu().numpy() for part in (logits.argmax(-1), encoded.origin, encoded.mask))
-    return [_window_labels(example, best[row][real[row]], origin[row][real[row]]) for row, example in enumerate(examples)]
-
-
-def by_page(observations: Sequence[WindowLabels], labels: Sequence[str]) -> list[PageLabels]:
-    """Windows in any order put together; a word cut by a border counts once, at its start."""
-    pages: dict[tuple[str, int], dict[int, tuple[int, int, int]]] = defaultdict(dict)
-    for seen in sorted(observations, key=lambda seen: (seen.doc_id, seen.page, seen.window)):
-        for word, *facts in zip(seen.words, seen.areas, seen.gold, seen.predicted, strict=True):
-            pages[seen.doc_id, seen.page].setdefault(word, (facts[0], facts[1], facts[2]))
-    rows = [[facts for _, facts in sorted(words.items())] for words in pages.values()]
-    return [
-        PageLabels([area for area, _, _ in row], [labels[gold] for _, gold, _ in row], [labels[best] for _, _, best in row]) for row in rows
-    ]
-
-
-def best_labels(page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[list[str], list[float]]:
-    """The most likely label of each word of a page, and its probability; the first label, for certain, for words in no window.
+def _word_shares(page: Page, outputs: Sequence[tuple[Example, Tensor]], num_labels: int) -> NDArray[np.float32]:
+    """Probabilities (words, labels) of a page's words, each read where it starts; words in no window have the first label, for certain.
 
     Args:
-        outputs: windows of the page, each with its tokens' probabilities (length, labels).
+        outputs: windows of the page in order, each with its tokens' probabilities (length, labels).
     """
-    best, sure = [0] * len(page.words), [1.0] * len(page.words)
-    seen: set[int] = set()
-    for example, probabilities in outputs:
-        top, label = probabilities.max(-1)
-        for token in np.flatnonzero(first_pieces(example.word_index)).tolist():
-            word = int(example.word_index[token])
-            if word not in seen:
-                seen.add(word)
-                best[word], sure[word] = int(label[token]), float(top[token])
-    return [labels[number] for number in best], sure
+    shares = np.zeros((len(page.words), num_labels), np.float32)
+    shares[:, 0] = 1.0
+    # Backwards, so that of a word cut by a border its start stays.
+    for example, probabilities in reversed(outputs):
+        starts = np.flatnonzero(first_pieces(example.word_index))
+        shares[example.word_index[starts]] = probabilities.numpy()[starts]
+    return shares
 
 
-def _window_labels(example: Example, best: NDArray[np.int64], origin: NDArray[np.int64]) -> WindowLabels:
+def _window_labels(example: Example, scores: NDArray[np.float32], origin: NDArray[np.int64]) -> WindowLabels:
     assert example.labels is not None
-    predicted = np.zeros(len(example.input_ids), np.int64)
-    predicted[origin] = best
+    ordered = np.zeros((len(example.input_ids), scores.shape[1]), np.float32)
+    ordered[:, 0] = _CERTAIN
+    ordered[origin] = scores
     starts = np.flatnonzero(first_pieces(example.word_index) & (example.labels != IGNORED))
-    x0, y0, x1, y1 = example.boxes[starts].astype(np.int64).T
+    x0, y0, x1, y1 = example.boxes[starts].T
     return WindowLabels(
         example.doc_id,
         example.page,
         example.window,
-        words=tuple(example.word_index[starts].tolist()),
-        areas=tuple(((x1 - x0) * (y1 - y0)).tolist()),
-        gold=tuple(example.labels[starts].tolist()),
-        predicted=tuple(predicted[starts].tolist()),
+        words=example.word_index[starts],
+        areas=(x1 - x0) * (y1 - y0),
+        gold=example.labels[starts],
+        scores=ordered[starts],
     )
 
 
-def _target(page: Page, word: int, index: Mapping[str | None, int]) -> int:
-    tag = page.words[word].tag
+def _target(tag: str | None, page: Page, word: int, index: Mapping[str | None, int]) -> int:
     if tag not in index:
         known = ", ".join(label for label in index if label is not None)
         wrong = "has no tag; this task needs a labelled set" if tag is None else f"has tag {tag}; the model knows {known}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from layoutray.metrics.entity_f1 import Score, entity_f1
+from layoutray.metrics.entity_f1 import Score, entity_f1, with_missed
 
 GOLD = [["B-date", "I-date", "O", "B-total"], ["O", "B-total", "B-total"]]
 
@@ -28,3 +28,10 @@ def test_a_type_that_is_only_predicted_costs_precision() -> None:
 @pytest.mark.parametrize("tags", [[], [[]], [["O", "O"]]])
 def test_without_entities_there_is_nothing_to_find(tags: list[list[str]]) -> None:
     assert entity_f1(tags, tags) == {"micro": Score(0, 0, 0, 0)}
+
+
+def test_entities_that_were_lost_before_are_misses() -> None:
+    assert with_missed(Score(0.5, 1.0, 2 / 3, 4), 4) == Score(0.5, 0.5, 0.5, 8)
+    assert with_missed(Score(0.0, 0.0, 0.0, 0), 0) == Score(0.0, 0.0, 0.0, 0)
+    gold, predicted = [["B-a", "O", "B-a"], ["B-a"]], [["B-a", "B-a", "O"], ["O"]]
+    assert with_missed(entity_f1(gold[:1], predicted[:1])["micro"], 1) == entity_f1(gold, predicted)["micro"]

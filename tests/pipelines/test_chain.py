@@ -1,6 +1,7 @@
 """The verbs one after another, as a user types them: from pages that nobody has read to answers and a tracked run."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 from PIL import Image
 
-from layoutray import tracking
+from layoutray import checkpoint, tracking
 from layoutray.cluster.connect import connect
 from layoutray.tracking import Run
 from pipelines import encode, evaluate, finetune, ingest, picture, predict, pretrain, synthesize
@@ -64,6 +65,22 @@ def test_the_run_has_curves_scores_and_pictures(here: Path) -> None:
     assert {"pictures/loss.png", "pictures/confusion_test.png", "pictures/overlay_test_1.png"} <= pictures(run)
     with Image.open(run.client.download_artifacts(run.run_id, "pictures/overlay_test_1.png")) as overlay:
         assert overlay.height > 500
+
+
+def test_entities_that_recognition_lost_are_misses(here: Path) -> None:
+    (here / "copy").mkdir()
+    for name in checkpoint.FILES:  # without the note of its run, whose metrics stay as they are
+        shutil.copy(here / "tuned" / name, here / "copy" / name)
+    shares = ["--set", "dev_share=0.25", "--set", "test_share=0.25"]
+    assert ingest.main(["ingest-synthetic", "drawn", "annotated", "--set", "words=annotation", *shares]) == 0
+    assert evaluate.main(["copy", "pages", "--split", "test", "--truth", "annotated", "--json", "honest.json"]) == 0
+    honest, plain = (json.loads((here / f"{name}.json").read_text())["metrics"] for name in ("honest", "report"))
+    assert honest.items() >= plain.items()
+    found = plain["recall"] * plain["support"]
+    assert honest["recall_with_lost"] == pytest.approx(found / (plain["support"] + honest["lost_entities"]))
+    assert evaluate.main(["copy", "annotated", "--split", "test", "--truth", "annotated", "--json", "nothing-lost.json"]) == 0
+    nothing_lost = json.loads((here / "nothing-lost.json").read_text())["metrics"]
+    assert (nothing_lost["lost_entities"], nothing_lost["f1_with_lost"]) == (0, pytest.approx(nothing_lost["f1"]))
 
 
 def test_a_pretrained_model_is_measured_by_its_perplexity(here: Path) -> None:

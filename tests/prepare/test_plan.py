@@ -1,5 +1,7 @@
 import dataclasses
 import itertools
+from collections import Counter
+from collections.abc import Collection
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,8 +28,8 @@ def unreadable(source: str) -> Opened:
     return Opened(Item(source, source, source, "", ""), None, letter)
 
 
-def planned(*found: Opened, recipe: IngestRecipe = RECIPE, has_dev: bool = False) -> Plan:
-    return plan_of(found, recipe, has_dev=has_dev)
+def planned(*found: Opened, recipe: IngestRecipe = RECIPE, own: Collection[str] = ()) -> Plan:
+    return plan_of(found, recipe, own=own)
 
 
 def splits(plan: Plan) -> dict[str, str]:
@@ -47,6 +49,20 @@ def test_of_copies_in_train_and_test_the_one_in_test_stays() -> None:
     assert [(unit.item.source, unit.item.split) for unit in plan.units] == [("b", "test")]
     assert {duplicate.source for duplicate in plan.duplicates} == {"a", "c", "d"}
     assert {duplicate.same_as for duplicate in plan.duplicates} == {"b"}
+
+
+def test_names_go_into_the_splits_of_the_recipe_where_the_set_has_none_of_its_own() -> None:
+    recipe = IngestRecipe("folder", dev_share=0.0, splits={"dev": r"r_[67]\.", "test": "r_9"})
+    found = [opened(f"/x/r_{number}.json") for number in (1, 6, 7, 99)]
+    assert splits(planned(*found, recipe=recipe, own={"train"})) == {
+        "/x/r_1.json": "train",
+        "/x/r_6.json": "dev",
+        "/x/r_7.json": "dev",
+        "/x/r_99.json": "test",
+    }
+    held_out = opened("/x/r_6 of test.json", split="test")
+    assert Counter(splits(planned(*found, held_out, recipe=recipe, own={"train", "test"})).values()) == {"train": 2, "dev": 2, "test": 1}
+    assert settings_hash(recipe) == settings_hash(dataclasses.replace(recipe, splits={}))
 
 
 def test_a_page_is_another_one_under_other_settings_but_not_in_other_shards() -> None:
@@ -75,7 +91,7 @@ def test_dev_is_taken_from_train_alone_and_only_where_the_set_has_none() -> None
     without = splits(planned(*found, recipe=recipe))
     assert {without[f"test{number}"] for number in range(100)} == {"test"}
     assert {without[f"train{number}"] for number in range(100)} == {"train", "dev"}
-    having = splits(planned(*found, recipe=recipe, has_dev=True))
+    having = splits(planned(*found, recipe=recipe, own={"dev"}))
     assert {having[f"train{number}"] for number in range(100)} == {"train"}
 
 

@@ -34,7 +34,7 @@ def opened(by: Lane, path: Path) -> Opened:
 
 
 def units(by: Lane, path: Path) -> tuple[Unit, ...]:
-    return plan_of([opened(by, path)], IngestRecipe("folder", dev_share=0), has_dev=False).units
+    return plan_of([opened(by, path)], IngestRecipe("folder", dev_share=0), own=()).units
 
 
 def written(folder: Path, name: str, data: bytes) -> Path:
@@ -150,7 +150,7 @@ def test_annotated_words_are_taken_as_they_are(data_root: Path) -> None:
     with lane("funsd", "annotation", SETTINGS) as by:
         item = next(load("funsd").discover(str(data_root / "funsd")))
         found = open_item(by, item)
-        (unit,) = plan_of([found], IngestRecipe("funsd", dev_share=0), has_dev=False).units
+        (unit,) = plan_of([found], IngestRecipe("funsd", dev_share=0), own=()).units
         page = recognise_unit(by, unit)
     assert isinstance(page, Page)
     assert page.provenance.words == "annotation"
@@ -160,7 +160,7 @@ def test_annotated_words_are_taken_as_they_are(data_root: Path) -> None:
 def test_ocr_words_get_the_tags_of_the_annotation(data_root: Path) -> None:
     with lane("funsd", "ocr", SETTINGS) as by:
         item = next(load("funsd").discover(str(data_root / "funsd")))
-        (unit,) = plan_of([open_item(by, item)], IngestRecipe("funsd", words="ocr", dev_share=0), has_dev=False).units
+        (unit,) = plan_of([open_item(by, item)], IngestRecipe("funsd", words="ocr", dev_share=0), own=()).units
         page = recognise_unit(by, unit)
     assert isinstance(page, Page)
     assert page.provenance.words == "ocr"
@@ -178,7 +178,7 @@ def test_ocr_words_get_the_labels_of_the_regions_that_they_stand_in(tmp_path: Pa
         put(tmp_path / "train.json", {"images": [image], "annotations": annotations, "categories": [{"id": 1, "name": "text"}]})
         (item,) = load("publaynet").discover(str(tmp_path))
         with lane("publaynet", "ocr", SETTINGS) as by:
-            (unit,) = plan_of([open_item(by, item)], IngestRecipe("publaynet", dev_share=0), has_dev=False).units
+            (unit,) = plan_of([open_item(by, item)], IngestRecipe("publaynet", dev_share=0), own=()).units
             page = recognise_unit(by, unit)
         assert text(page) == "Grand total 42"
         assert isinstance(page, Page)

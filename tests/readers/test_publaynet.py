@@ -89,7 +89,7 @@ def test_a_box_that_is_nowhere_is_refused_by_the_pictures_name(tmp_path: Path, b
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (coco(["a.jpg"], region(40, 1, 2, 3)), r"annotations\[0\]: `bbox` is .*expected four numbers x, y, width, height"),
+        (coco(["a.jpg"], region(40, 1, 2, 3)), r"annotations\[0\]: `bbox` is .*expected 4 numbers x, y, width, height"),
         (coco(["a.jpg"], region(40, 1, 2, 3, 4, category=9)), r"annotations\[0\]: `category_id` is 9, the file's `categories` have 1, 5"),
         (coco(["a.jpg"]) | {"annotations": ["text"]}, r"annotations\[0\]: is 'text', expected an object"),
         (

@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from layoutray import tasks
 from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import cut, first_pieces
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.tasks.word_labels import by_page
+from layoutray.tasks.entities import Entities
 from layoutray.tensors import Encoded
 from tests.jobs import vocabulary
 
-TASK = tasks.load("entities")
+TASK = Entities()
 LABELS = ("O", "B-date", "I-date", "B-total", "I-total")
 VOCABULARY = vocabulary()
 
@@ -56,7 +55,9 @@ def test_labels_are_both_tags_of_every_type() -> None:
     assert TASK.label_names([["O", "B-total"], ["I-date", "O"], []]) == LABELS
 
 
-@pytest.mark.parametrize(("tags", "message"), [([["O"]], "no page carries entity tags"), ([["O", "paragraph"]], "'paragraph' is not IOB2")])
+@pytest.mark.parametrize(
+    ("tags", "message"), [([["O"]], "no page carries entity tags"), ([["O", "paragraph"]], "'paragraph' is neither IOB2 nor BIOES")]
+)
 def test_pages_without_entities_cannot_be_learned_from(tags: list[list[str]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         TASK.label_names(tags)
@@ -102,7 +103,7 @@ def test_a_word_cut_by_a_border_counts_once() -> None:
             return Encoded(logits, origin < sizes[:, None], origin), logits
 
     seen = TASK.observe(Oracle(), None, cuts)  # pyright: ignore[reportArgumentType]
-    (whole,) = by_page(list(reversed(seen)), LABELS)
+    (whole,) = TASK.by_page(list(reversed(seen)), LABELS)
     assert whole.gold == whole.predicted == ["B-date", "I-date", "O"]
     assert TASK.summarise(seen, LABELS) == {
         "precision": 1.0,

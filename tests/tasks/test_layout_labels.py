@@ -53,11 +53,13 @@ def test_a_word_outside_the_labelled_regions_has_no_target_and_is_not_scored() -
 
     example = Example("d", 1, 0, window.input_ids, window.boxes, words, np.array(targets, np.int32))
     (seen,) = TASK.observe(Titles(), None, [example])  # pyright: ignore[reportArgumentType]
-    assert (seen.words, seen.gold, seen.predicted) == ((1, 2), (2, 0), (2, 2))
+    assert (seen.words.tolist(), seen.gold.tolist()) == ([1, 2], [2, 0])
+    assert TASK.confusion([seen], LABELS) == {("title", "title"): 1, ("paragraph", "title"): 1}
 
 
 def test_scores_weigh_by_area_and_by_word() -> None:
-    seen = [WindowLabels("d", 1, 0, words=(0, 1, 2), areas=(10, 30, 60), gold=(2, 0, 0), predicted=(0, 0, 0))]
+    words, areas, gold = (np.array(column, np.int32) for column in ((0, 1, 2), (10, 30, 60), (2, 0, 0)))
+    seen = [WindowLabels("d", 1, 0, words, areas, gold, scores=np.array([[1, 0, 0]] * 3, np.float32))]
     found = TASK.summarise(seen, LABELS)
     assert (found["area_precision.paragraph"], found["area_recall.paragraph"]) == (pytest.approx(0.9), 1.0)
     assert (found["token_precision.paragraph"], found["token_f1.title"]) == (pytest.approx(2 / 3), 0.0)

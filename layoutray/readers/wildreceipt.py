@@ -1,0 +1,133 @@
+"""WildReceipt: photographed receipts from the web, 25 kinds of keys and values (Sun et al., 2021, arXiv:2103.14470).
+
+Files: `train.txt` and `test.txt`, a receipt of JSON a line, beside `class_list.txt` (number and name of each class) and the pictures, of
+which any may be missing: width and height stand in the line. Each box is one entity of its class, `Ignore` and `Others` are `O`. A box
+is a quad of any turn; its text has no blanks where the print has some, so that it is one word as a rule, and is dropped where it is
+empty. Boxes stay in the file's order. `block` is the box. Each item carries its own line and the classes; where its picture is missing,
+`source` is the address of the text file with the number of the line after `#`, and the line's bytes identify the document.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from layoutray.document import Box, Document, Page, Word
+from layoutray.document.tags import OUTSIDE
+from layoutray.errors import DocumentError
+from layoutray.readers import Item, Truth
+from layoutray.readers.annotation import (
+    ANNOTATED,
+    PageWords,
+    bounds,
+    file_name,
+    folder_of,
+    json_object,
+    malformed,
+    member,
+    nothing_found,
+    numbers,
+    page_size,
+    text_of,
+)
+from layoutray.readers.segments import line_starts, split_words
+from layoutray.store import sources
+
+_SPLITS = {"train.txt": "train", "test.txt": "test"}
+_CLASSES = "class_list.txt"
+_NO_ENTITY = ("Ignore", "Others")
+
+
+class _WildReceipt:
+    name = "wildreceipt"
+    tags = "iob2"
+
+    def discover(self, root: str) -> Iterator[Item]:
+        files = set(sources.list_files(root))
+        lists = sorted(uri for uri in files if file_name(uri).name in _SPLITS and sources.join(folder_of(uri), _CLASSES) in files)
+        if not lists:
+            raise nothing_found(root, f"train.txt or test.txt, with {_CLASSES} beside them")
+        for uri in lists:
+            classes = json.dumps(_classes(sources.join(folder_of(uri), _CLASSES))).encode()
+            for number, line in enumerate(sources.read_bytes(uri).split(b"\n"), start=1):
+                if line.strip():
+                    picture = sources.join(folder_of(uri), _picture(line))
+                    place = f"{uri}#{number}"
+                    yield Item(
+                        key=file_name(picture).stem or str(number),
+                        source=picture if picture in files else place,
+                        image=picture if picture in files else "",
+                        annotation=sources.data_uri("application/json", classes + b"\n" + line),
+                        split=_SPLITS[file_name(uri).name],
+                    )
+
+    def read(self, item: Item) -> Truth:
+        classes, _, line = sources.read_bytes(item.annotation).partition(b"\n")
+        doc_id = sources.content_id(sources.read_bytes(item.image) if item.image else line)
+        collected = _collect(json_object(line, item.source), json.loads(classes), item.source)
+        page = Page(
+            doc_id=doc_id,
+            number=1,
+            width=int(collected.size.width),
+            height=int(collected.size.height),
+            words=tuple(collected.words),
+            source=item.source,
+            image=item.image,
+            split=item.split,
+            provenance=ANNOTATED,
+        )
+        return Truth(Document(doc_id, item.source, item.split, num_pages=1), (page,), collected.repairs, collected.dropped)
+
+
+def _classes(uri: str) -> dict[str, str]:
+    """Name of each class by its number, as a word that can be a tag."""
+    classes: dict[str, str] = {}
+    for number, line in enumerate(text_of(sources.read_bytes(uri), uri).splitlines(), start=1):
+        label, *name = line.split() or [""]
+        if label and not (label.isdecimal() and name):
+            raise malformed(f"{uri}, line {number}", f"{line!r:.80} is not a number and a name")
+        if label:
+            classes[label] = "_".join(name)
+    return classes
+
+
+def _picture(line: bytes) -> str:
+    """The picture that a line names; empty for a line that `read` will refuse."""
+    try:
+        return member(json_object(line, ""), "file_name", str, "")
+    except DocumentError:
+        return ""
+
+
+def _collect(receipt: dict[str, Any], classes: dict[str, str], where: str) -> PageWords:
+    page = PageWords(page_size(receipt, where))
+    placed: list[tuple[str, Box, int, str]] = []
+    for block, value in enumerate(member(receipt, "annotations", list, where)):
+        place = f"{where}, box {block}"
+        if not isinstance(value, dict):
+            raise malformed(place, f"is {value!r:.80}, expected an object")
+        text, kind = member(value, "text", str, place), _class(value, classes, place)
+        if not text.strip():
+            page.dropped += 1
+            continue
+        sides = bounds(numbers(value.get("box"), place, form="x1, y1, x2, y2, x3, y3, x4, y4"), place)
+        box = page.place(sides, f"{place} ({text!r:.40})")
+        placed += [(part, inside, block, _tag(kind, index)) for index, (part, inside) in enumerate(split_words(text, box))]
+    line = -1
+    for (text, box, block, tag), begins in zip(placed, line_starts([box for _, box, _, _ in placed]), strict=True):
+        line += begins
+        page.words.append(Word(text, box, line=line, block=block, tag=tag))
+    return page
+
+
+def _class(value: dict[str, Any], classes: dict[str, str], where: str) -> str:
+    label = str(member(value, "label", int, where))
+    if label not in classes:
+        raise malformed(where, f"`label` is {label}, {_CLASSES} has {', '.join(classes)}")
+    return classes[label]
+
+
+def _tag(kind: str, index: int) -> str:
+    return OUTSIDE if kind in _NO_ENTITY else f"{'I' if index else 'B'}-{kind}"
+
+
+READER = _WildReceipt()
