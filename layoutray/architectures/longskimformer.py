@@ -17,13 +17,12 @@ Departures from the paper, which says no more than "Longformer"; all follow the 
 Departure from the release: a length is rounded up to a multiple of w/2 instead of w, which changes no result.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn import functional
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.errors import InputError
@@ -107,8 +106,6 @@ class LongSkimformer(nn.Module):
         self.width = config.hidden
         self.max_length = config.max_length
         self.norm_epsilon = _EPSILON
-        self.reach = config.window // 2
-        self.pad_id = pad_id
         self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
         self.segment_embedding = nn.Embedding(1, config.hidden)
         self.text_norm = nn.LayerNorm(config.hidden, eps=_EPSILON)
@@ -124,23 +121,21 @@ class LongSkimformer(nn.Module):
         )
 
     def forward(self, batch: Batch) -> Encoded:
-        length = batch.input_ids.shape[1]
-        padded = self._whole_blocks(batch)
-        attention = self.skim_band(padded)
-        states = self.embed_text(padded.input_ids)
+        attention = self.skim_band(batch)
+        states = self.embed_text(batch.input_ids)
         for layer in self.layers:
             states = layer(states, partial(banded_context, attention))
-        origin = torch.arange(length, device=states.device).expand(len(states), length)
-        return Encoded(states[:, :length], batch.mask, origin)
+        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
+        return Encoded(states, batch.mask, origin)
 
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
         """A as one matrix, for pictures; `forward` never makes it."""
         length = batch.input_ids.shape[1]
-        return dense(self.skim_band(self._whole_blocks(batch)))[..., :length, :length]
+        return dense(self.skim_band(batch))[..., :length, :length]
 
-    def skim_band(self, padded: Batch) -> Float[Tensor, "batch heads blocks reach three_reach"]:
-        """A: attention probabilities, from layout alone, of a batch whose length is a multiple of `reach`."""
-        return self.skim_attention(self.contextualise(padded), padded.mask)
+    def skim_band(self, batch: Batch) -> Float[Tensor, "batch heads blocks reach three_reach"]:
+        """A: attention probabilities, from layout alone."""
+        return self.skim_attention(self.contextualise(batch), batch.mask)
 
     def contextualise(self, batch: Batch) -> Float[Tensor, "batch length layout_width"]:
         """ℓ^c, or ℓ where there is no contextualiser."""
@@ -152,18 +147,6 @@ class LongSkimformer(nn.Module):
     def embed_text(self, input_ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
         """T: word and segment, no positions."""
         return self.text_dropout(self.text_norm(self.word_embedding(input_ids) + self.segment_embedding.weight[0]))
-
-    def _whole_blocks(self, batch: Batch) -> Batch:
-        missing = -batch.input_ids.shape[1] % self.reach
-        if not missing:
-            return batch
-        return replace(
-            batch,
-            input_ids=functional.pad(batch.input_ids, (0, missing), value=self.pad_id),
-            boxes=functional.pad(batch.boxes, (0, 0, 0, missing)),
-            mask=functional.pad(batch.mask, (0, missing), value=False),
-            labels=None,
-        )
 
 
 def _contextualiser_layer(config: LongSkimformerConfig) -> EncoderLayer:

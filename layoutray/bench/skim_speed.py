@@ -1,105 +1,21 @@
-"""One training step of masked language modelling, in seconds and bytes: Skimformer and LongSkimformer beside their peers.
+"""One training step of masked language modelling: Skimformer and LongSkimformer beside their peers.
 
 The peers are measured as their library trains them, with its head over all tokens, and (`our head`) with our head, which
-decodes masked tokens alone. Windows are full of random tokens and boxes: speed does not depend on what is said.
+decodes masked tokens alone.
 """
 
-import resource
-import statistics
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, LayoutLMForMaskedLM, LongformerForMaskedLM
 
-from layoutray import architectures, config
-from layoutray.bench import clock
+from layoutray import architectures
+from layoutray.bench.step_speed import VOCABULARY, Case, encoder
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from layoutray.tensors import Batch
-
-MODELS = (
-    "Skimformer",
-    "Skimformer, no contextualiser",
-    "LayoutLM, eager",
-    "LayoutLM, SDPA",
-    "LayoutLM, our head",
-    "Longformer",
-    "LongSkimformer",
-)
-
-_VOCABULARY, _MASK_SHARE = 30_522, 0.15
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What one measurement is of.
-
-    Attributes:
-        size: of the architectures: tiny, small or base.
-        length: tokens per window.
-        batch: windows per step.
-        compiled: through torch.compile.
-        steps: that count, after one that does not (two when compiled).
-        memory: bytes that the process may hold; what needs more fails instead of taking the machine down.
-    """
-
-    model: str
-    size: str
-    length: int
-    batch: int
-    compiled: bool
-    steps: int
-    memory: int
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One case's numbers.
-
-    Attributes:
-        seconds: of a step, the median.
-        bytes: largest amount held on top of what an idle process holds: weights, gradients, optimiser and activations.
-        flops: of the matrix products of a step, forward and backward.
-    """
-
-    seconds: float
-    bytes: int
-    flops: int
-
-
-def measure(case: Case) -> Measured:
-    """Run `case` in this process, which has to be a fresh one for its memory to mean something."""
-    device = clock.device()
-    if device.type == "cpu":
-        resource.setrlimit(resource.RLIMIT_DATA, (case.memory, case.memory))
-    torch.manual_seed(0)
-    idle = _idle(device)
-    model, inputs = _build(case), _batch(case)
-    model, batch = model.to(device).train(), inputs.to(device)
-    step = _step(torch.compile(model) if case.compiled else model, model, batch, device)
-    for _ in range(2 if case.compiled else 1):
-        step()
-    seconds = [clock.seconds(step, device) for _ in range(case.steps)]
-    peak = _peak(device) - idle
-    one = replace(inputs, **{name: getattr(inputs, name)[:1] for name in ("input_ids", "boxes", "mask", "labels")}).to(device)
-    with FlopCounterMode(display=False) as counter:
-        model(one).backward()
-    return Measured(statistics.median(seconds), peak, case.batch * counter.get_total_flops())
-
-
-def product_speed(size: int = 2048, repeats: int = 5) -> float:
-    """Operations per second of a large matrix product here: what bounds a step that does nothing else."""
-    device = clock.device()
-    one = torch.randn(size, size, device=device, dtype=torch.bfloat16 if device.type == "cuda" else torch.float32)
-    best = float("inf")
-    for _ in range(repeats):
-        best = min(best, clock.seconds(lambda: torch.mm(one, one), device))
-    return 2 * size**3 / best
 
 
 class _LibraryModel(nn.Module):
@@ -115,31 +31,17 @@ class _LibraryModel(nn.Module):
         return self.model(input_ids=batch.input_ids, attention_mask=batch.mask.long(), labels=batch.labels, **layout).loss
 
 
-def _build(case: Case) -> nn.Module:
-    match case.model:
-        case "Skimformer":
-            return _ours("skimformer", case)
-        case "Skimformer, no contextualiser":
-            return _ours("skimformer", case, contextualiser_layers=0)
-        case "LongSkimformer":
-            return _ours("longskimformer", case)
-        case "LayoutLM, our head":
-            return _ours("hf", case, model_type="layoutlm")
-        case "LayoutLM, eager":
-            return _LibraryModel(LayoutLMForMaskedLM(_library("layoutlm", case, attn_implementation="eager")), boxes=True)
-        case "LayoutLM, SDPA":
-            return _LibraryModel(LayoutLMForMaskedLM(_library("layoutlm", case, attn_implementation="sdpa")), boxes=True)
-        case "Longformer":
-            return _LibraryModel(LongformerForMaskedLM(_library("longformer", case)), boxes=False)
-        case other:
-            raise AssertionError(f"no model is called {other}")
+def _ours(architecture: str, case: Case, **changes: Any) -> nn.Module:
+    made = encoder(architecture, case, **changes)
+    return TaskModel(made, MaskedLanguageModelHead(made))
 
 
-def _ours(name: str, case: Case, **changes: Any) -> nn.Module:
-    architecture = architectures.load(name)
-    values = config.to_dict(architecture.sizes[case.size]) | {"max_length": case.length, **changes}
-    encoder: Any = architecture.build(config.build(architecture.config, values), vocab_size=_VOCABULARY, pad_id=0)
-    return TaskModel(encoder, MaskedLanguageModelHead(encoder))
+def _layoutlm(attention: str, case: Case) -> nn.Module:
+    return _LibraryModel(LayoutLMForMaskedLM(_library("layoutlm", case, attn_implementation=attention)), boxes=True)
+
+
+def _longformer(case: Case) -> nn.Module:
+    return _LibraryModel(LongformerForMaskedLM(_library("longformer", case)), boxes=False)
 
 
 def _library(model_type: str, case: Case, **changes: Any) -> Any:
@@ -147,7 +49,7 @@ def _library(model_type: str, case: Case, **changes: Any) -> Any:
     windows = {"attention_window": size.window} if model_type == "longformer" else {}
     return AutoConfig.for_model(
         model_type,
-        vocab_size=_VOCABULARY,
+        vocab_size=VOCABULARY,
         pad_token_id=0,
         hidden_size=size.hidden,
         num_hidden_layers=size.layers,
@@ -159,41 +61,13 @@ def _library(model_type: str, case: Case, **changes: Any) -> Any:
     )
 
 
-def _batch(case: Case) -> Batch:
-    shape = (case.batch, case.length)
-    labels = torch.randint(5, _VOCABULARY, shape).masked_fill(torch.rand(shape) >= _MASK_SHARE, -100)
-    labels[:, 0] = 5
-    corners = torch.randint(0, 1001, (*shape, 2, 2)).sort(dim=-2).values
-    ids = torch.randint(5, _VOCABULARY, shape)
-    return Batch(ids, corners.flatten(-2), torch.ones(shape, dtype=torch.bool), labels)
-
-
-def _step(forward: Callable[[Batch], Tensor], model: nn.Module, batch: Batch, device: torch.device) -> Callable[[], None]:
-    optimiser = torch.optim.AdamW([parameter for parameter in model.parameters() if parameter.requires_grad], lr=1e-4)
-
-    def step() -> None:
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            loss = forward(batch)
-        loss.backward()
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-
-    return step
-
-
-def _idle(device: torch.device) -> int:
-    """Bytes held now; the peak is counted from here."""
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-        return torch.cuda.memory_allocated(device)
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # sets the peak to what is held now
-    return _status("VmRSS")
-
-
-def _peak(device: torch.device) -> int:
-    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else _status("VmHWM")
-
-
-def _status(name: str) -> int:
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+MODELS: Mapping[str, Callable[[Case], nn.Module]] = {
+    "Skimformer": partial(_ours, "skimformer"),
+    "Skimformer, no contextualiser": partial(_ours, "skimformer", contextualiser_layers=0),
+    "LayoutLM, eager": partial(_layoutlm, "eager"),
+    "LayoutLM, SDPA": partial(_layoutlm, "sdpa"),
+    "LayoutLM, our head": partial(_ours, "hf", model_type="layoutlm"),
+    "Longformer": _longformer,
+    "LongSkimformer": partial(_ours, "longskimformer"),
+}
+"""How each is built."""

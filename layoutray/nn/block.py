@@ -45,7 +45,11 @@ class FeedForward(nn.Module):
         self.join = AddAndNorm(width, dropout, epsilon)
 
     def forward(self, states: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length width"]:
-        return self.join(states, self.contract(self.activation(self.expand(states))))
+        return self.join(states, self.update(states))
+
+    def update(self, states: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length width"]:
+        """The update W₂ a(W₁ x), for tokens that share the weights and not the LayerNorm."""
+        return self.contract(self.activation(self.expand(states)))
 
 
 class EncoderLayer(nn.Module):

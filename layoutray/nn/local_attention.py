@@ -10,7 +10,7 @@ import math
 
 import torch
 from einops import rearrange
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -27,15 +27,14 @@ def banded_probabilities(
 
     Args:
         mask: True on real tokens.
-        reach: divides the length.
 
     Returns:
-        For each query, probabilities over the keys of its block and of the two beside it; see `dense` for where they stand.
+        For each query, probabilities over the keys of its block and of the two beside it; see `dense` for where they stand. The last
+        block is filled up with padding.
     """
-    scores = _blocks(query, reach) @ _with_neighbours(_blocks(key, reach)).transpose(-1, -2) / math.sqrt(query.shape[-1])
-    real = rearrange(mask, "batch (blocks reach) -> batch 1 blocks reach 1", reach=reach)
-    seen = _with_neighbours(real).transpose(-1, -2) & _band(reach, query.device)
-    scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
+    scores = in_blocks(query, reach) @ with_neighbours(in_blocks(key, reach)).transpose(-1, -2) / math.sqrt(query.shape[-1])
+    scores = scores.masked_fill(~seen_in_band(mask, reach), torch.finfo(scores.dtype).min)
+    real = in_blocks(mask[:, None, :, None], reach)
     return scores.softmax(-1).to(query.dtype) * real.to(query.dtype)
 
 
@@ -43,8 +42,8 @@ def banded_context(
     probabilities: Float[Tensor, "batch heads blocks reach three_reach"], value: Float[Tensor, "batch heads length size"]
 ) -> Float[Tensor, "batch heads length size"]:
     """Sums of values under the probabilities of `banded_probabilities`."""
-    context = probabilities @ _with_neighbours(_blocks(value, probabilities.shape[-2]))
-    return rearrange(context, "batch heads blocks reach size -> batch heads (blocks reach) size")
+    context = probabilities @ with_neighbours(in_blocks(value, probabilities.shape[-2]))
+    return in_a_row(context, value.shape[-2])
 
 
 def dense(probabilities: Float[Tensor, "batch heads blocks reach three_reach"]) -> Float[Tensor, "batch heads length length"]:
@@ -77,18 +76,26 @@ class LocalSelfAttention(nn.Module):
         return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
 
 
-def _blocks(states: Tensor, reach: int) -> Tensor:
-    return rearrange(states, "batch heads (blocks reach) size -> batch heads blocks reach size", reach=reach)
+def in_blocks(states: Shaped[Tensor, "batch heads length *size"], reach: int) -> Shaped[Tensor, "batch heads blocks reach *size"]:
+    """The length cut into blocks, the last of which is filled up with zeros."""
+    if missing := -states.shape[2] % reach:
+        states = functional.pad(states, (0, 0) * (states.ndim - 3) + (0, missing))
+    return rearrange(states, "batch heads (blocks reach) ... -> batch heads blocks reach ...", reach=reach)
 
 
-def _with_neighbours(blocks: Tensor) -> Tensor:
-    """(batch, heads, blocks, reach, size) to (…, 3·reach, size): each block between its two neighbours, zeros beyond the ends."""
-    padded = functional.pad(blocks, (0, 0, 0, 0, 1, 1))
-    return torch.cat([padded[:, :, :-2], padded[:, :, 1:-1], padded[:, :, 2:]], dim=-2)
+def in_a_row(blocks: Float[Tensor, "batch heads blocks reach size"], length: int) -> Float[Tensor, "batch heads length size"]:
+    """What `in_blocks` made blocks of, without what it filled up."""
+    return rearrange(blocks, "batch heads blocks reach size -> batch heads (blocks reach) size")[:, :, :length]
 
 
-def _band(reach: int, device: torch.device) -> Bool[Tensor, "reach three_reach"]:
-    """Which of the 3·reach keys lie within `reach` of each query of a block; the query itself is key `reach` + its number."""
-    query = torch.arange(reach, device=device)[:, None] + reach
-    key = torch.arange(3 * reach, device=device)
-    return (key - query).abs() <= reach
+def with_neighbours(blocks: Shaped[Tensor, "batch heads blocks reach *size"]) -> Shaped[Tensor, "batch heads blocks three_reach *size"]:
+    """Each block between its two neighbours, zeros beyond the ends."""
+    padded = functional.pad(blocks, (0, 0) * (blocks.ndim - 3) + (1, 1))
+    return torch.cat([padded[:, :, :-2], padded[:, :, 1:-1], padded[:, :, 2:]], dim=3)
+
+
+def seen_in_band(mask: Bool[Tensor, "batch length"], reach: int) -> Bool[Tensor, "batch 1 blocks reach three_reach"]:
+    """Which of the 3·reach keys of its block are real and within `reach` of each query; the query itself is key `reach` + its number."""
+    query = torch.arange(reach, device=mask.device)[:, None] + reach
+    key = torch.arange(3 * reach, device=mask.device)
+    return with_neighbours(in_blocks(mask[:, None], reach))[..., None, :] & ((key - query).abs() <= reach)

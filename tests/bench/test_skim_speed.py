@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from layoutray.bench.skim_speed import Case, product_speed
+from layoutray.bench.step_speed import Case, product_speed
 
 _PLENTY = 16 * 2**30
 

@@ -1,0 +1,195 @@
+"""FormNet, of "FormNet: Structural Encoding beyond Sequential Modeling in Form Document Information Extraction" (ACL 2022,
+arXiv:2203.08411): its encoder, ETC (arXiv:2004.08483) with Rich Attention.
+
+Tokens see their neighbours in the order of reading and one global token; how strongly, depends also on whether they stand where the
+head expects them on the page. There are no absolute positions. Time and memory grow linearly with length.
+
+    symbol          name here                                   meaning
+    o, d, θ, p, μ   nn.rich_attention                           order and log-distance, on the page and as expected (section 3.1)
+    r               radius                                      a token sees the r tokens to either side
+    long, global    states, token                               ETC's two kinds of tokens; there is one global token
+    W_q, W_k, W_v   layers[k].attention                         shared by both kinds, as is layers[k].feed_forward
+
+Departures from the paper, and decisions where it is silent:
+- Orders and distances come from (q, k), the paper's footnote 5; 1/√d divides the dot product, not the Rich terms.
+- Coordinates are centres of boxes in thousandths of the page; the order is one-directional; θ is one per axis and head. The global
+  token, which has no place, gets no Rich terms. Special tokens stand at (0, 0), where their boxes do.
+- ETC's relative positions stay beside Rich Attention, which adds x and y. They are terms of a long token's scores: each distance and
+  the global key have a vector of their own. The global token's own scores have none.
+- The last layer leaves the global token as it is: nobody reads it afterwards. There are no segments.
+- Queries of padding attend to nothing.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.errors import InputError
+from layoutray.nn.block import LAYER_NORM_EPSILON, AddAndNorm, FeedForward
+from layoutray.nn.global_local_attention import GlobalLocalAttention
+from layoutray.nn.global_local_context import dense_probabilities
+from layoutray.nn.initialise import initialise
+from layoutray.nn.rich_attention import RichAttention
+from layoutray.tensors import Batch, Encoded
+
+
+@dataclass(frozen=True)
+class FormNetConfig:
+    """The defaults are the paper's FormNet-A2, with ETC's radius, clipping and dropout.
+
+    Attributes:
+        hidden: width d of states.
+        layers: number of layers.
+        heads: attention heads per layer.
+        feed_forward: inner width F of feed-forward blocks.
+        dropout: on embeddings and updates, and in heads.
+        attention_dropout: on attention probabilities; above 0, a GPU trains without its fused kernel, which has none.
+        max_length: longest window of text in tokens; no table depends on it.
+        radius: r; each token sees r tokens to either side.
+        relative_positions: largest distance in tokens that is told from larger ones, at most `radius`; 0 is without relative positions.
+        attention: `rich` is the paper's; `plain`, ETC's, does not look at boxes.
+    """
+
+    hidden: int = 768
+    layers: int = 12
+    heads: int = 12
+    feed_forward: int = 3072
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    max_length: int = 1024
+    radius: int = 84
+    relative_positions: int = 12
+    attention: Literal["rich", "plain"] = "rich"
+
+    def __post_init__(self) -> None:
+        check_ranges(self, smallest={"relative_positions": 0})
+        check_heads(self, "hidden", "heads")
+        if self.relative_positions > self.radius:
+            raise InputError(f"relative_positions is {self.relative_positions}; it must be at most radius, which is {self.radius}")
+
+
+class GlobalUpdate(nn.Module):
+    """What the global token of a layer does not share with long tokens: output projection and LayerNorms."""
+
+    def __init__(self, width: int, dropout: float) -> None:
+        super().__init__()
+        self.output = nn.Linear(width, width)
+        self.join = AddAndNorm(width, dropout)
+        self.join_feed_forward = AddAndNorm(width, dropout)
+
+    def forward(
+        self, token: Float[Tensor, "batch 1 width"], context: Float[Tensor, "batch 1 width"], feed_forward: FeedForward
+    ) -> Float[Tensor, "batch 1 width"]:
+        token = self.join(token, self.output(context))
+        return self.join_feed_forward(token, feed_forward.update(token))
+
+
+class FormNetLayer(nn.Module):
+    """A layer of ETC (post-norm).
+
+    Args:
+        update: of the global token, or none, which leaves it as it is.
+    """
+
+    def __init__(self, config: FormNetConfig, update: GlobalUpdate | None) -> None:
+        super().__init__()
+        rich = RichAttention(config.heads, config.hidden // config.heads) if config.attention == "rich" else None
+        self.attention = GlobalLocalAttention(
+            config.hidden, config.heads, config.radius, clip=config.relative_positions, rich=rich, dropout=config.attention_dropout
+        )
+        self.output = nn.Linear(config.hidden, config.hidden)
+        self.join = AddAndNorm(config.hidden, config.dropout)
+        self.feed_forward = FeedForward(config.hidden, config.feed_forward, config.dropout)
+        self.update = update
+
+    def forward(
+        self,
+        states: Float[Tensor, "batch length width"],
+        token: Float[Tensor, "batch 1 width"],
+        mask: Bool[Tensor, "batch length"],
+        places: Float[Tensor, "batch length 2"],
+    ) -> tuple[Float[Tensor, "batch length width"], Float[Tensor, "batch 1 width"]]:
+        context = self.attention(torch.cat([token, states], dim=1), mask, places)
+        states = self.feed_forward(self.join(states, self.output(context[:, 1:])))
+        return states, token if self.update is None else self.update(token, context[:, :1], self.feed_forward)
+
+
+class FormNet(nn.Module):
+    """Read each neighbourhood, knowing where its words stand."""
+
+    def __init__(self, config: FormNetConfig, *, vocab_size: int, pad_id: int) -> None:
+        super().__init__()
+        self.width = config.hidden
+        self.max_length = config.max_length
+        self.norm_epsilon = LAYER_NORM_EPSILON
+        self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
+        self.norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
+        self.global_embedding = nn.Embedding(1, config.hidden)
+        self.global_norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
+        self.dropout = nn.Dropout(config.dropout)
+        updates = [GlobalUpdate(config.hidden, config.dropout) for _ in range(config.layers - 1)]
+        self.layers = nn.ModuleList(FormNetLayer(config, update) for update in [*updates, None])
+
+    def forward(self, batch: Batch) -> Encoded:
+        states, _ = self._after(len(self.layers), batch)
+        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
+        return Encoded(states, batch.mask, origin)
+
+    def attention(self, batch: Batch, layer: int) -> Float[Tensor, "batch heads length length"]:
+        """The probability with which each token (the rows) attends to each token in layer `layer`, counted from 0, for pictures.
+
+        What is missing to 1 goes to the global token.
+
+        Raises:
+            InputError: when there is no such layer.
+        """
+        if not 0 <= layer < len(self.layers):
+            raise InputError(f"layer is {layer}; the model has {len(self.layers)}, counted from 0")
+        states, token = self._after(layer, batch)
+        asked = cast(FormNetLayer, self.layers[layer])
+        attending = asked.attention.attending(torch.cat([token, states], dim=1), batch.mask, centres(batch.boxes))
+        return dense_probabilities(attending)[..., 1:, 1:]
+
+    def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
+        """What long tokens are before the first layer."""
+        return self.dropout(self.norm(self.word_embedding(batch.input_ids)))
+
+    def _after(self, layers: int, batch: Batch) -> tuple[Float[Tensor, "batch length width"], Float[Tensor, "batch 1 width"]]:
+        """Long tokens and the global one after the first `layers` layers."""
+        states = self.embed(batch)
+        token = self.dropout(self.global_norm(self.global_embedding.weight).expand(len(states), 1, -1))
+        places = centres(batch.boxes)
+        for layer in self.layers[:layers]:
+            states, token = layer(states, token, batch.mask, places)
+        return states, token
+
+
+def centres(boxes: Tensor) -> Float[Tensor, "batch length 2"]:
+    """x and y of the middle of boxes, in their units."""
+    return (boxes[..., :2] + boxes[..., 2:]) / 2
+
+
+def build(config: FormNetConfig, *, vocab_size: int, pad_id: int) -> FormNet:
+    """A FormNet with BERT's initial weights."""
+    encoder = FormNet(config, vocab_size=vocab_size, pad_id=pad_id)
+    initialise(encoder)
+    return encoder
+
+
+ARCHITECTURE = Architecture(
+    name="formnet",
+    config=FormNetConfig,
+    sizes={
+        "tiny": FormNetConfig(hidden=128, layers=2, heads=4, feed_forward=512, radius=16),
+        "small": FormNetConfig(hidden=256, layers=4, heads=4, feed_forward=1024),
+        "a1": FormNetConfig(hidden=512, heads=8, feed_forward=2048),
+        "base": FormNetConfig(),
+        "a3": FormNetConfig(hidden=1024, heads=16, feed_forward=4096),
+    },
+    build=build,
+    initialise=initialise,
+)
