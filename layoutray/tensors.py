@@ -1,6 +1,6 @@
 """What flows through models: a batch in, encoded states out.
 
-Shape legend, used in every signature: `batch`, `length` tokens, `width` of states, `labels`, `vocabulary`.
+Shape legend, used in every signature: `batch`, `length` tokens, `words`, `width` of states, `labels`, `vocabulary`.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -20,12 +20,16 @@ class Batch:
         boxes: x0 y0 x1 y1, integers 0..1000 in thousandths of the page; special and padding tokens hold zeros.
         mask: True on real tokens (special ones too), False on padding.
         labels: target per token, -100 where none; absent when there is no truth.
+        word_index: number of each token's word within the window, from 0; -1 on special and padding tokens.
+        neighbours: for each word of a window its neighbours on the page, the nearest first; -1 where there are fewer than 8.
     """
 
     input_ids: Int[Tensor, "batch length"]
     boxes: Int[Tensor, "batch length 4"]
     mask: Bool[Tensor, "batch length"]
     labels: Int[Tensor, "batch length"] | None = None
+    word_index: Int[Tensor, "batch length"] | None = None
+    neighbours: Int[Tensor, "batch words 8"] | None = None
 
     def to(self, device: torch.device) -> "Batch":
         moved = {f.name: value.to(device, non_blocking=True) for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)}

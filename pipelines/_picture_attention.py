@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import pyarrow.compute as pc
 
 from layoutray import checkpoint, tracking
 from layoutray.document import Box, Page
@@ -14,9 +13,8 @@ from layoutray.errors import InputError
 from layoutray.report import attention_map, png
 from layoutray.report.page_picture import page_picture
 from layoutray.skimming import UnitAttention, attention_from
-from layoutray.store import codec, shards, sources
-from layoutray.store.schema import PAGES
 from pipelines import _terminal as terminal
+from pipelines._pages import add_page_options, name_of, pages_asked_for
 
 Unit = Callable[[Page], list[int]]
 """Numbers of the words of a page that attention is drawn from; none where the page has no such words."""
@@ -25,10 +23,7 @@ Unit = Callable[[Page], list[int]]
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray picture attention", description=__doc__)
     parser.add_argument("checkpoint", help="checkpoint folder, or models:/NAME@ALIAS")
-    parser.add_argument("pages", help="folder that `layoutray ingest` has written")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--page", metavar="PAGE_ID", help="which page (default: the first by page_id that has the unit and a picture)")
-    which.add_argument("--source", metavar="TEXT", help="take it from the pages whose source has this in its name")
+    add_page_options(parser, "that has the unit")
     which_words = parser.add_mutually_exclusive_group(required=True)
     which_words.add_argument("--unit", metavar="LABEL", help="attention from all words of this label or entity type, as title or table")
     which_words.add_argument("--words", metavar="FIRST-LAST", help="from these words of the page, counted from 0")
@@ -81,19 +76,13 @@ def _in(word: Box, box: Box) -> bool:
 
 def _page(options: argparse.Namespace, name: str, words_of: Unit) -> tuple[Page, list[int]]:
     """The first by page_id of the pages that are asked for, that have a picture and the unit called `name`; and the unit's words."""
-    asked = pc.field("image") != ""
-    if options.page:
-        asked &= pc.field("page_id") == options.page
     best: tuple[str, Page, list[int]] | None = None
     looked_at, labels = 0, set[str]()
-    for table in shards.scan(sources.join(options.pages, "pages"), PAGES, filter=asked):
-        for page_id, page in zip(table["page_id"].to_pylist(), codec.pages_of(table), strict=True):
-            if options.source and options.source not in page.source.rpartition("/")[2]:
-                continue
-            looked_at += 1
-            labels |= {kind_of(word.tag) for word in page.words if word.tag}
-            if (best is None or page_id < best[0]) and (unit := words_of(page)):
-                best = page_id, page, unit
+    for page_id, page in pages_asked_for(options):
+        looked_at += 1
+        labels |= {kind_of(word.tag) for word in page.words if word.tag}
+        if (best is None or page_id < best[0]) and (unit := words_of(page)):
+            best = page_id, page, unit
     if best:
         return best[1:]
     raise InputError(
@@ -105,7 +94,7 @@ def _page(options: argparse.Namespace, name: str, words_of: Unit) -> tuple[Page,
 def _caption(page: Page, found: UnitAttention) -> list[str]:
     seen = np.count_nonzero(found.words)
     return [
-        f"{page.source.rpartition('/')[2]}, page {page.number}",
+        name_of(page),
         f"Mean over {found.heads} heads and {found.tokens} tokens; {seen} of {len(page.words)} words are seen from there; "
         f"{attention_map.percent(max(0.0, 1 - found.words.sum()))} of the attention goes to no word (start and end of a window)",
     ]

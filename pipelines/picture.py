@@ -1,4 +1,4 @@
-"""Draw what papers show: Skim-Attention over a page, metrics of several runs over steps, time and memory over length."""
+"""Draw what papers show: Skim-Attention over a page, the graph of its words, metrics of runs over steps, time and memory over length."""
 
 import sys
 from collections.abc import Sequence

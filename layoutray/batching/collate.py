@@ -1,13 +1,14 @@
 """Pad windows into the tensors of a batch."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from layoutray.batching.examples import Example
-from layoutray.batching.windows import GRID
+from layoutray.batching.windows import GRID, within_window
 from layoutray.errors import SchemaError
 from layoutray.tensors import Batch
 
@@ -16,30 +17,38 @@ IGNORED = -100
 
 
 def collate(examples: Sequence[Example], pad_id: int) -> Batch:
-    """Examples padded on the right to the longest of them.
+    """Examples padded on the right to the longest of them, and their graphs to the one of most words.
 
     Raises:
-        SchemaError: when a box is inverted or leaves 0..1000 (an embedding table would fail without saying where).
+        SchemaError: when a box is inverted or leaves 0..1000, or a graph is not of its window's words (an embedding table or a
+            gather would fail without saying where).
     """
-    length = max(len(example.input_ids) for example in examples)
-    ids = np.full((len(examples), length), pad_id, np.int64)
-    boxes = np.zeros((len(examples), length, 4), np.int64)
-    labels = np.full((len(examples), length), IGNORED, np.int64)
-    for row, example in enumerate(examples):
-        size = len(example.input_ids)
-        ids[row, :size] = example.input_ids
-        boxes[row, :size] = example.boxes
-        if example.labels is not None:
-            labels[row, :size] = example.labels
-    _check_boxes(boxes)
     sizes = np.array([len(example.input_ids) for example in examples])
+    boxes = _padded([example.boxes for example in examples], 0)
+    _check_boxes(boxes)
+    word_index = [within_window(example.word_index) for example in examples]
+    for row, (example, index) in enumerate(zip(examples, word_index, strict=True)):
+        _check_graph(row, example.neighbours, int(index.max(initial=-1)) + 1)
+    labels = [
+        example.labels if example.labels is not None else np.full(size, IGNORED) for example, size in zip(examples, sizes, strict=True)
+    ]
     labelled = any(example.labels is not None for example in examples)
     return Batch(
-        torch.from_numpy(ids),
+        torch.from_numpy(_padded([example.input_ids for example in examples], pad_id)),
         torch.from_numpy(boxes),
-        torch.from_numpy(np.arange(length) < sizes[:, None]),
-        torch.from_numpy(labels) if labelled else None,
+        torch.from_numpy(np.arange(sizes.max()) < sizes[:, None]),
+        torch.from_numpy(_padded(labels, IGNORED)) if labelled else None,
+        torch.from_numpy(_padded(word_index, -1)),
+        torch.from_numpy(_padded([example.neighbours for example in examples], -1)),
     )
+
+
+def _padded(rows: Sequence[NDArray[Any]], fill: int) -> NDArray[np.int64]:
+    """Rows of different lengths as one array, with `fill` behind the shorter ones."""
+    whole = np.full((len(rows), max(map(len, rows)), *rows[0].shape[1:]), fill, np.int64)
+    for row, values in zip(whole, rows, strict=True):
+        row[: len(values)] = values
+    return whole
 
 
 def _check_boxes(boxes: NDArray[np.int64]) -> None:
@@ -50,4 +59,13 @@ def _check_boxes(boxes: NDArray[np.int64]) -> None:
         raise SchemaError(
             f"box {boxes[row, token].tolist()} of token {token} in example {row} of the batch must satisfy "
             f"0 <= x0 <= x1 <= {GRID} and 0 <= y0 <= y1 <= {GRID}; make the examples again with `layoutray encode`"
+        )
+
+
+def _check_graph(row: int, neighbours: NDArray[np.int32], words: int) -> None:
+    if len(neighbours) != words or neighbours.min(initial=-1) < -1 or neighbours.max(initial=-1) >= words:
+        raise SchemaError(
+            f"example {row} of the batch has {words} words and {len(neighbours)} lists of neighbours, numbered "
+            f"{neighbours.min(initial=-1)} to {neighbours.max(initial=-1)}; it must have a list for each word, of numbers from 0 "
+            f"below {words} or -1; make the examples again with `layoutray encode`"
         )

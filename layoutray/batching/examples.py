@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from layoutray.batching.windows import windows
 from layoutray.document import Page
+from layoutray.document.word_graph import MOST_NEIGHBOURS
 from layoutray.tokenizer import Tokenizer
 
 
@@ -19,6 +20,7 @@ class Example:
     Attributes:
         boxes: a row of x0 y0 x1 y1 in 0..1000 per token.
         word_index: word of the page that each token came from, -1 for special tokens.
+        neighbours: a row of 8 per word of the window, see `Window`.
         labels: target per token, -100 where none; None where the task makes its own targets.
     """
 
@@ -28,13 +30,14 @@ class Example:
     input_ids: NDArray[np.int32]
     boxes: NDArray[np.int32]
     word_index: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
     labels: NDArray[np.int32] | None
 
 
 def unlabelled(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Example]:
     """The windows of a page to ask a model about, in order; none for a page without words."""
     return [
-        Example(page.doc_id, page.number, number, window.input_ids, window.boxes, window.word_index, None)
+        Example(page.doc_id, page.number, number, window.input_ids, window.boxes, window.word_index, window.neighbours, None)
         for number, window in enumerate(windows(page, vocabulary, max_length))
     ]
 
@@ -48,9 +51,11 @@ class ExampleSet:
         ids = _list_column(table, "input_ids")
         self._offsets = ids.offsets.to_numpy()
         self._ids = ids.values.to_numpy()
-        boxes = _list_column(table, "boxes")
-        self._boxes = boxes.values.flatten().to_numpy().reshape(-1, 4)[: len(boxes.values)]
+        self._boxes = _rows(_list_column(table, "boxes"), 4)
         self._words = _list_column(table, "word_index").values.to_numpy()
+        neighbours = _list_column(table, "neighbours")
+        self._word_offsets = neighbours.offsets.to_numpy()
+        self._neighbours = _rows(neighbours, MOST_NEIGHBOURS)
         labels = _list_column(table, "labels")
         self._labels = labels.values.to_numpy() if labels.null_count == 0 else None
 
@@ -59,8 +64,9 @@ class ExampleSet:
 
     def __getitem__(self, index: int) -> Example:
         rows = slice(self._offsets[index], self._offsets[index + 1])
+        neighbours = self._neighbours[self._word_offsets[index] : self._word_offsets[index + 1]]
         labels = None if self._labels is None else self._labels[rows]
-        return Example(*self._where[index], self._ids[rows], self._boxes[rows], self._words[rows], labels)
+        return Example(*self._where[index], self._ids[rows], self._boxes[rows], self._words[rows], neighbours, labels)
 
     def __iter__(self) -> Iterator[Example]:
         return (self[index] for index in range(len(self)))
@@ -74,3 +80,8 @@ class ExampleSet:
 def _list_column(table: pa.Table, name: str) -> pa.LargeListArray:
     column = table.column(name)
     return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+
+
+def _rows(column: pa.LargeListArray, width: int) -> NDArray[np.int32]:
+    """The values of a column of lists of lists of `width` numbers."""
+    return column.values.flatten().to_numpy().reshape(-1, width)[: len(column.values)]

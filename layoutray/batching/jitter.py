@@ -11,7 +11,8 @@ from layoutray.tensors import Batch
 def jitter(batch: Batch, share: float, generator: torch.Generator) -> Batch:
     """`batch` with the boxes of each window stretched by up to `share` and moved by up to `share` of the page, along each axis.
 
-    What leaves the page is cut to it. Boxes of special and padding tokens (all zeros) stay where they are.
+    What leaves the page is cut to it. Boxes of special and padding tokens (all zeros) stay where they are. Neighbours stay those of
+    the page as it is.
     """
     rows = len(batch.boxes)
     chance = torch.rand(2, rows, 1, 2, generator=generator) * 2 - 1

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from layoutray.document import Page
+from layoutray.document.word_graph import word_neighbours
 from layoutray.tokenizer import Tokenizer
 
 GRID = 1000
@@ -25,16 +26,24 @@ class Window:
         input_ids: start token, pieces, end token; at most the maximum length, unpadded.
         boxes: a row of x0 y0 x1 y1 in 0..1000 per token.
         word_index: word of the page that each token came from, -1 for special tokens.
+        neighbours: a row of at most 8 per word of the window, in order: its nearest neighbours in the graph of the window's words
+            (`document.word_graph`), counted from 0 in the window; -1 where there are fewer.
     """
 
     input_ids: NDArray[np.int32]
     boxes: NDArray[np.int32]
     word_index: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
 
 
 def quantise(boxes: Float[np.ndarray, "words 4"]) -> Int[np.ndarray, "words 4"]:
     """Boxes in shares of the page to the integer grid 0..1000, rounded to nearest; order of sides is kept."""
     return np.clip(np.rint(np.asarray(boxes, np.float64) * GRID), 0, GRID).astype(np.int32)
+
+
+def grid_boxes(page: Page) -> Int[np.ndarray, "words 4"]:
+    """The boxes of a page's words on the grid."""
+    return quantise(np.array([(word.box.x0, word.box.y0, word.box.x1, word.box.y1) for word in page.words]).reshape(-1, 4))
 
 
 def cut(words: list[str], boxes: Int[np.ndarray, "words 4"], tokenizer: Tokenizer, max_length: int) -> list[Window]:
@@ -51,8 +60,7 @@ def cut(words: list[str], boxes: Int[np.ndarray, "words 4"], tokenizer: Tokenize
 
 def windows(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Window]:
     """The model inputs of a page, in order; none for a page without words."""
-    boxes = np.array([(word.box.x0, word.box.y0, word.box.x1, word.box.y1) for word in page.words]).reshape(-1, 4)
-    return cut([word.text for word in page.words], quantise(boxes), vocabulary, max_length)
+    return cut([word.text for word in page.words], grid_boxes(page), vocabulary, max_length)
 
 
 def _window(ids: NDArray[np.int32], origin: NDArray[np.int32], boxes: NDArray[np.int32], tokenizer: Tokenizer) -> Window:
@@ -61,6 +69,7 @@ def _window(ids: NDArray[np.int32], origin: NDArray[np.int32], boxes: NDArray[np
         np.concatenate(([tokenizer.start_id], ids, [tokenizer.end_id])).astype(np.int32),
         np.concatenate((nowhere, boxes[origin], nowhere)).astype(np.int32),
         np.concatenate(([-1], origin, [-1])).astype(np.int32),
+        word_neighbours(boxes[np.unique(origin)]),
     )
 
 
@@ -71,3 +80,8 @@ def first_pieces(word_index: NDArray[np.int32]) -> NDArray[np.bool_]:
     """
     before = np.concatenate(([-1], word_index[:-1]))
     return (word_index >= 0) & (word_index != before)
+
+
+def within_window(word_index: NDArray[np.int32]) -> NDArray[np.int64]:
+    """For each token the number of its word among those of the window, from 0; -1 for special tokens."""
+    return np.where(word_index >= 0, np.cumsum(first_pieces(word_index)) - 1, -1)

@@ -48,7 +48,7 @@ class FeedForward(nn.Module):
         return self.join(states, self.update(states))
 
     def update(self, states: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length width"]:
-        """The update W₂ a(W₁ x), for tokens that share the weights and not the LayerNorm."""
+        """The update W₂ σ(W₁ x), for tokens that share the weights and not the LayerNorm."""
         return self.contract(self.activation(self.expand(states)))
 
 

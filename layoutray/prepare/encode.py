@@ -59,6 +59,7 @@ def page_rows(page: Page, task: Task, labels: Sequence[str], vocabulary: Tokeniz
             "input_ids": window.input_ids,
             "boxes": window.boxes.tolist(),
             "word_index": window.word_index,
+            "neighbours": window.neighbours.tolist(),
             "labels": task.targets(page, window, labels),
         }
 

@@ -13,7 +13,7 @@ from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from layoutray.document import Page
 from layoutray.document.blocks import blocks, box_of, connected
-from layoutray.report.canvas import FAINT, INK, PAPER, Fonts, Rectangle, cut, grown, load_fonts, resized
+from layoutray.report.canvas import FAINT, INK, LINE, PAD, PAPER, Rectangle, cut, grown, load_fonts, resized, stacked, titled
 from layoutray.report.palette import COLOURS, Colour
 
 SHOWN_WIDTH = (900, 1000)
@@ -26,9 +26,7 @@ RAMP = tuple(tuple(int(255 * side) for side in colormaps["Blues"](shade)[:3]) fo
 _RULE: Colour = (222, 226, 230)
 _LEADER: Colour = (173, 181, 189)
 _MARGIN = 205
-_PAD = 24
 _ROW = 22
-_LINE = 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def draw(image: Image.Image, page: Page, unit: Sequence[int], attention: Float[n
         pen.rectangle(grown(box_of(page, words).to_pixels(*shown.size), 4), outline=UNIT, width=3)
     fonts = load_fonts()
     middle = _between_margins(heated, notes, fonts.plain)
-    return _stacked([_caption(caption, middle.width, fonts), middle, _legend(strongest, middle.width, fonts.plain)])
+    return stacked([titled(caption, middle.width, fonts), middle, _legend(strongest, middle.width, fonts.plain)])
 
 
 def _heat(size: tuple[int, int], page: Page, attention: Float[np.ndarray, "words"], strongest: float) -> Image.Image:
@@ -121,36 +119,18 @@ def _spread(notes: Sequence[_Note], height: int) -> list[tuple[_Note, float]]:
     return list(zip(ordered, heights, strict=True))
 
 
-def _caption(lines: Sequence[str], width: int, fonts: Fonts) -> Image.Image:
-    strip = Image.new("RGB", (width, 2 * _PAD + _LINE * len(lines)), PAPER)
-    pen = ImageDraw.Draw(strip)
-    for number, line in enumerate(lines):
-        font, ink = (fonts.plain, FAINT) if number else (fonts.bold, INK)
-        pen.text((_PAD, _PAD + _LINE * number), cut(pen, line, font, width - 2 * _PAD), font=font, fill=ink)
-    return strip
-
-
 def _legend(strongest: float, width: int, font: ImageFont.FreeTypeFont) -> Image.Image:
-    strip = Image.new("RGB", (width, 2 * _PAD + 2 * _LINE), PAPER)
+    strip = Image.new("RGB", (width, 2 * PAD + 2 * LINE), PAPER)
     pen = ImageDraw.Draw(strip)
     for index, colour in enumerate(RAMP):
-        pen.line([(_PAD + index, _PAD), (_PAD + index, _PAD + 16)], fill=colour)
-    end = _PAD + len(RAMP)
-    pen.text((_PAD, _PAD + 24), "0", font=font, fill=FAINT)
-    pen.text((end, _PAD + 24), percent(strongest), font=font, fill=FAINT, anchor="ra")
-    pen.text((end + 16, _PAD - 2), "of the attention, per word; in the margins the mean of a block's seen words", font=font, fill=INK)
-    pen.rectangle((end + 16, _PAD + 27, end + 46, _PAD + 41), outline=UNIT, width=3)
-    pen.text((end + 56, _PAD + 24), "where it comes from", font=font, fill=INK)
+        pen.line([(PAD + index, PAD), (PAD + index, PAD + 16)], fill=colour)
+    end = PAD + len(RAMP)
+    pen.text((PAD, PAD + 24), "0", font=font, fill=FAINT)
+    pen.text((end, PAD + 24), percent(strongest), font=font, fill=FAINT, anchor="ra")
+    pen.text((end + 16, PAD - 2), "of the attention, per word; in the margins the mean of a block's seen words", font=font, fill=INK)
+    pen.rectangle((end + 16, PAD + 27, end + 46, PAD + 41), outline=UNIT, width=3)
+    pen.text((end + 56, PAD + 24), "where it comes from", font=font, fill=INK)
     return strip
-
-
-def _stacked(strips: Sequence[Image.Image]) -> Image.Image:
-    sheet = Image.new("RGB", (strips[0].width, sum(strip.height for strip in strips)), PAPER)
-    top = 0
-    for strip in strips:
-        sheet.paste(strip, (0, top))
-        top += strip.height
-    return sheet
 
 
 def _area(place: Rectangle) -> float:

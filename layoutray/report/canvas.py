@@ -1,5 +1,6 @@
-"""What pictures of pages share: a readable size, fonts and inks."""
+"""What pictures of pages share: a readable size, fonts, inks and titles."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,10 @@ from layoutray.report.palette import Colour
 
 SHOWN_HEIGHT = 2600
 """Pages that would be longer than this are reduced to it, however narrow they become: receipts can be metres long."""
+
+PAD = 24
+LINE = 26
+"""Pixels round what is written above and below a picture, and from one line of it to the next."""
 
 PAPER: Colour = (255, 255, 255)
 INK: Colour = (33, 37, 41)
@@ -57,3 +62,23 @@ def cut(pen: ImageDraw.ImageDraw, text: str, font: ImageFont.FreeTypeFont, room:
     while text and pen.textlength(text + "…", font=font) > room:
         text = text[:-1]
     return text.rstrip() + "…"
+
+
+def titled(lines: Sequence[str], width: int, fonts: Fonts) -> Image.Image:
+    """A strip to stand above a picture: the first line in bold, the others fainter."""
+    strip = Image.new("RGB", (width, 2 * PAD + LINE * len(lines)), PAPER)
+    pen = ImageDraw.Draw(strip)
+    for number, line in enumerate(lines):
+        font, ink = (fonts.plain, FAINT) if number else (fonts.bold, INK)
+        pen.text((PAD, PAD + LINE * number), cut(pen, line, font, width - 2 * PAD), font=font, fill=ink)
+    return strip
+
+
+def stacked(strips: Sequence[Image.Image]) -> Image.Image:
+    """Strips as wide as the first, one below the other."""
+    sheet = Image.new("RGB", (strips[0].width, sum(strip.height for strip in strips)), PAPER)
+    top = 0
+    for strip in strips:
+        sheet.paste(strip, (0, top))
+        top += strip.height
+    return sheet

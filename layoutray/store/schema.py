@@ -6,17 +6,16 @@ Boxes lie in one contiguous float buffer (`fixed_size_list<float>[4]` inside the
 
 import pyarrow as pa
 
+from layoutray.document.word_graph import MOST_NEIGHBOURS
 from layoutray.errors import SchemaError
-
-VERSION = "1"
 
 _BOXES = pa.large_list(pa.list_(pa.float32(), 4))
 _TEXTS = pa.large_list(pa.large_string())
 _INTS = pa.large_list(pa.int32())
 
 
-def _table(name: str, *columns: pa.Field) -> pa.Schema:
-    return pa.schema(columns, metadata={"layoutray.table": name, "layoutray.version": VERSION})
+def _table(name: str, *columns: pa.Field, version: str = "1") -> pa.Schema:
+    return pa.schema(columns, metadata={"layoutray.table": name, "layoutray.version": version})
 
 
 def _required(name: str, kind: pa.DataType) -> pa.Field:
@@ -78,7 +77,10 @@ EXAMPLES = _table(
     _required("input_ids", _INTS),
     _required("boxes", pa.large_list(pa.list_(pa.int32(), 4))),
     _required("word_index", _INTS),  # word of the page that each token came from; -1 on special tokens
+    # for each word of the window its neighbours, counted from 0 in the window; -1 where there are fewer
+    _required("neighbours", pa.large_list(pa.list_(pa.int32(), MOST_NEIGHBOURS))),
     pa.field("labels", _INTS),
+    version="2",  # 1 had no neighbours
 )
 
 ANSWERS = _table(
@@ -106,9 +108,9 @@ def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
     if _meta(schema, "layoutray.table") != name:
         found = _meta(schema, "layoutray.table") or "no layoutray table"
         raise SchemaError(f"{where} holds {found}, expected {name}; point to a folder of {name} shards")
-    if _meta(schema, "layoutray.version") != VERSION:
-        found = _meta(schema, "layoutray.version")
-        raise SchemaError(f"{where} has {name} version {found}, this program reads version {VERSION}; make it again with `layoutray`")
+    version, found = _meta(expected, "layoutray.version"), _meta(schema, "layoutray.version")
+    if found != version:
+        raise SchemaError(f"{where} has {name} version {found}, this program reads version {version}; make it again with `layoutray`")
     missing = set(expected.names) - set(schema.names)
     if missing:
         raise SchemaError(f"{where} lacks the columns {sorted(missing)} of {name}")

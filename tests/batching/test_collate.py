@@ -1,16 +1,22 @@
 """Batches: padded on the right, and never with a box that an embedding table does not have."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example
+from layoutray.document.word_graph import MOST_NEIGHBOURS
 from layoutray.errors import SchemaError
 
 
 def example(length: int, *, labels: bool = True, box: tuple[int, ...] = (1, 2, 3, 4)) -> Example:
+    """Words of one token without special ones, each with the next as its only neighbour."""
     words = np.arange(length, dtype=np.int32)
-    return Example("d", 1, 0, words + 10, np.tile(np.array(box, np.int32), (length, 1)), words, words if labels else None)
+    neighbours = np.full((length, MOST_NEIGHBOURS), -1, np.int32)
+    neighbours[:-1, 0] = words[1:]
+    return Example("d", 1, 0, words + 10, np.tile(np.array(box, np.int32), (length, 1)), words, neighbours, words if labels else None)
 
 
 def test_short_windows_are_padded_on_the_right() -> None:
@@ -20,6 +26,22 @@ def test_short_windows_are_padded_on_the_right() -> None:
     assert batch.boxes[0].tolist() == [[1, 2, 3, 4]] * 2 + [[0] * 4] * 2
     assert batch.labels is not None
     assert batch.labels.tolist() == [[0, 1, IGNORED, IGNORED], [0, 1, 2, 3]]
+
+
+def test_words_are_numbered_within_the_window_and_graphs_are_padded() -> None:
+    cut = replace(example(5), word_index=np.array([-1, 7, 7, 9, -1], np.int32), neighbours=example(2).neighbours)
+    batch = collate([cut, example(3)], pad_id=0)
+    assert batch.word_index is not None is not batch.neighbours
+    assert batch.word_index.tolist() == [[-1, 0, 0, 1, -1], [0, 1, 2, -1, -1]]
+    assert batch.neighbours[..., 0].tolist() == [[1, -1, -1], [1, 2, -1]]
+    assert (batch.neighbours[..., 1:] == -1).all()
+
+
+@pytest.mark.parametrize(("neighbour", "words"), [(3, 3), (-2, 3), (1, 2), (1, 4)])
+def test_a_graph_of_other_words_is_refused(neighbour: int, words: int) -> None:
+    graph = np.full((words, MOST_NEIGHBOURS), neighbour, np.int32)
+    with pytest.raises(SchemaError, match=rf"example 1 of the batch has 3 words and {words} lists of neighbours"):
+        collate([example(4), replace(example(3), neighbours=graph)], pad_id=0)
 
 
 def test_no_labels_stay_none() -> None:

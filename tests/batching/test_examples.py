@@ -19,6 +19,7 @@ def row(number: int, labels: list[int] | None) -> dict[str, Any]:
         "input_ids": list(range(number, number + length)),
         "boxes": [[token, token + 1, token + 2, token + 3] for token in range(length)],
         "word_index": [-1, *range(length - 2), -1],
+        "neighbours": [[word - 1, *range(number, number + 7)] for word in range(length - 2)],
         "labels": labels and labels * length,
     }
 
@@ -30,6 +31,7 @@ def assert_same(examples: ExampleSet, rows: list[dict[str, Any]]) -> None:
         assert example.input_ids.tolist() == expected["input_ids"]
         assert example.boxes.tolist() == expected["boxes"]
         assert example.word_index.tolist() == expected["word_index"]
+        assert example.neighbours.tolist() == expected["neighbours"]
         assert (None if example.labels is None else example.labels.tolist()) == expected["labels"]
     assert examples.lengths.tolist() == [len(expected["input_ids"]) for expected in rows]
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layoutray.batching.windows import GRID, cut, first_pieces, quantise, windows
+from layoutray.batching.windows import GRID, cut, first_pieces, quantise, windows, within_window
+from layoutray.document.word_graph import word_neighbours
 from tests.jobs import page, vocabulary
 
 VOCABULARY = vocabulary()
@@ -26,6 +27,23 @@ def test_nothing_is_lost_doubled_or_moved(words: list[str], max_length: int) -> 
         assert (one.word_index[0], one.word_index[-1]) == (-1, -1)
         assert not one.boxes[[0, -1]].any()
         assert (one.boxes[1:-1] == boxes[one.word_index[1:-1]]).all()
+
+
+@given(WORDS, st.integers(3, 20), st.integers(0, 100))
+def test_a_window_has_the_graph_of_its_own_words(words: list[str], max_length: int, seed: int) -> None:
+    boxes = np.sort(np.random.default_rng(seed).integers(0, 1001, (len(words), 2, 2)), axis=1).reshape(-1, 4)
+    for one in cut(words, boxes, VOCABULARY, max_length):
+        inside = sorted(set(one.word_index.tolist()) - {-1})
+        assert one.neighbours.tolist() == word_neighbours(boxes[inside]).tolist()
+        numbers = within_window(one.word_index)
+        assert [inside[number] if number >= 0 else -1 for number in numbers] == one.word_index.tolist()
+
+
+def test_a_cut_word_is_in_both_graphs() -> None:
+    boxes = np.array([[0, 0, 10, 10], [20, 0, 30, 10], [40, 0, 50, 10]], np.int32)
+    first, second = cut(["0", "5.00", "4"], boxes, VOCABULARY, 5)
+    assert (first.word_index.tolist(), second.word_index.tolist()) == ([-1, 0, 1, 1, -1], [-1, 1, 2, -1])
+    assert first.neighbours[:, 0].tolist() == second.neighbours[:, 0].tolist() == [1, 0]
 
 
 @settings(deadline=None)

@@ -41,7 +41,8 @@ def examples(facts: dict[str, Any], vocabulary: Tokenizer, max_length: int) -> l
         for window in cut(words, np.array(boxes, np.int32), vocabulary, max_length):
             targets = TASK.targets(document, window, names)
             assert targets is not None
-            made.append(Example(str(number), 1, 0, window.input_ids, window.boxes, window.word_index, np.array(targets, np.int32)))
+            labels = np.array(targets, np.int32)
+            made.append(Example(str(number), 1, 0, window.input_ids, window.boxes, window.word_index, window.neighbours, labels))
     return made
 
 

@@ -75,6 +75,20 @@ def test_what_is_not_there_is_refused_by_name(here: Path, options: tuple[str, ..
     assert re.search(said, capsys.readouterr().err)
 
 
+def test_the_graph_of_the_first_page_and_of_a_chosen_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drawn: list[bytes] = []
+    for choice in ((), ("--page", "page-receipt-1.png"), ("--source", "receipt-2")):
+        assert main(["picture", "graph", str(here / "pages"), "--out", str(here / "out/graph.png"), *choice]) == 0
+        drawn.append((here / "out/graph.png").read_bytes())
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert capsys.readouterr().out == f"{here / 'out/graph.png'}\n" * 3
+
+
+def test_a_graph_needs_a_page_with_a_picture(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["picture", "graph", str(here / "pages"), "--page", "page-receipt-0.png"]) == 1
+    assert "that is asked for has words and a picture" in capsys.readouterr().err
+
+
 def trained(folder: Path, seed: int, **train: int) -> str:
     """What a training leaves in `folder` of its perplexity: it depends on the seed."""
     folder.mkdir()
@@ -128,4 +142,4 @@ def test_only_png_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_name_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["picture", "curve"]) == 2
-    assert "NAME is one of attention, curves, scaling" in capsys.readouterr().err
+    assert "NAME is one of attention, curves, graph, scaling" in capsys.readouterr().err

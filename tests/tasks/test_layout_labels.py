@@ -9,12 +9,15 @@ from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document.word_graph import MOST_NEIGHBOURS
 from layoutray.errors import DocumentError, InputError
 from layoutray.tasks.word_labels import WindowLabels
 from layoutray.tensors import Encoded
 
 TASK = tasks.load("layout_labels")
 LABELS = ("paragraph", "table", "title")
+ALONE = np.full((1, MOST_NEIGHBOURS), -1, np.int32)
+"""The neighbours of a word that has none."""
 
 
 def page(*words: tuple[str, str | None, int]) -> Page:
@@ -32,7 +35,7 @@ def test_labels_are_those_of_the_data_in_alphabetical_order() -> None:
 
 
 def test_a_page_without_labels_or_with_an_unknown_one_is_refused() -> None:
-    window = Window(np.array([5]), np.zeros((1, 4), np.int32), np.array([0], np.int32))
+    window = Window(np.array([5]), np.zeros((1, 4), np.int32), np.array([0], np.int32), ALONE)
     for tag, message in ((None, "has no tag"), ("figure", "has tag figure; the model knows paragraph, table, title")):
         with pytest.raises(DocumentError, match=message):
             TASK.targets(page(("a", tag, 0)), window, LABELS)
@@ -40,7 +43,7 @@ def test_a_page_without_labels_or_with_an_unknown_one_is_refused() -> None:
 
 def test_a_word_outside_the_labelled_regions_has_no_target_and_is_not_scored() -> None:
     words = np.array([-1, 0, 1, 1, 2, -1], np.int32)
-    window = Window(np.arange(6, dtype=np.int32), np.zeros((6, 4), np.int32), words)
+    window = Window(np.arange(6, dtype=np.int32), np.zeros((6, 4), np.int32), words, ALONE.repeat(3, axis=0))
     targets = TASK.targets(page(("4", None, 0), ("Deep", "title", 0), ("We", "paragraph", 1)), window, LABELS)
     assert targets == [IGNORED, IGNORED, 2, IGNORED, 0, IGNORED]
 
@@ -51,7 +54,7 @@ def test_a_word_outside_the_labelled_regions_has_no_target_and_is_not_scored() -
             origin, logits = torch.tensor([[0, 1, 2, 3, 4, 5, 2]]), torch.tensor([[[0.0, 0.0, 1.0]] * 6 + [[1.0, 0.0, 0.0]]])
             return Encoded(torch.zeros(1, 7, 8), torch.arange(7)[None] < 6, origin), logits
 
-    example = Example("d", 1, 0, window.input_ids, window.boxes, words, np.array(targets, np.int32))
+    example = Example("d", 1, 0, window.input_ids, window.boxes, words, window.neighbours, np.array(targets, np.int32))
     (seen,) = TASK.observe(Titles(), None, [example])  # pyright: ignore[reportArgumentType]
     assert (seen.words.tolist(), seen.gold.tolist()) == ([1, 2], [2, 0])
     assert TASK.confusion([seen], LABELS) == {("title", "title"): 1, ("paragraph", "title"): 1}
@@ -87,6 +90,7 @@ def test_words_without_a_label_are_in_no_region() -> None:
 
 def test_an_answer_takes_the_most_likely_label_at_each_words_first_token() -> None:
     made = page(("Deep", None, 0), ("nets", None, 0))
-    example = Example("d", 1, 0, np.array([1, 5, 6, 7, 2]), np.zeros((5, 4), np.int32), np.array([-1, 0, 0, 1, -1], np.int32), None)
+    words = np.array([-1, 0, 0, 1, -1], np.int32)
+    example = Example("d", 1, 0, np.array([1, 5, 6, 7, 2]), np.zeros((5, 4), np.int32), words, ALONE.repeat(2, axis=0), None)
     shares = torch.tensor([[0, 1, 0], [0.1, 0.1, 0.8], [1, 0, 0], [0.2, 0.6, 0.2], [1, 0, 0]])
     assert [(region.type, region.words) for region in TASK.answer(made, [(example, shares)], LABELS)] == [("title", (0,)), ("table", (1,))]

@@ -1,0 +1,167 @@
+"""The graph of a page's words: ours, exact, beside libpysal's Gabriel graph and a plain filter of SciPy's Delaunay edges.
+
+Times are of the processor: none of them waits for anything, so other work on the machine does not count. libpysal compiles its
+filter with numba where that is installed.
+"""
+
+import importlib
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import Delaunay, QhullError
+
+from layoutray.batching.windows import GRID, first_pieces, windows
+from layoutray.document import Page
+from layoutray.document.word_graph import Pairs, Points, gabriel_edges, word_neighbours
+from layoutray.errors import MissingDependencyError
+from layoutray.tokenizer import Tokenizer
+
+OURS = "ours"
+NEAREST = "lists of 8"
+LIBPYSAL = "libpysal"
+FILTER = "SciPy"
+
+_PER_LINE = 15
+_WORD_WIDTH = (10, 55)
+_GAP = 8
+_WORD_HEIGHT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One kind of layout.
+
+    Attributes:
+        words: of a page, the median.
+        milliseconds: for one graph, the median over pages.
+        wrong: for each peer the edges that it lacks or has too many, over those there are; all where it refuses points on one line.
+        pages_wrong: for each peer the share of pages with such edges.
+    """
+
+    words: int
+    milliseconds: Mapping[str, float]
+    wrong: Mapping[str, float]
+    pages_wrong: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Pages that become windows per second of one core."""
+
+    with_graph: float
+    without: float
+
+
+def scattered(words: int, random: np.random.Generator) -> Points:
+    """Doubled centres of words anywhere on a page."""
+    return random.integers(0, 2 * GRID + 1, (words, 2))
+
+
+def on_lines(words: int, random: np.random.Generator) -> Points:
+    """Doubled centres of words of one height on evenly spaced lines, as a printed form has them."""
+    lines = -(-words // _PER_LINE)
+    widths = random.integers(*_WORD_WIDTH, (lines, _PER_LINE))
+    left = np.cumsum(widths + _GAP, axis=1) - widths
+    top = np.arange(lines)[:, None] * max((GRID - _WORD_HEIGHT) // lines, 1)
+    centres = np.stack(np.broadcast_arrays(2 * left + widths, 2 * top + _WORD_HEIGHT), axis=-1)
+    return centres.reshape(-1, 2)[:words]
+
+
+def in_table(words: int, random: np.random.Generator) -> Points:
+    """Doubled centres of the cells of a table with even columns and even rows: any four that meet are on a circle."""
+    columns = round(words**0.5)
+    width, height = random.integers(1, 2 * GRID // (columns + 2), 2)
+    return np.stack(np.divmod(np.arange(words), columns), axis=1) * np.array([width, height])
+
+
+def measure(pages: Iterable[Points]) -> Measured:
+    """All contenders in turns on each page, after one that does not count.
+
+    Raises:
+        MissingDependencyError: when libpysal is not installed.
+    """
+    contenders = {OURS: gabriel_edges, NEAREST: _nearest, LIBPYSAL: _libpysal(), FILTER: _delaunay_filter}
+    for find in contenders.values():
+        find(scattered(64, np.random.default_rng(0)))
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    wrong: dict[str, list[int]] = {LIBPYSAL: [], FILTER: []}
+    words: list[int] = []
+    edges = 0
+    for points in pages:
+        found = {name: _timed(find, points, seconds[name]) for name, find in contenders.items()}
+        true = _as_set(found[OURS])
+        words.append(len(points))
+        edges += len(true)
+        for name, differing in wrong.items():
+            differing.append(len(true ^ _as_set(found[name])))
+    return Measured(
+        int(statistics.median(words)),
+        {name: 1000 * statistics.median(each) for name, each in seconds.items()},
+        {name: sum(each) / edges for name, each in wrong.items()},
+        {name: sum(map(bool, each)) / len(each) for name, each in wrong.items()},
+    )
+
+
+def throughput(pages: Sequence[Page], vocabulary: Tokenizer, max_length: int) -> Throughput:
+    """What making windows costs with their graphs, and less the time that the graphs take when they are made again."""
+    started = time.process_time()
+    made = [window for page in pages for window in windows(page, vocabulary, max_length)]
+    whole = time.process_time() - started
+    boxes = [window.boxes[first_pieces(window.word_index)] for window in made]
+    started = time.process_time()
+    for window in boxes:
+        word_neighbours(window)
+    graphs = time.process_time() - started
+    return Throughput(len(pages) / whole, len(pages) / (whole - graphs))
+
+
+def _timed(find: Callable[[Points], Pairs], points: Points, seconds: list[float]) -> Pairs:
+    started = time.process_time()
+    try:
+        found = find(points)
+    except QhullError:
+        found = np.zeros((0, 2), np.int64)
+    seconds.append(time.process_time() - started)
+    return found
+
+
+def _nearest(points: Points) -> Pairs:
+    return word_neighbours(np.concatenate([points, points], axis=1))
+
+
+def _libpysal() -> Callable[[Points], Pairs]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            graph = importlib.import_module("libpysal.graph").Graph
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError("libpysal is not installed; run `pip install libpysal`, or `make setup`") from error
+
+    def find(points: Points) -> Pairs:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # without numba it warns of its speed, each time
+            made = graph.build_triangulation(points.astype(float), method="gabriel", kernel=None, coplanar="clique")
+        index = made.adjacency.index
+        return np.stack([index.get_level_values(level).to_numpy() for level in (0, 1)], axis=1)
+
+    return find
+
+
+def _delaunay_filter(points: Points) -> Pairs:
+    """The textbook's way, in floats: the edges of a triangulation without an opposite corner strictly inside their disk."""
+    triangles = Delaunay(points).simplices.astype(np.int64)
+    sides = np.concatenate([triangles[:, [0, 1, 2]], triangles[:, [1, 2, 0]], triangles[:, [2, 0, 1]]])
+    start, end, facing = sides.T
+    middle = (points[start] + points[end]) / 2
+    radius = np.linalg.norm(points[start] - points[end], axis=1) / 2
+    blocked = np.linalg.norm(points[facing] - middle, axis=1) < radius
+    edge = np.minimum(start, end) * len(points) + np.maximum(start, end)
+    return np.stack(np.divmod(np.setdiff1d(edge, edge[blocked]), len(points)), axis=1)
+
+
+def _as_set(pairs: Pairs) -> set[tuple[int, int]]:
+    return {(one, other) for one, other in pairs.tolist() if one < other}

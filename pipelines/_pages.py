@@ -1,0 +1,34 @@
+"""Which page of a folder of PAGES a picture shows."""
+
+import argparse
+from collections.abc import Iterator
+
+import pyarrow.compute as pc
+
+from layoutray.document import Page
+from layoutray.store import codec, shards, sources
+from layoutray.store.schema import PAGES
+
+
+def add_page_options(parser: argparse.ArgumentParser, wanted: str) -> None:
+    """The folder, and `--page` or `--source`; `wanted` says in the help what the default page must have."""
+    parser.add_argument("pages", help="folder that `layoutray ingest` has written")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--page", metavar="PAGE_ID", help=f"which page (default: the first by page_id {wanted} and a picture)")
+    which.add_argument("--source", metavar="TEXT", help="take it from the pages whose source has this in its name")
+
+
+def pages_asked_for(options: argparse.Namespace) -> Iterator[tuple[str, Page]]:
+    """Those with a picture, each with its page_id, in no order."""
+    asked = pc.field("image") != ""
+    if options.page:
+        asked &= pc.field("page_id") == options.page
+    for table in shards.scan(sources.join(options.pages, "pages"), PAGES, filter=asked):
+        for page_id, page in zip(table["page_id"].to_pylist(), codec.pages_of(table), strict=True):
+            if not options.source or options.source in page.source.rpartition("/")[2]:
+                yield page_id, page
+
+
+def name_of(page: Page) -> str:
+    """A page as captions name it."""
+    return f"{page.source.rpartition('/')[2]}, page {page.number}"

@@ -1,0 +1,43 @@
+"""The graph of a page's words: which are neighbours, and so send each other messages in FormNet."""
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Int
+
+from layoutray.batching.windows import grid_boxes
+from layoutray.document import Page
+from layoutray.document.word_graph import MOST_NEIGHBOURS, word_neighbours
+from layoutray.errors import InputError
+from layoutray.report import png, word_graph
+from layoutray.report.page_picture import page_picture
+from pipelines import _terminal as terminal
+from pipelines._pages import add_page_options, name_of, pages_asked_for
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="layoutray picture graph", description=__doc__)
+    add_page_options(parser, "that has words")
+    terminal.add_picture_option(parser, "graph.png")
+    options = parser.parse_args(arguments)
+    page = _page(options)
+    neighbours = word_neighbours(grid_boxes(page))
+    picture = word_graph.draw(page_picture(page), page, neighbours, _caption(page, neighbours))
+    return terminal.show_picture(png.png(picture), options.out)
+
+
+def _page(options: argparse.Namespace) -> Page:
+    first = min(((page_id, page) for page_id, page in pages_asked_for(options) if page.words), key=lambda found: found[0], default=None)
+    if first is None:
+        raise InputError(f"no page of {options.pages} that is asked for has words and a picture; see the columns page_id and source there")
+    return first[1]
+
+
+def _caption(page: Page, neighbours: Int[np.ndarray, "words 8"]) -> list[str]:
+    count = (neighbours >= 0).sum(axis=1)
+    return [
+        f"Graph of {len(count)} words: {len(word_graph.pairs(neighbours))} pairs of neighbours",
+        name_of(page),
+        f"{count.mean():.1f} neighbours a word; {np.count_nonzero(count == MOST_NEIGHBOURS)} words have {MOST_NEIGHBOURS}, the most",
+    ]
