@@ -1,11 +1,14 @@
 """FormNet, of "FormNet: Structural Encoding beyond Sequential Modeling in Form Document Information Extraction" (ACL 2022,
-arXiv:2203.08411): its encoder, ETC (arXiv:2004.08483) with Rich Attention.
+arXiv:2203.08411): ETC (arXiv:2004.08483) with Rich Attention over super-tokens.
 
-Tokens see their neighbours in the order of reading and one global token; how strongly, depends also on whether they stand where the
-head expects them on the page. There are no absolute positions. Time and memory grow linearly with length.
+Words first look at their neighbours on the page, along the edges of its β-skeleton, and become super-tokens. Tokens then see their
+neighbours in the order of reading and one global token; how strongly, depends also on whether they stand where the head expects them on
+the page. There are no absolute positions. Time and memory grow linearly with length.
 
     symbol          name here                                   meaning
     o, d, θ, p, μ   nn.rich_attention                           order and log-distance, on the page and as expected (section 3.1)
+    graph           batch.neighbours                            β-skeleton (β = 1) of the window's words, see document.word_graph
+    m_kl, e_kl      nn.word_graph                               messages between neighbours, and how they lie to each other (section 3.2)
     r               radius                                      a token sees the r tokens to either side
     long, global    states, token                               ETC's two kinds of tokens; there is one global token
     W_q, W_k, W_v   layers[k].attention                         shared by both kinds, as is layers[k].feed_forward
@@ -18,6 +21,8 @@ Departures from the paper, and decisions where it is silent:
   the global key have a vector of their own. The global token's own scores have none.
 - The last layer leaves the global token as it is: nobody reads it afterwards. There are no segments.
 - Queries of padding attend to nothing.
+- The graph is one of words, not of their pieces, which all have the word's box. A word's super-token joins each of its tokens as an update
+  does, LN(token + Dropout(super-token)): pieces of a word would be the same token otherwise, and one that is masked could not be told.
 """
 
 from dataclasses import dataclass
@@ -34,6 +39,7 @@ from layoutray.nn.global_local_attention import GlobalLocalAttention
 from layoutray.nn.global_local_context import dense_probabilities
 from layoutray.nn.initialise import initialise
 from layoutray.nn.rich_attention import RichAttention
+from layoutray.nn.word_graph import SuperTokens
 from layoutray.tensors import Batch, Encoded
 
 
@@ -52,6 +58,7 @@ class FormNetConfig:
         radius: r; each token sees r tokens to either side.
         relative_positions: largest distance in tokens that is told from larger ones, at most `radius`; 0 is without relative positions.
         attention: `rich` is the paper's; `plain`, ETC's, does not look at boxes.
+        graph_layers: graph convolutions that make super-tokens; 0 is without them.
     """
 
     hidden: int = 768
@@ -64,9 +71,10 @@ class FormNetConfig:
     radius: int = 84
     relative_positions: int = 12
     attention: Literal["rich", "plain"] = "rich"
+    graph_layers: int = 12
 
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"relative_positions": 0})
+        check_ranges(self, smallest={"relative_positions": 0, "graph_layers": 0})
         check_heads(self, "hidden", "heads")
         if self.relative_positions > self.radius:
             raise InputError(f"relative_positions is {self.relative_positions}; it must be at most radius, which is {self.radius}")
@@ -118,6 +126,21 @@ class FormNetLayer(nn.Module):
         return states, token if self.update is None else self.update(token, context[:, :1], self.feed_forward)
 
 
+class SuperTokenEmbedding(nn.Module):
+    """Tokens joined by what their words have seen round them."""
+
+    def __init__(self, config: FormNetConfig) -> None:
+        super().__init__()
+        self.super_tokens = SuperTokens(config.hidden, config.graph_layers, config.dropout, LAYER_NORM_EPSILON)
+        self.join = AddAndNorm(config.hidden, config.dropout)
+
+    def forward(self, tokens: Float[Tensor, "batch length width"], batch: Batch) -> Float[Tensor, "batch length width"]:
+        """Raises InputError when the batch has no graph."""
+        if batch.word_index is None or batch.neighbours is None:
+            raise InputError("the windows have no graph of their words, which graph_layers needs; make them with `layoutray encode`")
+        return self.join(tokens, self.super_tokens(tokens, batch.boxes, batch.word_index, batch.neighbours))
+
+
 class FormNet(nn.Module):
     """Read each neighbourhood, knowing where its words stand."""
 
@@ -128,6 +151,7 @@ class FormNet(nn.Module):
         self.norm_epsilon = LAYER_NORM_EPSILON
         self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
         self.norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
+        self.super_tokens = SuperTokenEmbedding(config) if config.graph_layers else None
         self.global_embedding = nn.Embedding(1, config.hidden)
         self.global_norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
         self.dropout = nn.Dropout(config.dropout)
@@ -156,7 +180,8 @@ class FormNet(nn.Module):
 
     def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
         """What long tokens are before the first layer."""
-        return self.dropout(self.norm(self.word_embedding(batch.input_ids)))
+        tokens = self.norm(self.word_embedding(batch.input_ids))
+        return self.dropout(tokens if self.super_tokens is None else self.super_tokens(tokens, batch))
 
     def _after(self, layers: int, batch: Batch) -> tuple[Float[Tensor, "batch length width"], Float[Tensor, "batch 1 width"]]:
         """Long tokens and the global one after the first `layers` layers."""
@@ -184,8 +209,8 @@ ARCHITECTURE = Architecture(
     name="formnet",
     config=FormNetConfig,
     sizes={
-        "tiny": FormNetConfig(hidden=128, layers=2, heads=4, feed_forward=512, radius=16),
-        "small": FormNetConfig(hidden=256, layers=4, heads=4, feed_forward=1024),
+        "tiny": FormNetConfig(hidden=128, layers=2, heads=4, feed_forward=512, radius=16, graph_layers=2),
+        "small": FormNetConfig(hidden=256, layers=4, heads=4, feed_forward=1024, graph_layers=4),
         "a1": FormNetConfig(hidden=512, heads=8, feed_forward=2048),
         "base": FormNetConfig(),
         "a3": FormNetConfig(hidden=1024, heads=16, feed_forward=4096),

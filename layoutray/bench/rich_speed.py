@@ -26,7 +26,7 @@ class _Alone(nn.Module):
 
 
 def _formnet(attention: Literal["rich", "plain"], case: Case) -> nn.Module:
-    return _Alone(encoder("formnet", case, attention=attention, attention_dropout=0.0))
+    return _Alone(encoder("formnet", case, attention=attention, attention_dropout=0.0, graph_layers=0))
 
 
 MODELS: Mapping[str, Callable[[Case], nn.Module]] = {

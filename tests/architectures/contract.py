@@ -1,6 +1,6 @@
 """What every architecture owes the tasks, whatever the paper: one function a promise, for an architecture and a configuration."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +24,38 @@ def build(architecture: Architecture[Any], config: Any) -> Any:
 
 
 def random_batch(length: int = 24) -> Batch:
-    """Two full windows with boxes in order; no token occurs twice in a window, so that even models without places can tell them apart."""
+    """Two full windows with boxes in order, two tokens a word, each word next to the one before and after it.
+
+    No token occurs twice in a window, so that even models without places can tell them apart.
+    """
     generator = torch.Generator().manual_seed(1)
     ids = torch.stack([torch.randperm(VOCABULARY - 1, generator=generator)[:length] + 1 for _ in range(2)])
     corners = torch.randint(0, 900, (2, length, 2), generator=generator)
     sizes = torch.randint(0, 100, (2, length, 2), generator=generator)
     labels = torch.randint(NUM_LABELS, (2, length), generator=generator)
-    return Batch(ids, torch.cat([corners, corners + sizes], -1), torch.ones_like(ids, dtype=torch.bool), labels)
+    word_index = (torch.arange(length) // 2).expand(2, length)
+    words = torch.arange((length + 1) // 2)
+    neighbours = torch.full((2, len(words), 8), -1)
+    neighbours[:, :, 0], neighbours[:, :, 1] = words - 1, torch.where(words + 1 < len(words), words + 1, -1)
+    boxes, mask = torch.cat([corners, corners + sizes], -1), torch.ones_like(ids, dtype=torch.bool)
+    return Batch(ids, boxes, mask, labels, word_index, neighbours)
 
 
-def padded(batch: Batch) -> Batch:
-    """`batch` with `PADDING` tokens of padding on the right."""
-    ids, labels = _extend(batch.input_ids, PAD), _extend(batch.labels, -100)
-    return Batch(ids, nn.functional.pad(batch.boxes, (0, 0, 0, PADDING)), _extend(batch.mask, False), labels)
+def padded(batch: Batch, padding: int = PADDING) -> Batch:
+    """`batch` with so many tokens of padding on the right, and a word more than any window has."""
+    values = {"input_ids": PAD, "boxes": 0, "mask": False, "labels": -100, "word_index": -1, "neighbours": -1}
+    added = {"neighbours": 1}
+    return Batch(**{name: _extended(getattr(batch, name), added.get(name, padding), value) for name, value in values.items()})
 
 
-def _extend(rows: Tensor | None, value: int) -> Tensor:
-    assert rows is not None
-    return nn.functional.pad(rows, (0, PADDING), value=value)
+def first(batch: Batch) -> Batch:
+    """The first of its windows alone."""
+    return Batch(**{field.name: None if (rows := getattr(batch, field.name)) is None else rows[:1] for field in fields(batch)})
+
+
+def _extended(rows: Tensor | None, count: int, value: int) -> Tensor | None:
+    """(batch, length, …) with `count` more of `value`."""
+    return None if rows is None else nn.functional.pad(rows, (0, 0) * (rows.ndim - 2) + (0, count), value=value)
 
 
 @torch.no_grad()
@@ -88,8 +102,7 @@ def padding_does_not_leak(architecture: Architecture[Any], config: Any, folder: 
 @torch.no_grad()
 def documents_do_not_see_each_other(architecture: Architecture[Any], config: Any, folder: Path) -> None:
     encoder, batch = build(architecture, config).eval(), random_batch()
-    single = Batch(batch.input_ids[:1], batch.boxes[:1], batch.mask[:1])
-    torch.testing.assert_close(encoder(single).states[0], encoder(batch).states[0], atol=1e-5, rtol=0)
+    torch.testing.assert_close(encoder(first(batch)).states[0], encoder(batch).states[0], atol=1e-5, rtol=0)
 
 
 def every_parameter_gets_a_gradient(architecture: Architecture[Any], config: Any, folder: Path) -> None:

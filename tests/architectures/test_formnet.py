@@ -7,14 +7,17 @@ import torch
 
 from layoutray.architectures.formnet import ARCHITECTURE
 from layoutray.errors import InputError
-from layoutray.tensors import Batch
-from tests.architectures.contract import CONTRACT, build, random_batch
+from tests.architectures.contract import CONTRACT, build, padded, random_batch
 
 TINY = ARCHITECTURE.sizes["tiny"]
-PLAIN = replace(TINY, attention="plain")
+FLAT = replace(TINY, graph_layers=0)
+PLAIN = replace(FLAT, attention="plain")
 
 
-@pytest.mark.parametrize("config", [PLAIN, replace(TINY, relative_positions=0), replace(TINY, radius=2, relative_positions=2)])
+@pytest.mark.parametrize(
+    "config",
+    [PLAIN, FLAT, replace(TINY, attention="plain"), replace(TINY, relative_positions=0), replace(TINY, radius=2, relative_positions=2)],
+)
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
 def test_every_variant_keeps(promise, config, tmp_path) -> None:
     promise(ARCHITECTURE, config, tmp_path)
@@ -22,7 +25,7 @@ def test_every_variant_keeps(promise, config, tmp_path) -> None:
 
 @pytest.mark.parametrize(("size", "millions"), [("a1", 102), ("base", 184), ("a3", 286)])
 def test_etc_has_the_papers_size(size: str, millions: int) -> None:
-    config = replace(ARCHITECTURE.sizes[size], attention="plain", relative_positions=0)
+    config = replace(ARCHITECTURE.sizes[size], attention="plain", relative_positions=0, graph_layers=0)
     with torch.device("meta"):
         encoder = ARCHITECTURE.build(config, vocab_size=119_547, pad_id=0)
     ours = sum(parameter.numel() for parameter in encoder.parameters())
@@ -35,7 +38,7 @@ def test_rich_attention_costs_few_parameters() -> None:
     with torch.device("meta"):
         rich, plain = (
             sum(parameter.numel() for parameter in ARCHITECTURE.build(config, vocab_size=1, pad_id=0).parameters())
-            for config in (TINY, PLAIN)
+            for config in (FLAT, PLAIN)
         )
     maps_per_head_and_axis = 2 * (2 * TINY.hidden // TINY.heads + 1) + 1
     assert rich - plain == TINY.layers * TINY.heads * 2 * maps_per_head_and_axis
@@ -46,7 +49,7 @@ def test_only_rich_attention_looks_at_boxes_and_only_at_their_centres() -> None:
     batch = random_batch()
     moved = replace(batch, boxes=batch.boxes.flip(1))
     grown = replace(batch, boxes=batch.boxes + torch.tensor([-1, -2, 1, 2]))
-    for config, looks in ((TINY, True), (PLAIN, False)):
+    for config, looks in ((FLAT, True), (PLAIN, False)):
         encoder = build(ARCHITECTURE, config).eval()
         states = encoder(batch).states
         assert torch.equal(encoder(moved).states, states) is not looks
@@ -55,7 +58,7 @@ def test_only_rich_attention_looks_at_boxes_and_only_at_their_centres() -> None:
 
 @torch.no_grad()
 def test_where_the_page_lies_does_not_matter() -> None:
-    encoder, batch = build(ARCHITECTURE, TINY).eval(), random_batch()
+    encoder, batch = build(ARCHITECTURE, FLAT).eval(), random_batch()
     shifted = replace(batch, boxes=batch.boxes + 17)
     torch.testing.assert_close(encoder(shifted).states, encoder(batch).states, atol=1e-6, rtol=0)
 
@@ -66,7 +69,7 @@ def test_in_one_layer_a_token_sees_its_neighbours_and_in_two_the_global_token_ca
     ids = batch.input_ids.clone()
     ids[:, 10] = ids[:, 11]
     for layers, reached in ((1, [8, 9, 10, 11, 12]), (2, list(range(24)))):
-        encoder = build(ARCHITECTURE, replace(TINY, layers=layers, radius=2, relative_positions=2)).eval()
+        encoder = build(ARCHITECTURE, replace(FLAT, layers=layers, radius=2, relative_positions=2)).eval()
         moved = (encoder(replace(batch, input_ids=ids)).states - encoder(batch).states).abs().amax((0, 2)) > 0
         assert moved.nonzero().flatten().tolist() == reached
 
@@ -91,13 +94,7 @@ def test_any_length_gives_what_padding_it_gives(length: int) -> None:
     encoder, batch = build(ARCHITECTURE, TINY).eval(), random_batch(length)
     alone = encoder(batch)
     assert alone.states.shape[1] == length
-    longer = Batch(
-        *(
-            torch.nn.functional.pad(part, (0, 0, 0, 40) if part.ndim == 3 else (0, 40))
-            for part in (batch.input_ids, batch.boxes, batch.mask)
-        )
-    )
-    torch.testing.assert_close(encoder(longer).states[:, :length], alone.states, atol=1e-5, rtol=0)
+    torch.testing.assert_close(encoder(padded(batch, 40)).states[:, :length], alone.states, atol=1e-5, rtol=0)
 
 
 def test_impossible_configurations_are_refused() -> None:
@@ -107,3 +104,26 @@ def test_impossible_configurations_are_refused() -> None:
         replace(TINY, radius=8)
     with pytest.raises(InputError, match="relative_positions is -1"):
         replace(TINY, relative_positions=-1)
+
+
+@torch.no_grad()
+def test_super_tokens_carry_what_stands_next_on_the_page() -> None:
+    batch = random_batch()
+    moved = replace(batch, boxes=batch.boxes + torch.nn.functional.pad(torch.tensor([[9, 0, 9, 0]]), (0, 0, 0, 23)))
+    for layers, reached in ((1, 2), (2, 3)):
+        encoder = build(ARCHITECTURE, replace(TINY, graph_layers=layers)).eval()
+        changed = (encoder.embed(moved) - encoder.embed(batch)).abs().amax((0, 2)) > 0
+        assert changed.nonzero().flatten().tolist() == list(range(2 * reached))
+
+
+def test_windows_without_their_graph_are_refused() -> None:
+    with pytest.raises(InputError, match="make them with `layoutray encode`"):
+        build(ARCHITECTURE, TINY)(replace(random_batch(), neighbours=None))
+
+
+@pytest.mark.parametrize(("size", "millions"), [("base", 30), ("a3", 56)])
+def test_super_tokens_have_parameters_near_the_papers(size: str, millions: int) -> None:
+    """Of A2 and A3; the paper's numbers for A1 leave room for twice as many."""
+    with torch.device("meta"):
+        parts = ARCHITECTURE.build(ARCHITECTURE.sizes[size], vocab_size=1, pad_id=0).super_tokens.parameters()
+    assert sum(parameter.numel() for parameter in parts) / 1e6 == pytest.approx(millions, rel=0.12)
