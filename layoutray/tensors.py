@@ -73,3 +73,18 @@ class Skims(Protocol):
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
         """The probability with which each token (the rows) attends to each token."""
         ...
+
+
+@runtime_checkable
+class Attends(Protocol):
+    """An encoder that shows the attention of each of its layers."""
+
+    layers: nn.ModuleList
+
+    def attention(self, batch: Batch, layer: int) -> Float[Tensor, "batch heads length length"]:
+        """The probability with which each token (the rows) attends to each token in layer `layer`, counted from 0.
+
+        Raises:
+            InputError: when there is no such layer.
+        """
+        ...

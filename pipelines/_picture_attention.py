@@ -1,4 +1,4 @@
-"""Skim-Attention over a page: where it goes from a title, a table or some words."""
+"""Attention over a page: where it goes from a title, a table or some words."""
 
 import argparse
 import re
@@ -12,7 +12,7 @@ from layoutray.document.tags import kind_of
 from layoutray.errors import InputError
 from layoutray.report import attention_map, png
 from layoutray.report.page_picture import page_picture
-from layoutray.skimming import UnitAttention, attention_from
+from layoutray.unit_attention import UnitAttention, attention_from
 from pipelines import _terminal as terminal
 from pipelines._pages import add_page_options, name_of, pages_asked_for
 
@@ -28,6 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     which_words.add_argument("--unit", metavar="LABEL", help="attention from all words of this label or entity type, as title or table")
     which_words.add_argument("--words", metavar="FIRST-LAST", help="from these words of the page, counted from 0")
     which_words.add_argument("--box", metavar="X0,Y0,X1,Y1", help="from the words whose middle is in this box, in shares of the page")
+    parser.add_argument("--layer", type=int, help="counted from 0, where every layer has its attention (default: the last)")
     parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
     terminal.add_picture_option(parser, "attention.png")
     options = parser.parse_args(arguments)
@@ -36,8 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     folder, _ = tracking.checkpoint_folder(options.checkpoint, uri)
     loaded = checkpoint.load(folder)
     page, unit = _page(options, name, words_of)
-    found = attention_from(unit, page, loaded)
-    title = f"Skim-Attention of {loaded.recipe.name} ({loaded.recipe.arch}) from {name}, {len(unit)} words"
+    found = attention_from(unit, page, loaded, options.layer)
+    title = f"Attention of {loaded.recipe.name} ({loaded.recipe.arch}) from {name}, {len(unit)} words"
     picture = png.png(attention_map.draw(page_picture(page), page, unit, found.words, [title, *_caption(page, found)]))
     if run := tracking.noted(folder, uri):
         run.log_picture(options.out.stem, picture)
@@ -96,5 +97,5 @@ def _caption(page: Page, found: UnitAttention) -> list[str]:
     return [
         name_of(page),
         f"Mean over {found.heads} heads and {found.tokens} tokens; {seen} of {len(page.words)} words are seen from there; "
-        f"{attention_map.percent(max(0.0, 1 - found.words.sum()))} of the attention goes to no word (start and end of a window)",
+        f"{attention_map.percent(max(0.0, 1 - found.words.sum()))} of the attention goes to no word",
     ]

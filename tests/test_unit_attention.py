@@ -12,7 +12,7 @@ from layoutray.batching.examples import unlabelled
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.skimming import attention_from
+from layoutray.unit_attention import attention_from
 from tests.jobs import page, vocabulary
 
 
@@ -70,8 +70,25 @@ def test_a_unit_in_several_windows_is_averaged_over_all_its_tokens() -> None:
     np.testing.assert_allclose(every.words, sum(one.words * one.tokens for one in single) / every.tokens, rtol=1e-6)
 
 
+@torch.no_grad()
+def test_where_each_layer_attends_for_itself_the_last_is_drawn_or_the_one_asked_for() -> None:
+    loaded, shown = untrained("formnet", attention="plain"), page(1)
+    (example,) = unlabelled(shown, loaded.tokenizer, 128)
+    batch, asked = collate([example], loaded.tokenizer.pad_id), np.flatnonzero(example.word_index == 2)
+    for layer, drawn in ((0, 0), (1, 1), (None, 1)):
+        matrix = loaded.model.encoder.attention(batch, drawn)[0].numpy()
+        expected = [matrix[:, asked][:, :, example.word_index == word].sum(-1).mean() for word in range(len(shown.words))]
+        np.testing.assert_allclose(attention_from([2], shown, loaded, layer).words, expected, rtol=1e-5)
+
+
+def test_a_layer_that_has_no_attention_of_its_own_is_refused() -> None:
+    with pytest.raises(InputError, match="skimformer has one attention for all its layers"):
+        attention_from([0], page(1), untrained(), layer=1)
+    with pytest.raises(InputError, match="layer is 2; the model has 2, counted from 0"):
+        attention_from([0], page(1), untrained("formnet"), layer=2)
+
+
 def test_an_architecture_without_it_is_refused_with_those_that_have_it() -> None:
-    with pytest.raises(
-        InputError, match=r"^hf has no Skim-Attention to draw; take a checkpoint of longskimformer, skimformer, skimming_mask$"
-    ):
+    known = "formnet, longskimformer, skimformer, skimming_mask"
+    with pytest.raises(InputError, match=f"^hf shows no attention to draw; take a checkpoint of {known}$"):
         attention_from([0], page(1), untrained("hf"))
