@@ -46,7 +46,7 @@ class Architecture(Generic[Config]):
         config: frozen dataclass; has at least `dropout` (heads use it) and `max_length` in tokens, and nothing of the vocabulary.
         sizes: ready configurations by name; `tiny`, `small` and `base` in every architecture.
         build: makes the encoder.
-        initialise: draws the initial weights of whatever stands on the encoder.
+        initialise: draws the initial weights of whatever stands on the encoder, given its width.
         inherits: other architectures, by name, whose trained encoders it can start from; from its own it always can.
     """
 
@@ -54,7 +54,7 @@ class Architecture(Generic[Config]):
     config: type[Config]
     sizes: Mapping[str, Config]
     build: Build[Config]
-    initialise: Callable[[nn.Module], None]
+    initialise: Callable[[nn.Module, int], None]
     inherits: Mapping[str, Parent] = dataclasses.field(default_factory=dict[str, Parent])
 
 

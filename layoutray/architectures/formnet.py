@@ -201,7 +201,7 @@ def centres(boxes: Tensor) -> Float[Tensor, "batch length 2"]:
 def build(config: FormNetConfig, *, vocab_size: int, pad_id: int) -> FormNet:
     """A FormNet with BERT's initial weights."""
     encoder = FormNet(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder)
+    initialise(encoder, config.hidden)
     return encoder
 
 

@@ -18,7 +18,7 @@ from transformers import AutoConfig, AutoModel
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.errors import InputError
-from layoutray.nn.initialise import initialise
+from layoutray.nn.initialise import initialise, standard_deviation
 from layoutray.tensors import Batch, Encoded
 
 
@@ -74,7 +74,7 @@ class Peer(nn.Module):
         if config.model_type == "lilt":
             boxes = self.model.layout_embeddings
             boxes.box_linear_embeddings = nn.Linear(6 * boxes.x_position_embeddings.embedding_dim, boxes.box_linear_embeddings.out_features)
-            initialise(boxes.box_linear_embeddings)
+            initialise(boxes.box_linear_embeddings, config.hidden)
         for name, parameter in self.model.named_parameters():
             parameter.requires_grad_(not _unreached(name, config))
 
@@ -112,6 +112,7 @@ def _library_config(config: PeerConfig, vocab_size: int, pad_id: int) -> Any:
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.attention_dropout,
         max_position_embeddings=config.max_length + first_position,
+        initializer_range=standard_deviation(config.hidden),
         **windows,
     )
 

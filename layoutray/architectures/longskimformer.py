@@ -157,7 +157,7 @@ def _contextualiser_layer(config: LongSkimformerConfig) -> EncoderLayer:
 def build(config: LongSkimformerConfig, *, vocab_size: int, pad_id: int) -> LongSkimformer:
     """A LongSkimformer with RoBERTa's initial weights."""
     encoder = LongSkimformer(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder)
+    initialise(encoder, config.hidden)
     return encoder
 
 

@@ -218,7 +218,7 @@ def _layer(config: PyramidionConfig) -> EncoderLayer:
 def build(config: PyramidionConfig, *, vocab_size: int, pad_id: int) -> Pyramidion:
     """A Pyramidion with fairseq's initial weights."""
     encoder = Pyramidion(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise_as_fairseq(encoder)
+    initialise_as_fairseq(encoder, config.hidden)
     return encoder
 
 

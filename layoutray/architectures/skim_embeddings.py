@@ -119,7 +119,7 @@ class SkimEmbeddings(nn.Module):
 def build(config: SkimEmbeddingsConfig, *, vocab_size: int, pad_id: int) -> SkimEmbeddings:
     """With BERT's initial weights throughout."""
     encoder = SkimEmbeddings(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder)
+    initialise(encoder, config.hidden)
     return encoder
 
 

@@ -150,7 +150,7 @@ def _contextualiser_layer(config: SkimformerConfig) -> EncoderLayer:
 def build(config: SkimformerConfig, *, vocab_size: int, pad_id: int) -> Skimformer:
     """A Skimformer with BERT's initial weights."""
     encoder = Skimformer(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder)
+    initialise(encoder, config.hidden)
     return encoder
 
 

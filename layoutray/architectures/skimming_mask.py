@@ -169,7 +169,7 @@ def _text_layer(config: SkimmingMaskConfig) -> EncoderLayer:
 def build(config: SkimmingMaskConfig, *, vocab_size: int, pad_id: int) -> SkimmingMask:
     """With BERT's initial weights throughout, also for the skimmer, until a trained one is loaded."""
     encoder = SkimmingMask(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder)
+    initialise(encoder, config.hidden)
     return encoder
 
 

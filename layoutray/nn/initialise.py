@@ -5,14 +5,25 @@ from torch import nn
 
 from layoutray.nn.attention import MultiHeadAttention
 
-STANDARD_DEVIATION = 0.02
+_BERT_DEVIATION, _BERT_WIDTH = 0.02, 768
+
+
+def standard_deviation(width: int) -> float:
+    """BERT's 0.02 at its width of 768; in proportion to 1/√width at others, where projections then change the size of states as much.
+
+    With 0.02 throughout, narrow models start with attention that is all but uniform.
+    """
+    return _BERT_DEVIATION * (_BERT_WIDTH / width) ** 0.5
 
 
 @torch.no_grad()
-def initialise(module: nn.Module) -> None:
-    """Redraw all weights below `module`: linear and embedding N(0, 0.02²), biases 0, LayerNorm gain 1 and shift 0.
+def initialise(module: nn.Module, width: int) -> None:
+    """Redraw all weights below `module`: linear and embedding normal, biases 0, LayerNorm gain 1 and shift 0.
 
     The padding row of an embedding is drawn like any other: in the Skim-Attention release it is not zero.
+
+    Args:
+        width: of the model's states, which decides the `standard_deviation`.
     """
     for part in module.modules():
         if isinstance(part, nn.LayerNorm):
@@ -22,19 +33,19 @@ def initialise(module: nn.Module) -> None:
                 if name == "bias":
                     parameter.zero_()
                 else:
-                    parameter.normal_(0.0, STANDARD_DEVIATION)
+                    parameter.normal_(0.0, standard_deviation(width))
 
 
 @torch.no_grad()
-def initialise_as_fairseq(module: nn.Module) -> None:
+def initialise_as_fairseq(module: nn.Module, width: int) -> None:
     """Redraw embeddings and attention below `module`; all other layers have torch's own initial weights in fairseq too.
 
-    Embeddings of width d are N(0, 1/d) with a padding row of zeros. Queries, keys and values are Xavier-uniform with gain 1/√2, attention's
+    Embeddings are N(0, 1/width) with a padding row of zeros. Queries, keys and values are Xavier-uniform with gain 1/√2, attention's
     output projections Xavier-uniform without bias.
     """
     for part in module.modules():
         if isinstance(part, nn.Embedding):
-            part.weight.normal_(0.0, part.embedding_dim**-0.5)
+            part.weight.normal_(0.0, width**-0.5)
             if part.padding_idx is not None:
                 part.weight[part.padding_idx] = 0
         elif isinstance(part, MultiHeadAttention):

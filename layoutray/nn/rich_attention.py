@@ -23,9 +23,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.nn.initialise import STANDARD_DEVIATION
-
-_INITIAL_THETA = 0.25
+_INITIAL_DEVIATION, _INITIAL_THETA = 0.02, 0.25
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,8 @@ class RichAttention(nn.Module):
 
     def __init__(self, heads: int, head_size: int, axes: int = 2) -> None:
         super().__init__()
-        self.query = nn.Parameter(torch.empty(heads, head_size, 2 * axes).normal_(0.0, STANDARD_DEVIATION))
-        self.key = nn.Parameter(torch.empty(heads, head_size, 2 * axes).normal_(0.0, STANDARD_DEVIATION))
+        self.query = nn.Parameter(torch.empty(heads, head_size, 2 * axes).normal_(0.0, _INITIAL_DEVIATION))
+        self.key = nn.Parameter(torch.empty(heads, head_size, 2 * axes).normal_(0.0, _INITIAL_DEVIATION))
         self.bias = nn.Parameter(torch.zeros(heads, 1, 2 * axes))
         self.theta = nn.Parameter(torch.full((heads, axes), _INITIAL_THETA))
 

@@ -132,7 +132,7 @@ def the_seed_decides_the_weights(architecture: Architecture[Any], config: Any, f
 def one_batch_can_be_learned_by_heart(architecture: Architecture[Any], config: Any, folder: Path) -> None:
     encoder, batch = build(architecture, replace(config, dropout=0.0, attention_dropout=0.0)), random_batch()
     head = TokenClassificationHead(encoder.width, NUM_LABELS, 0.0)
-    architecture.initialise(head)
+    architecture.initialise(head, encoder.width)
     model = TaskModel(encoder, head)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     for _ in range(60):

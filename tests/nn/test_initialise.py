@@ -11,7 +11,7 @@ def test_weights_are_redrawn_as_in_bert() -> None:
     model = nn.Sequential(nn.Embedding(300, 100, padding_idx=0), nn.LayerNorm(100), nn.Linear(100, 200), nn.Linear(200, 10, bias=False))
     for parameter in model.parameters():
         nn.init.constant_(parameter, 7.0)
-    initialise(model)
+    initialise(model, 768)
     words, norm, linear, unbiased = model
     for weight in (words.weight, linear.weight, unbiased.weight):
         assert weight.std().item() == pytest.approx(0.02, rel=0.1)
@@ -21,10 +21,20 @@ def test_weights_are_redrawn_as_in_bert() -> None:
     assert norm.bias.eq(0).all()
 
 
+def test_a_narrow_models_weights_are_larger_so_that_states_keep_their_size() -> None:
+    torch.manual_seed(0)
+    grown = []
+    for width in (96, 768):
+        linear = nn.Linear(width, width)
+        initialise(linear, width)
+        grown.append(linear(torch.randn(64, width)).std().item())
+    assert grown[0] == pytest.approx(grown[1], rel=0.05)
+
+
 def test_the_padding_row_is_drawn_like_any_other() -> None:
     torch.manual_seed(0)
     words = nn.Embedding(10, 768, padding_idx=3)
-    initialise(words)
+    initialise(words, 768)
     assert words.weight[3].norm().item() == pytest.approx(0.02 * 768**0.5, rel=0.1)
     words(torch.tensor([3, 4])).sum().backward()
     assert words.weight.grad is not None
@@ -35,7 +45,7 @@ def test_fairseqs_weights() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Embedding(300, 64, padding_idx=1), SelfAttention(64, 4, 0.0), nn.Linear(64, 10))
     linear = model[2].weight.clone()
-    initialise_as_fairseq(model)
+    initialise_as_fairseq(model, 64)
     words, attention, _ = model
     assert words.weight[2:].std().item() == pytest.approx(64**-0.5, rel=0.1)
     assert not words.weight[1].any()

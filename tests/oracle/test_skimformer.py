@@ -184,7 +184,7 @@ class TestBaseConfiguration:
         torch.manual_seed(0)
         encoder = ARCHITECTURE.build(ARCHITECTURE.sizes["base"], vocab_size=self.VOCABULARY, pad_id=0)
         head = MaskedLanguageModelHead(encoder)
-        ARCHITECTURE.initialise(head)
+        ARCHITECTURE.initialise(head, encoder.width)
         ours = {BOXES.to_theirs(name): parameter for name, parameter in TaskModel(encoder, head).named_parameters()}
         assert ours.keys() == facts["init_stats"].keys()
         for name, expected in facts["init_stats"].items():
