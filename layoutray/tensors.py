@@ -22,6 +22,7 @@ class Batch:
         labels: target per token, -100 where none; absent when there is no truth.
         word_index: number of each token's word within the window, from 0; -1 on special and padding tokens.
         neighbours: for each word of a window its neighbours on the page, the nearest first; -1 where there are fewer than 8.
+        page_sizes: width and height of each window's page, in pixels.
     """
 
     input_ids: Int[Tensor, "batch length"]
@@ -30,6 +31,7 @@ class Batch:
     labels: Int[Tensor, "batch length"] | None = None
     word_index: Int[Tensor, "batch length"] | None = None
     neighbours: Int[Tensor, "batch words 8"] | None = None
+    page_sizes: Int[Tensor, "batch 2"] | None = None
 
     def to(self, device: torch.device) -> "Batch":
         moved = {f.name: value.to(device, non_blocking=True) for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)}
@@ -64,6 +66,15 @@ class Encoder(Protocol):
     """Token table, for heads whose decoder is tied to it."""
 
     def __call__(self, batch: Batch) -> Encoded: ...
+
+
+@runtime_checkable
+class Scheduled(Protocol):
+    """An encoder that changes in the course of its training."""
+
+    def reach(self, progress: float) -> None:
+        """Called before each step with the share of training that is done: 0 ≤ `progress` < 1, the same on every worker."""
+        ...
 
 
 @runtime_checkable

@@ -25,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checkpoint.save(options.out, made)
     labels = f", labels {', '.join(made.labels)}" if made.labels else ""
     terminal.say(f"checkpoint: {options.out} ({made.recipe.arch}, task {made.recipe.task.name}{labels})")
+    if fresh := made.provenance["fresh"]:
+        terminal.say(f"not in {options.folder}, and left as they start: {checkpoint.listed(fresh)}")
     return 0
 
 

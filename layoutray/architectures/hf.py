@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModel
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.errors import InputError
+from layoutray.nn.block import LAYER_NORM_EPSILON
 from layoutray.nn.initialise import initialise, standard_deviation
 from layoutray.tensors import Batch, Encoded
 
@@ -35,6 +36,8 @@ class PeerConfig:
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
         max_length: longest window in tokens; rows of the position table.
+        segments: rows of the segment table, of which only the first is used; published RoBERTas have 1.
+        norm_epsilon: of LayerNorms; published RoBERTas have 1e-5.
         window: even; how many tokens each token of Longformer sees, half of them to either side. The others see all.
     """
 
@@ -46,6 +49,8 @@ class PeerConfig:
     dropout: float = 0.1
     attention_dropout: float = 0.1
     max_length: int = 512
+    segments: int = 2
+    norm_epsilon: float = LAYER_NORM_EPSILON
     window: int = 512
 
     def __post_init__(self) -> None:
@@ -69,7 +74,7 @@ class Peer(nn.Module):
         self.model: Any = AutoModel.from_config(_library_config(config, vocab_size, pad_id))
         # LayoutLM cannot be built without its pooler; what it returns is dropped.
         self.model.pooler = nn.Identity()
-        self.norm_epsilon: float = self.model.config.layer_norm_eps
+        self.norm_epsilon = config.norm_epsilon
         self.takes_boxes = config.model_type in ("layoutlm", "lilt")
         if config.model_type == "lilt":
             boxes = self.model.layout_embeddings
@@ -113,6 +118,8 @@ def _library_config(config: PeerConfig, vocab_size: int, pad_id: int) -> Any:
         attention_probs_dropout_prob=config.attention_dropout,
         max_position_embeddings=config.max_length + first_position,
         initializer_range=standard_deviation(config.hidden),
+        type_vocab_size=config.segments,
+        layer_norm_eps=config.norm_epsilon,
         **windows,
     )
 

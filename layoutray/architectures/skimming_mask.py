@@ -198,6 +198,8 @@ ARCHITECTURE = Architecture(
             fixed={"layout": "boxes"},
             shared={name: name for name in ("heads", "contextualiser_layers", "contextualiser_heads")},
         ),
-        "hf": Parent(FROM_CORE, shared={"model_type": "core", "layers": "layers", "heads": "heads"}),
+        "hf": Parent(
+            FROM_CORE, fixed={"norm_epsilon": LAYER_NORM_EPSILON}, shared={"model_type": "core", "layers": "layers", "heads": "heads"}
+        ),
     },
 )

@@ -20,8 +20,8 @@ def collate(examples: Sequence[Example], pad_id: int) -> Batch:
     """Examples padded on the right to the longest of them, and their graphs to the one of most words.
 
     Raises:
-        SchemaError: when a box is inverted or leaves 0..1000, or a graph is not of its window's words (an embedding table or a
-            gather would fail without saying where).
+        SchemaError: when a box is inverted or leaves 0..1000, a graph is not of its window's words, or a page has no area (an
+            embedding table, a gather or a division would fail without saying where).
     """
     sizes = np.array([len(example.input_ids) for example in examples])
     boxes = _padded([example.boxes for example in examples], 0)
@@ -29,6 +29,8 @@ def collate(examples: Sequence[Example], pad_id: int) -> Batch:
     word_index = [within_window(example.word_index) for example in examples]
     for row, (example, index) in enumerate(zip(examples, word_index, strict=True)):
         _check_graph(row, example.neighbours, int(index.max(initial=-1)) + 1)
+    page_sizes = np.array([example.page_size for example in examples], np.int64)
+    _check_pages(page_sizes)
     labels = [
         example.labels if example.labels is not None else np.full(size, IGNORED) for example, size in zip(examples, sizes, strict=True)
     ]
@@ -40,6 +42,7 @@ def collate(examples: Sequence[Example], pad_id: int) -> Batch:
         torch.from_numpy(_padded(labels, IGNORED)) if labelled else None,
         torch.from_numpy(_padded(word_index, -1)),
         torch.from_numpy(_padded([example.neighbours for example in examples], -1)),
+        torch.from_numpy(page_sizes),
     )
 
 
@@ -59,6 +62,16 @@ def _check_boxes(boxes: NDArray[np.int64]) -> None:
         raise SchemaError(
             f"box {boxes[row, token].tolist()} of token {token} in example {row} of the batch must satisfy "
             f"0 <= x0 <= x1 <= {GRID} and 0 <= y0 <= y1 <= {GRID}; make the examples again with `layoutray encode`"
+        )
+
+
+def _check_pages(sizes: NDArray[np.int64]) -> None:
+    if (sizes < 1).any():
+        row = int(np.argwhere((sizes < 1).any(-1))[0, 0])
+        width, height = sizes[row]
+        raise SchemaError(
+            f"the page of example {row} of the batch is {width} x {height} pixels; it must have at least one each way; "
+            "make its pages again with `layoutray ingest`, then the examples with `layoutray encode`"
         )
 
 

@@ -21,6 +21,7 @@ class Example:
         boxes: a row of x0 y0 x1 y1 in 0..1000 per token.
         word_index: word of the page that each token came from, -1 for special tokens.
         neighbours: a row of 8 per word of the window, see `Window`.
+        page_size: width and height in pixels.
         labels: target per token, -100 where none; None where the task makes its own targets.
     """
 
@@ -31,13 +32,15 @@ class Example:
     boxes: NDArray[np.int32]
     word_index: NDArray[np.int32]
     neighbours: NDArray[np.int32]
+    page_size: tuple[int, int]
     labels: NDArray[np.int32] | None
 
 
 def unlabelled(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Example]:
     """The windows of a page to ask a model about, in order; none for a page without words."""
+    size = (page.width, page.height)
     return [
-        Example(page.doc_id, page.number, number, window.input_ids, window.boxes, window.word_index, window.neighbours, None)
+        Example(page.doc_id, page.number, number, window.input_ids, window.boxes, window.word_index, window.neighbours, size, None)
         for number, window in enumerate(windows(page, vocabulary, max_length))
     ]
 
@@ -56,6 +59,7 @@ class ExampleSet:
         neighbours = _list_column(table, "neighbours")
         self._word_offsets = neighbours.offsets.to_numpy()
         self._neighbours = _rows(neighbours, MOST_NEIGHBOURS)
+        self._sizes = list(zip(table["page_width"].to_pylist(), table["page_height"].to_pylist(), strict=True))
         labels = _list_column(table, "labels")
         self._labels = labels.values.to_numpy() if labels.null_count == 0 else None
 
@@ -66,7 +70,7 @@ class ExampleSet:
         rows = slice(self._offsets[index], self._offsets[index + 1])
         neighbours = self._neighbours[self._word_offsets[index] : self._word_offsets[index + 1]]
         labels = None if self._labels is None else self._labels[rows]
-        return Example(*self._where[index], self._ids[rows], self._boxes[rows], self._words[rows], neighbours, labels)
+        return Example(*self._where[index], self._ids[rows], self._boxes[rows], self._words[rows], neighbours, self._sizes[index], labels)
 
     def __iter__(self) -> Iterator[Example]:
         return (self[index] for index in range(len(self)))

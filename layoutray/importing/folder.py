@@ -1,7 +1,7 @@
 """A folder as the transformers library writes it: config.json, weights under their authors' names, a vocabulary."""
 
 import importlib.metadata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
@@ -9,13 +9,30 @@ import torch
 from torch import Tensor
 
 from layoutray import checkpoint, tokenizer
+from layoutray import recipe as recipes
 from layoutray.checkpoint import Checkpoint
+from layoutray.config import override
 from layoutray.errors import CheckpointError
 from layoutray.nn.names import NameTable
 from layoutray.recipe import Recipe
 from layoutray.tasks import TaskModel
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+ENCODER = {
+    "hidden_size": "hidden",
+    "num_hidden_layers": "layers",
+    "num_attention_heads": "heads",
+    "intermediate_size": "feed_forward",
+    "hidden_dropout_prob": "dropout",
+    "attention_probs_dropout_prob": "attention_dropout",
+}
+"""Settings of BERT and of all that is built on it -> ours."""
+
+COMPUTED = {"hidden_act": "gelu", "is_decoder": False, "position_embedding_type": "absolute"}
+"""Their settings that our models know in one value only, which is also the library's own."""
+
+_TABLES = {"type_vocab_size": "segments", "layer_norm_eps": "norm_epsilon", "max_position_embeddings": "max_length"}
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -27,6 +44,44 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise CheckpointError(f"{file} holds {type(config).__name__}, where a JSON object is needed")
     return cast(dict[str, Any], config)
+
+
+def read_settings(
+    folder: Path, config: Mapping[str, Any], model: str, names: Mapping[str, str], fixed: Mapping[str, object]
+) -> dict[str, Any]:
+    """Settings in `config` under our names; `model` is what messages call it.
+
+    Args:
+        names: their settings -> ours; all of them have to be there.
+        fixed: settings that `model` knows in one value only, which is also meant where they are not there.
+
+    Raises:
+        CheckpointError: when a setting is missing or has a value that `model` is not computed with.
+    """
+    file = folder / "config.json"
+    if missing := names.keys() - config.keys():
+        raise CheckpointError(f"{file} lacks {', '.join(sorted(missing))}, which every {model} says")
+    for name, value in fixed.items():
+        if config.get(name, value) != value:
+            raise CheckpointError(f"{file} has {name} {config[name]!r}; {model} is computed with {value!r} alone")
+    return {ours: config[theirs] for theirs, ours in names.items()}
+
+
+def read_bert(folder: Path, config: Mapping[str, Any], model: str, fixed: Mapping[str, object]) -> dict[str, Any]:
+    """Settings of a whole BERT or, where `config` has that `model_type`, RoBERTa, whose position table begins with rows up to the pad id.
+
+    Raises:
+        CheckpointError: as `read_settings`.
+    """
+    settings = read_settings(folder, config, model, ENCODER | _TABLES, {**COMPUTED, **fixed})
+    if config["model_type"] != "roberta":
+        return settings
+    rows, pad_id = settings["max_length"], config.get("pad_token_id", 1)
+    if not (isinstance(rows, int) and isinstance(pad_id, int)):
+        raise CheckpointError(
+            f"{folder / 'config.json'} has max_position_embeddings {rows!r} and pad_token_id {pad_id!r}; both must be integers"
+        )
+    return settings | {"max_length": rows - pad_id - 1}
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
@@ -58,8 +113,20 @@ def read_labels(folder: Path, config: Mapping[str, Any], count: int) -> tuple[st
     return tuple(found) if _are_names(found, count) else tuple(f"label_{number}" for number in range(count))
 
 
+def recipe_of(folder: Path, task: str, model: Mapping[str, Any], max_length: int, overrides: Sequence[str]) -> Recipe:
+    """The recipe of an imported `model` (a [model] section) with `overrides`. Raises RecipeError."""
+    values: dict[str, Any] = {
+        "name": folder.absolute().name,
+        "task": {"name": task},
+        "model": model,
+        "max_length": max_length,
+        "train": {"steps": 1},  # nothing in the folder says how its model was trained
+    }
+    return recipes.from_dict(override(values, overrides))
+
+
 def assemble(folder: Path, config: Mapping[str, Any], recipe: Recipe, names: NameTable, weights: Mapping[str, Tensor]) -> Checkpoint:
-    """The checkpoint of `recipe` with `weights`, whose authors' names `names` has.
+    """The checkpoint of `recipe` with `weights`, whose authors' names `names` has. Its provenance lists what they do not have.
 
     Raises:
         CheckpointError: when the vocabulary is missing or another one, or the weights do not fit; names what is missing and left over.
@@ -71,8 +138,8 @@ def assemble(folder: Path, config: Mapping[str, Any], recipe: Recipe, names: Nam
     classifier = weights.get(names.to_theirs("head.classifier.weight"))
     labels = () if classifier is None else read_labels(folder, config, len(classifier))
     model = checkpoint.build_model(recipe, vocabulary, labels)
-    _fill(model, weights, names, folder)
-    provenance = {"layoutray": importlib.metadata.version("layoutray"), "imported_from": str(folder.absolute())}
+    fresh = _fill(model, weights, names, folder)
+    provenance = {"layoutray": importlib.metadata.version("layoutray"), "imported_from": str(folder.absolute()), "fresh": list(fresh)}
     return Checkpoint(recipe, labels, vocabulary, model.eval(), {}, provenance)
 
 
@@ -80,8 +147,9 @@ def _are_names(labels: object, count: int) -> TypeGuard[list[str]]:
     return isinstance(labels, list) and all(isinstance(label, str) for label in labels) and len(set(labels)) == len(labels) == count
 
 
-def _fill(model: TaskModel, weights: Mapping[str, Tensor], names: NameTable, folder: Path) -> None:
-    own = model.state_dict()
+def _fill(model: TaskModel, weights: Mapping[str, Tensor], names: NameTable, folder: Path) -> tuple[str, ...]:
+    """Returns names of the model's tensors that stay as they are."""
+    own = {name: tensor for name, tensor in model.state_dict().items() if not names.is_own(name)}
     given = {name: tensor for name, tensor in weights.items() if not names.is_dropped(name)}
     stored = checkpoint.unique_tensors(model)
     # A tensor that is tied to another one here may be stored there once or twice.
@@ -91,6 +159,7 @@ def _fill(model: TaskModel, weights: Mapping[str, Tensor], names: NameTable, fol
     model.load_state_dict({names.to_ours(name): tensor for name, tensor in given.items()}, strict=False)
     if untied := [name for name, tensor in expected.items() if not torch.equal(tensor, given[name].to(tensor.dtype))]:
         raise CheckpointError(f"{checkpoint.listed(untied)} in {folder} is another tensor than the one it is tied to in our model")
+    return tuple(sorted(stored.keys() - own.keys()))
 
 
 def _read_torch(file: Path) -> dict[str, Tensor]:

@@ -12,22 +12,12 @@ from typing import Any
 
 from torch import Tensor
 
-from layoutray import config, recipe
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.importing.folder import assemble, read_config, read_weights
+from layoutray.importing.folder import COMPUTED, ENCODER, assemble, read_config, read_settings, read_weights, recipe_of
 from layoutray.nn.names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
 
-_ENCODER = {
-    "hidden_size": "hidden",
-    "num_hidden_layers": "layers",
-    "num_attention_heads": "heads",
-    "intermediate_size": "feed_forward",
-    "hidden_dropout_prob": "dropout",
-    "attention_probs_dropout_prob": "attention_dropout",
-    "hidden_layout_size": "layout_hidden",
-    "max_2d_position_embeddings": "max_2d",
-}
+_ENCODER = ENCODER | {"hidden_layout_size": "layout_hidden", "max_2d_position_embeddings": "max_2d"}
 _TABLES = {"max_position_embeddings": "max_length", "type_vocab_size": "segments"}
 _SKIMMER = {
     "skim_attention_head_size": "skim_head_size",
@@ -37,7 +27,7 @@ _SKIMMER = {
 _VALUES = {"attention_head_size": "head_size"}
 _MASK = {"top_k": "top_k", "core_model_type": "core"}
 
-_BERT = {"hidden_act": "gelu", "layer_norm_eps": 1e-12, "is_decoder": False, "position_embedding_type": "absolute"}
+_BERT = COMPUTED | {"layer_norm_eps": 1e-12}
 _BOXES = {"use_1d_positions": False, "degrade_2d_positions": False}
 _LONGFORMER = _BERT | _BOXES | {"layer_norm_eps": 1e-5, "ignore_attention_mask": False}
 
@@ -77,15 +67,8 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     theirs = read_config(folder)
     kind = _kind(theirs, folder / "config.json")
     weights = read_weights(folder)
-    model = _model(theirs, kind)
-    values: dict[str, Any] = {
-        "name": folder.absolute().name,
-        "task": {"name": _task(weights, folder)},
-        "model": model,
-        "max_length": model.get("max_length", _LONGEST),
-        "train": {"steps": 1},  # nothing in the folder says how its model was trained
-    }
-    chosen = recipe.from_dict(config.override(values, overrides))
+    model = _model(theirs, kind, read_settings(folder, theirs, kind.arch, kind.settings, kind.fixed))
+    chosen = recipe_of(folder, _task(weights, folder), model, model.get("max_length", _LONGEST), overrides)
     return assemble(folder, theirs, chosen, _VARIANTS.get(chosen.model.get("layout", ""), kind.names), weights)
 
 
@@ -93,17 +76,12 @@ def _kind(theirs: Mapping[str, Any], file: Path) -> _Kind:
     kind = _KINDS.get(theirs.get("model_type", ""))
     if kind is None:
         raise CheckpointError(f"{file} has model_type {theirs.get('model_type')!r}; models of this release have {', '.join(_KINDS)}")
-    if missing := kind.settings.keys() - theirs.keys():
-        raise CheckpointError(f"{file} lacks {', '.join(sorted(missing))}, which every {theirs['model_type']} of this release says")
-    for name, value in kind.fixed.items():
-        if theirs.get(name, value) != value:
-            raise CheckpointError(f"{file} has {name} {theirs[name]!r}; {kind.arch} is computed with {value!r} alone")
     return kind
 
 
-def _model(theirs: Mapping[str, Any], kind: _Kind) -> dict[str, Any]:
+def _model(theirs: Mapping[str, Any], kind: _Kind, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The [model] section."""
-    model: dict[str, Any] = {"arch": kind.arch} | {ours: theirs[name] for name, ours in kind.settings.items()}
+    model: dict[str, Any] = {"arch": kind.arch, **settings}
     positions = theirs.get("use_1d_positions", False)
     if "contextualiser_layers" in model and (positions or not theirs.get("contextualize_2d_positions", False)):
         model["contextualiser_layers"] = 0

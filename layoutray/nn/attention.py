@@ -1,6 +1,7 @@
 """Scaled dot-product attention.
 
-One convention for masks everywhere: boolean, True on keys that may be attended to; shape (batch, keys) unless said otherwise.
+One convention for masks everywhere: boolean, True on keys that may be attended to; shape (batch, keys) unless said otherwise. Where
+scores have terms of their own, `hidden_keys` puts the mask among these.
 """
 
 import math
@@ -14,8 +15,18 @@ from torch.nn import functional
 
 from layoutray.nn.gathered_attention import KeyLists, gathered_context
 
-Visible = Bool[Tensor, "batch length"] | Bool[Tensor, "batch heads length length"] | KeyLists
-"""What tokens may attend to: keys for all queries, keys for each query of each head, or lists of the latter."""
+Visible = Bool[Tensor, "batch length"] | Bool[Tensor, "batch heads length length"] | Float[Tensor, "batch heads length length"] | KeyLists
+"""What tokens may attend to: keys for all queries; keys for each query of each head, or lists of these; or what is added to scores."""
+
+_NEVER = -1e9
+"""A score, for no weight at all; finite in every type, so that a query that sees nothing gets numbers."""
+
+
+def hidden_keys(
+    terms: Float[Tensor, "batch heads length length"], mask: Bool[Tensor, "batch length"]
+) -> Float[Tensor, "batch heads length length"]:
+    """`terms` to add to scores, so low at keys that `mask` hides that these get no weight."""
+    return terms.masked_fill(~mask[:, None, None, :], _NEVER)
 
 
 def attention_probabilities(
@@ -57,9 +68,12 @@ class MultiHeadAttention(nn.Module):
         return Memory(split_heads(self.key(states), self.heads), split_heads(self.value(states), self.heads))
 
     def recall(
-        self, states: Float[Tensor, "batch queries width"], memory: Memory, seen: Bool[Tensor, "#batch #heads #queries keys"]
+        self,
+        states: Float[Tensor, "batch queries width"],
+        memory: Memory,
+        seen: Bool[Tensor, "#batch #heads #queries keys"] | Float[Tensor, "#batch #heads #queries keys"],
     ) -> Float[Tensor, "batch queries width"]:
-        """The update of `states` from what each of them sees of `memory`."""
+        """The update of `states` from what each of them sees of `memory`, or from scores that `seen` is added to."""
         context = functional.scaled_dot_product_attention(
             split_heads(self.query(states), self.heads), *memory, attn_mask=seen, dropout_p=self._dropout_now
         )

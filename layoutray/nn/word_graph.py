@@ -39,7 +39,7 @@ def edge_features(
         boxes: in shares of the page.
         neighbours: numbers of words, -1 for none.
     """
-    word, other = boxes.unsqueeze(2), _taken(boxes, neighbours)
+    word, other = boxes.unsqueeze(2), taken(boxes, neighbours)
     first, last = word[..., :2], word[..., 2:]
     other_first, other_last = other[..., :2], other[..., 2:]
     covering = torch.cat([torch.minimum(first, other_first), torch.maximum(last, other_last)], -1)
@@ -81,7 +81,7 @@ class GraphConvolution(nn.Module):
         edges: Float[Tensor, "batch words most 11"],
         neighbours: Int[Tensor, "batch words most"],
     ) -> Float[Tensor, "batch words width"]:
-        parts = self.word(states).unsqueeze(2) + _taken(self.neighbour(states), neighbours) + self.edge(edges)
+        parts = self.word(states).unsqueeze(2) + taken(self.neighbour(states), neighbours) + self.edge(edges)
         messages = self.message(functional.gelu(parts))
         scores = (messages @ self.query(states).unsqueeze(-1)).squeeze(-1) / math.sqrt(states.shape[-1])
         absent = neighbours < 0
@@ -116,12 +116,12 @@ class SuperTokens(nn.Module):
         """
         words = neighbours.shape[1]
         # Not in the states' type, which autocast may have made too coarse for places.
-        word_boxes = _word_means(boxes.to(self.node.weight.dtype) * _STEP, word_index, words)
+        word_boxes = word_means(boxes.to(self.node.weight.dtype) * _STEP, word_index, words)
         edges = edge_features(word_boxes, neighbours)
-        nodes = self.node(torch.cat([_word_means(states, word_index, words), node_features(word_boxes)], -1))
+        nodes = self.node(torch.cat([word_means(states, word_index, words), node_features(word_boxes)], -1))
         for layer in self.layers:
             nodes = layer(nodes, edges, neighbours)
-        return _taken(nodes, word_index)
+        return taken(nodes, word_index)
 
 
 def _sizes(boxes: Float[Tensor, "*any 4"]) -> Float[Tensor, "*any 2"]:
@@ -135,14 +135,14 @@ def _aspect(boxes: Float[Tensor, "*any 4"]) -> Float[Tensor, "*any 1"]:
     return height / width.masked_fill(width == 0, _STEP)
 
 
-def _taken(rows: Float[Tensor, "batch words width"], index: Int[Tensor, "batch *any"]) -> Float[Tensor, "batch *any width"]:
+def taken(rows: Float[Tensor, "batch words width"], index: Int[Tensor, "batch *any"]) -> Float[Tensor, "batch *any width"]:
     """The row of each number in `index`, zeros for -1."""
     padded = functional.pad(rows, (0, 0, 1, 0))
     flat = (index + 1).flatten(1).unsqueeze(-1).expand(-1, -1, rows.shape[-1])
     return padded.gather(1, flat).unflatten(1, index.shape[1:])
 
 
-def _word_means(
+def word_means(
     values: Float[Tensor, "batch length width"], word_index: Int[Tensor, "batch length"], words: int
 ) -> Float[Tensor, "batch words width"]:
     """Over each word's tokens; zeros for words without any."""

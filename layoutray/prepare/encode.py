@@ -60,6 +60,8 @@ def page_rows(page: Page, task: Task, labels: Sequence[str], vocabulary: Tokeniz
             "boxes": window.boxes.tolist(),
             "word_index": window.word_index,
             "neighbours": window.neighbours.tolist(),
+            "page_width": page.width,
+            "page_height": page.height,
             "labels": task.targets(page, window, labels),
         }
 

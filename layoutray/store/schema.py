@@ -79,8 +79,10 @@ EXAMPLES = _table(
     _required("word_index", _INTS),  # word of the page that each token came from; -1 on special tokens
     # for each word of the window its neighbours, counted from 0 in the window; -1 where there are fewer
     _required("neighbours", pa.large_list(pa.list_(pa.int32(), MOST_NEIGHBOURS))),
+    _required("page_width", pa.int32()),
+    _required("page_height", pa.int32()),
     pa.field("labels", _INTS),
-    version="2",  # 1 had no neighbours
+    version="3",  # 1 had no neighbours, 2 no size of the page
 )
 
 ANSWERS = _table(

@@ -14,6 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from layoutray.batching.collate import IGNORED
 from layoutray.recipe import TrainRecipe
 from layoutray.tasks import Task, TaskModel
+from layoutray.tensors import Scheduled
 from layoutray.training import resume
 from layoutray.training.feed import Feed, MicroBatch
 from layoutray.training.optimizer import adamw, learning_rate
@@ -75,6 +76,8 @@ class Loop:
         targets, tokens = self.world.sum(sum(_num_targets(part) for part in parts), sum(int(part.batch.mask.sum()) for part in parts))
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(step, self.settings)
+        if isinstance(self.model.encoder, Scheduled):
+            self.model.encoder.reach(step / self.settings.steps)
         self._optimizer.zero_grad(set_to_none=True)
         self._wrapped.train()
         total = torch.zeros((), device=self.world.device)

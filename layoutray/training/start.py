@@ -19,7 +19,7 @@ def start_encoder(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folde
     A checkpoint of the recipe's architecture gives the whole encoder; one of another architecture gives what the recipe's inherits from it.
 
     Returns:
-        Names of the encoder's tensors that the checkpoints leave as they were; empty without checkpoints.
+        Names of the encoder's parameters that the checkpoints leave as they were; empty without checkpoints.
 
     Raises:
         CheckpointError: when vocabularies, configurations or tensors differ, two checkpoints give the same tensor, or one is of an
@@ -34,7 +34,7 @@ def start_encoder(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folde
             raise CheckpointError(f"{folder} and {', '.join(sorted(others))} both give {checkpoint.listed(twice)}; start from one of them")
         giver |= dict.fromkeys(tensors, folder)
         model.encoder.load_state_dict(tensors, strict=False)
-    return tuple(sorted(target.keys() - giver.keys())) if folders else ()
+    return tuple(sorted({name for name, _ in model.encoder.named_parameters()} - giver.keys())) if folders else ()
 
 
 def _fitting(folder: str, recipe: Recipe, vocabulary: Tokenizer, target: Mapping[str, Tensor]) -> dict[str, Tensor]:

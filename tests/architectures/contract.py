@@ -38,14 +38,15 @@ def random_batch(length: int = 24) -> Batch:
     neighbours = torch.full((2, len(words), 8), -1)
     neighbours[:, :, 0], neighbours[:, :, 1] = words - 1, torch.where(words + 1 < len(words), words + 1, -1)
     boxes, mask = torch.cat([corners, corners + sizes], -1), torch.ones_like(ids, dtype=torch.bool)
-    return Batch(ids, boxes, mask, labels, word_index, neighbours)
+    return Batch(ids, boxes, mask, labels, word_index, neighbours, torch.tensor([[600, 800], [1000, 400]]))
 
 
 def padded(batch: Batch, padding: int = PADDING) -> Batch:
     """`batch` with so many tokens of padding on the right, and a word more than any window has."""
     values = {"input_ids": PAD, "boxes": 0, "mask": False, "labels": -100, "word_index": -1, "neighbours": -1}
     added = {"neighbours": 1}
-    return Batch(**{name: _extended(getattr(batch, name), added.get(name, padding), value) for name, value in values.items()})
+    longer = {name: _extended(getattr(batch, name), added.get(name, padding), value) for name, value in values.items()}
+    return replace(batch, **longer)
 
 
 def first(batch: Batch) -> Batch:

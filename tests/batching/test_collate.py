@@ -16,7 +16,8 @@ def example(length: int, *, labels: bool = True, box: tuple[int, ...] = (1, 2, 3
     words = np.arange(length, dtype=np.int32)
     neighbours = np.full((length, MOST_NEIGHBOURS), -1, np.int32)
     neighbours[:-1, 0] = words[1:]
-    return Example("d", 1, 0, words + 10, np.tile(np.array(box, np.int32), (length, 1)), words, neighbours, words if labels else None)
+    boxes = np.tile(np.array(box, np.int32), (length, 1))
+    return Example("d", 1, 0, words + 10, boxes, words, neighbours, (600, 800), words if labels else None)
 
 
 def test_short_windows_are_padded_on_the_right() -> None:
@@ -42,6 +43,15 @@ def test_a_graph_of_other_words_is_refused(neighbour: int, words: int) -> None:
     graph = np.full((words, MOST_NEIGHBOURS), neighbour, np.int32)
     with pytest.raises(SchemaError, match=rf"example 1 of the batch has 3 words and {words} lists of neighbours"):
         collate([example(4), replace(example(3), neighbours=graph)], pad_id=0)
+
+
+def test_pages_keep_their_sizes_and_one_without_area_is_refused() -> None:
+    wide = replace(example(3), page_size=(900, 300))
+    sizes = collate([example(2), wide], pad_id=0).page_sizes
+    assert sizes is not None
+    assert sizes.tolist() == [[600, 800], [900, 300]]
+    with pytest.raises(SchemaError, match="the page of example 1 of the batch is 900 x 0 pixels"):
+        collate([example(2), replace(wide, page_size=(900, 0))], pad_id=0)
 
 
 def test_no_labels_stay_none() -> None:

@@ -42,7 +42,7 @@ def examples(facts: dict[str, Any], vocabulary: Tokenizer, max_length: int) -> l
             targets = TASK.targets(document, window, names)
             assert targets is not None
             labels = np.array(targets, np.int32)
-            made.append(Example(str(number), 1, 0, window.input_ids, window.boxes, window.word_index, window.neighbours, labels))
+            made.append(Example(str(number), 1, 0, window.input_ids, window.boxes, window.word_index, window.neighbours, (1, 1), labels))
     return made
 
 

@@ -39,6 +39,7 @@ def test_rows_are_the_windows_of_the_pages_in_order() -> None:
         mine = [row for row in rows if row["doc_id"] == one.doc_id]
         assert [row["window"] for row in mine] == list(range(len(mine)))
         assert {row["split"] for row in mine} == {one.split}
+        assert {(row["page_width"], row["page_height"]) for row in mine} == {(one.width, one.height)}
         words = [word for row in mine for word, label in zip(row["word_index"], row["labels"], strict=True) if label >= 0]
         assert sorted(set(words)) == list(range(len(one.words)))
 

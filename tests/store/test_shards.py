@@ -20,7 +20,7 @@ def pages() -> pa.Table:
 @pytest.fixture
 def examples() -> pa.Table:
     row = {"doc_id": "a", "page": 1, "window": 0, "split": "train", "input_ids": [2, 7, 3], "word_index": [-1, 0, -1]}
-    row["neighbours"] = [[-1] * 8]
+    row |= {"neighbours": [[-1] * 8], "page_width": 600, "page_height": 800}
     boxes = [[0, 0, 0, 0], [10, 20, 30, 40], [0, 0, 0, 0]]
     return pa.Table.from_pylist(
         [row | {"boxes": boxes, "labels": [-100, 1, -100]}, row | {"boxes": boxes, "labels": None}], schema=EXAMPLES
@@ -100,10 +100,10 @@ def test_another_version_is_refused(pages: pa.Table, folder: str) -> None:
 
 
 def test_pages_outlive_a_new_version_of_examples(pages: pa.Table, folder: str) -> None:
-    assert (PAGES.metadata[b"layoutray.version"], EXAMPLES.metadata[b"layoutray.version"]) == (b"1", b"2")
+    assert (PAGES.metadata[b"layoutray.version"], EXAMPLES.metadata[b"layoutray.version"]) == (b"1", b"3")
     old = EXAMPLES.remove(EXAMPLES.get_field_index("neighbours")).with_metadata({**EXAMPLES.metadata, b"layoutray.version": b"1"})
     shards.write(old.empty_table(), folder, "part-1.parquet")
-    with pytest.raises(SchemaError, match="version 1, this program reads version 2; make it again"):
+    with pytest.raises(SchemaError, match="version 1, this program reads version 3; make it again"):
         shards.read(folder, EXAMPLES)
 
 

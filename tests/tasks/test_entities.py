@@ -35,7 +35,7 @@ def examples(made: Page, max_length: int, *, labelled: bool = True) -> list[Exam
     cuts = cut([word.text for word in made.words], boxes, VOCABULARY, max_length)
     targets = [np.array(TASK.targets(made, one, LABELS), np.int32) if labelled else None for one in cuts]
     return [
-        Example("d", 3, number, one.input_ids, one.boxes, one.word_index, one.neighbours, target)
+        Example("d", 3, number, one.input_ids, one.boxes, one.word_index, one.neighbours, (made.width, made.height), target)
         for number, (one, target) in enumerate(zip(cuts, targets, strict=True))
     ]
 

@@ -11,10 +11,12 @@ import torch
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document.word_graph import MOST_NEIGHBOURS
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference import Extractor
 from layoutray.tasks.entities import Entities
 from layoutray.tasks.entities_bioes import EntitiesBioes
+from layoutray.tasks.word_labels import WordLabelling
 from layoutray.tensors import Encoded
 from tests.jobs import NO_DROPOUT, job, pages, recipe
 from tests.training.runs import alone
@@ -32,12 +34,14 @@ def page(*tags: str | None) -> Page:
 def window(words: range) -> Window:
     """A token for each word, between two special ones."""
     index = np.array([-1, *words, -1], np.int32)
-    return Window(np.arange(len(index), dtype=np.int32), np.zeros((len(index), 4), np.int32), index)
+    alone = np.full((len(words), MOST_NEIGHBOURS), -1, np.int32)
+    return Window(np.arange(len(index), dtype=np.int32), np.zeros((len(index), 4), np.int32), index, alone)
 
 
-def example(made: Page, number: int, words: range) -> Example:
-    one = window(words)
-    return Example("d", 1, number, one.input_ids, one.boxes, one.word_index, np.array(TASK.targets(made, one, LABELS), np.int32))
+def example(made: Page, number: int, words: range, task: WordLabelling = TASK, labels: tuple[str, ...] = LABELS) -> Example:
+    one, size = window(words), (made.width, made.height)
+    targets = np.array(task.targets(made, one, labels), np.int32)
+    return Example("d", 1, number, one.input_ids, one.boxes, one.word_index, one.neighbours, size, targets)
 
 
 class Fixed(torch.nn.Module):
@@ -127,8 +131,7 @@ def test_a_legal_prediction_scores_as_in_task_entities() -> None:
     scores = {}
     for task, labels in ((TASK, LABELS), (Entities(), LABELS[:3])):
         told = task.truth(page(*guess))
-        one = window(range(6))
-        seen = Example("d", 1, 0, one.input_ids, one.boxes, one.word_index, np.array(task.targets(page(*tags), one, labels), np.int32))
+        seen = example(page(*tags), 0, range(6), task, labels)
         rows = {word: [float(label == told[word]) for label in labels] for word in range(6)}
         model = Fixed(rows | {-1: [0.0] * len(labels)}, [seen])
         scores[task.name] = task.summarise(task.observe(model, None, [seen]), labels)  # pyright: ignore[reportArgumentType]

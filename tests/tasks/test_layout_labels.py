@@ -54,7 +54,7 @@ def test_a_word_outside_the_labelled_regions_has_no_target_and_is_not_scored() -
             origin, logits = torch.tensor([[0, 1, 2, 3, 4, 5, 2]]), torch.tensor([[[0.0, 0.0, 1.0]] * 6 + [[1.0, 0.0, 0.0]]])
             return Encoded(torch.zeros(1, 7, 8), torch.arange(7)[None] < 6, origin), logits
 
-    example = Example("d", 1, 0, window.input_ids, window.boxes, words, window.neighbours, np.array(targets, np.int32))
+    example = Example("d", 1, 0, window.input_ids, window.boxes, words, window.neighbours, (600, 800), np.array(targets, np.int32))
     (seen,) = TASK.observe(Titles(), None, [example])  # pyright: ignore[reportArgumentType]
     assert (seen.words.tolist(), seen.gold.tolist()) == ([1, 2], [2, 0])
     assert TASK.confusion([seen], LABELS) == {("title", "title"): 1, ("paragraph", "title"): 1}
@@ -91,6 +91,7 @@ def test_words_without_a_label_are_in_no_region() -> None:
 def test_an_answer_takes_the_most_likely_label_at_each_words_first_token() -> None:
     made = page(("Deep", None, 0), ("nets", None, 0))
     words = np.array([-1, 0, 0, 1, -1], np.int32)
-    example = Example("d", 1, 0, np.array([1, 5, 6, 7, 2]), np.zeros((5, 4), np.int32), words, ALONE.repeat(2, axis=0), None)
+    ids, boxes = np.array([1, 5, 6, 7, 2]), np.zeros((5, 4), np.int32)
+    example = Example("d", 1, 0, ids, boxes, words, ALONE.repeat(2, axis=0), (600, 800), None)
     shares = torch.tensor([[0, 1, 0], [0.1, 0.1, 0.8], [1, 0, 0], [0.2, 0.6, 0.2], [1, 0, 0]])
     assert [(region.type, region.words) for region in TASK.answer(made, [(example, shares)], LABELS)] == [("title", (0,)), ("table", (1,))]

@@ -1,6 +1,7 @@
 """Encoders that start from trained ones: of the same architecture, or of the others that it is joined from."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from layoutray.recipe import Recipe
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Batch
 from layoutray.training.start import start_encoder
+from tests.architectures.contract import random_batch
 from tests.jobs import MODEL, job, recipe, vocabulary
 from tests.training.runs import alone
 
@@ -29,6 +31,7 @@ LAYOUTLM = BERT | {"model_type": "layoutlm"}
 SKIM_EMBEDDINGS = {"arch": "skim_embeddings", "layout_hidden": 48, **TEXT}
 SIDES = ("x", "y", "width", "height")
 PROJECTIONS = {f"boxes.projections.{side}.{part}" for side in SIDES for part in ("weight", "bias")}
+LAMBERT = {"arch": "lambert", **TEXT}
 SKIMMING_MASK = {"arch": "skimming_mask", "top_k": 4, **TEXT, **LAYOUT}
 
 
@@ -94,6 +97,19 @@ def test_skimming_mask_skims_as_its_skimformer_and_reads_as_its_core(core: str, 
     torch.testing.assert_close(model.encoder(batch).states, read(batch).states, atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("core", ["roberta", "bert"])
+def test_lambert_reads_as_its_roberta_or_bert_until_it_has_learned_where_words_stand(core: str, tmp_path: Path) -> None:
+    kind: dict[str, Any] = {"segments": 1, "norm_epsilon": 1e-5} if core == "roberta" else {"segments": 2, "norm_epsilon": 1e-12}
+    chosen, source = of(LAMBERT | kind | {"core": core}), trained(tmp_path, BERT | kind | {"model_type": core})
+    model = fresh(chosen).eval()
+    left = start_encoder(model, chosen, VOCABULARY, [source])
+    assert left == ("layout.adapter.bias", "layout.adapter.weight")
+    torch.nn.init.zeros_(model.encoder.layout.adapter.weight)
+    batch = random_batch()
+    batch = replace(batch, input_ids=batch.input_ids % 100)
+    torch.testing.assert_close(model.encoder(batch).states, checkpoint.load(source).model.encoder(batch).states, atol=1e-5, rtol=0)
+
+
 @pytest.mark.parametrize("name", registry.names("layoutray.architectures", "ARCHITECTURE"))
 def test_every_parent_is_an_architecture_with_the_fields_that_are_asked_of_it(name: str) -> None:
     own = set(vars(architectures.load(name).sizes["tiny"]))
@@ -119,6 +135,9 @@ def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
         pytest.param(BERT, SKIMMING_MASK | {"core": "layoutlm"}, r"model_type 'bert', the recipe has model\.core 'layoutlm'", id="core"),
         pytest.param(LAYOUTLM, SKIM_EMBEDDINGS, r"model_type 'layoutlm'; skim_embeddings starts from hf with 'bert' alone", id="type"),
         pytest.param(SKIMFORMER | {"layout": "uniform"}, SKIM_EMBEDDINGS, r"layout 'uniform'.* with 'boxes' alone", id="layout"),
+        pytest.param(BERT, LAMBERT, r"model_type 'bert', the recipe has model\.core 'roberta'", id="positions counted otherwise"),
+        pytest.param(BERT | {"model_type": "roberta"}, LAMBERT, r"model\.norm_epsilon 1e-12, the recipe has", id="epsilon, of no shape"),
+        pytest.param(BERT | {"norm_epsilon": 1e-5}, SKIM_EMBEDDINGS, r"norm_epsilon 1e-05; skim_embeddings starts", id="epsilon"),
         pytest.param(BERT, MODEL, "architecture hf, and skimformer starts from checkpoints of skimformer alone", id="no heir"),
         pytest.param(
             MODEL | {"arch": "longskimformer", "window": 4},

@@ -17,10 +17,12 @@ class NameTable:
         pairs: (theirs, ours); each the name of a parameter or of a module, `{}` standing for a layer's number. The first
             pair that fits decides.
         dropped: their parameters and modules without a counterpart, written like `pairs`: kept twice, or never computed with.
+        own: our parameters and modules without a counterpart, likewise: they stay as they are.
     """
 
     pairs: tuple[tuple[str, str], ...]
     dropped: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
 
     def to_ours(self, name: str) -> str:
         """Our name of their parameter. Raises InputError for a name that the table lacks."""
@@ -36,11 +38,15 @@ class NameTable:
 
     def state_to_theirs(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Our state dict under their names. Raises InputError for a name that the table lacks."""
-        return {self.to_theirs(name): tensor for name, tensor in state.items()}
+        return {self.to_theirs(name): tensor for name, tensor in state.items() if not self.is_own(name)}
 
     def is_dropped(self, name: str) -> bool:
         """Whether their parameter `name` is left behind by intent."""
         return any(_matched(source, name) for source in self.dropped)
+
+    def is_own(self, name: str) -> bool:
+        """Whether our parameter `name` is one that they do not have."""
+        return any(_matched(source, name) for source in self.own)
 
 
 def _matched(source: str, name: str) -> re.Match[str] | None:

@@ -1,14 +1,25 @@
 """Parameter names of BERT, in the transformers library and in all that is built on it <-> those of our models with BERT's text layers."""
 
+from layoutray.nn.names import NameTable
 from layoutray.nn.names.skimformer import CONTEXTUALISER_LAYER
+
+EMBEDDINGS = (
+    ("word_embeddings", "word_embedding"),
+    ("position_embeddings", "position_embedding"),
+    ("token_type_embeddings", "segment_embedding"),
+    ("LayerNorm", "norm"),
+)
+
+
+def layers(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
+    """Pairs for layers; `theirs` and `ours` go in front of the names, dots included."""
+    return tuple((f"{theirs}encoder.layer.{{}}.{name}", f"{ours}layers.{{}}.{own}") for name, own in CONTEXTUALISER_LAYER)
 
 
 def bert(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
-    """Pairs for embeddings and layers; `theirs` and `ours` go in front of the names, dots included."""
-    return (
-        (f"{theirs}embeddings.word_embeddings", f"{ours}word_embedding"),
-        (f"{theirs}embeddings.position_embeddings", f"{ours}position_embedding"),
-        (f"{theirs}embeddings.token_type_embeddings", f"{ours}segment_embedding"),
-        (f"{theirs}embeddings.LayerNorm", f"{ours}norm"),
-        *((f"{theirs}encoder.layer.{{}}.{name}", f"{ours}layers.{{}}.{own}") for name, own in CONTEXTUALISER_LAYER),
-    )
+    """Pairs for embeddings and layers."""
+    return (*((f"{theirs}embeddings.{name}", f"{ours}{own}") for name, own in EMBEDDINGS), *layers(theirs, ours))
+
+
+FROM_PEER = NameTable(bert("model.", ""))
+"""A BERT's or RoBERTa's among our peers; both sides are encoders."""

@@ -1,6 +1,7 @@
 """Parameter names of LongSkimformer in the Skim-Attention release <-> ours (an encoder and a head within a task model)."""
 
 from layoutray.nn.names import NameTable
+from layoutray.nn.names.masked_lm import KEPT_TWICE, ROBERTA_HEAD
 from layoutray.nn.names.skimformer import CONTEXTUALISER_LAYER, TEXT_LAYER
 
 _BODY = "longskimformer"
@@ -19,14 +20,11 @@ TABLE = NameTable(
         (f"{_BODY}.skim_attention.key", "encoder.skim_attention.key"),
         *((f"{_BODY}.layout_encoder.layer.{{}}.{theirs}", f"encoder.contextualiser.{{}}.{ours}") for theirs, ours in CONTEXTUALISER_LAYER),
         *((f"{_BODY}.encoder.layer.{{}}.{theirs}", f"encoder.layers.{{}}.{ours}") for theirs, ours in TEXT_LAYER),
-        ("lm_head.dense", "head.dense"),
-        ("lm_head.layer_norm", "head.norm"),
-        ("lm_head.bias", "head.decoder.bias"),
-        ("lm_head.decoder.weight", "head.decoder.weight"),
+        *ROBERTA_HEAD,
         ("classifier", "head.classifier"),
     ),
     dropped=(
-        "lm_head.decoder.bias",
+        *KEPT_TWICE,
         # Weights of global attention, which no token ever has.
         f"{_BODY}.skim_attention.query_global",
         f"{_BODY}.skim_attention.key_global",

@@ -17,9 +17,6 @@ TABLE = NameTable(
 )
 """The Skim-Attention release's; ours are an encoder and a head within a task model."""
 
-FROM_BERT = NameTable(bert("model.", ""))
-"""A BERT's among our peers; both sides are encoders."""
-
 FROM_SKIMFORMER = NameTable(
     tuple((f"layout_embedding.{side}", f"boxes.tables.{side}") for _, side in _SIDES),
     dropped=("layout_embedding.norm", "contextualiser", "skim_attention", "word_embedding", "segment_embedding", "text_norm", "layers"),

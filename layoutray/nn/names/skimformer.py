@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from layoutray.nn.names import NameTable
+from layoutray.nn.names.masked_lm import BERT_HEAD, KEPT_TWICE
 
 LAYER = (
     ("attention.output.LayerNorm", "join.norm"),
@@ -32,14 +33,9 @@ _TEXT_AND_HEADS = (
         for theirs, ours in CONTEXTUALISER_LAYER
     ),
     *((f"skimformer.encoder.layer.{{}}.{theirs}", f"encoder.layers.{{}}.{ours}") for theirs, ours in TEXT_LAYER),
-    ("cls.predictions.transform.dense", "head.dense"),
-    ("cls.predictions.transform.LayerNorm", "head.norm"),
-    ("cls.predictions.bias", "head.decoder.bias"),
-    ("cls.predictions.decoder.weight", "head.decoder.weight"),
+    *BERT_HEAD,
     ("classifier", "head.classifier"),
 )
-
-_KEPT_TWICE = ("cls.predictions.decoder.bias",)
 
 BOXES = NameTable(
     (
@@ -50,14 +46,14 @@ BOXES = NameTable(
         ("skimformer.two_dim_pos_embeddings.LayerNorm", "encoder.layout_embedding.norm"),
         *_TEXT_AND_HEADS,
     ),
-    _KEPT_TWICE,
+    KEPT_TWICE,
 )
 """For every model with boxes."""
 
 DEGRADED = replace(
     BOXES,
     dropped=(
-        *_KEPT_TWICE,
+        *KEPT_TWICE,
         "skimformer.two_dim_pos_embeddings.w_position_embeddings",
         "skimformer.two_dim_pos_embeddings.h_position_embeddings",
     ),
@@ -70,6 +66,6 @@ POSITIONS = NameTable(
         ("skimformer.one_dim_pos_embeddings.LayerNorm", "encoder.layout_embedding.norm"),
         *_TEXT_AND_HEADS,
     ),
-    (*_KEPT_TWICE, "skimformer.layout_encoder"),
+    (*KEPT_TWICE, "skimformer.layout_encoder"),
 )
 """For the model with 1-D positions, in which the release never computes with the contextualiser that it may have."""

@@ -1,0 +1,35 @@
+"""Parameter names of LAMBERT in its authors' release <-> ours (an encoder and a head within a task model).
+
+The release wraps a model of the transformers library and registers its parts once more, under names of its own: a file can hold each
+tensor up to three times, or any one of its names.
+"""
+
+from layoutray.nn.names import NameTable
+from layoutray.nn.names.bert import EMBEDDINGS, bert, layers
+
+_SIDES = ("sequential", "horizontal", "vertical")
+
+
+def table(names: frozenset[str]) -> NameTable:
+    """For a file with these names: of the model with its classifier, or of the encoder alone."""
+    has_head = any(name.startswith("lambert.") for name in names)
+    body = "lambert." if has_head else ""
+    return NameTable(
+        (
+            *bert(f"{body}roberta.", "encoder."),
+            (f"{body}embeddings.adapter_layer", "encoder.layout.adapter"),
+            *((f"{body}relative_bias.{side}_bias.biases", f"encoder.relative_bias.{side}") for side in _SIDES),
+            ("classifier", "head.classifier"),
+            # The same tensors again.
+            *((f"{body}embeddings.roberta_embs.{name}", f"encoder.{own}") for name, own in EMBEDDINGS),
+            *layers(body, "encoder."),
+            *bert("roberta.roberta.", "encoder."),
+            ("roberta.classifier", "head.classifier"),
+        ),
+        dropped=(
+            *(f"{wrapped}.position_ids" for wrapped in (f"{body}roberta.embeddings", f"{body}embeddings.roberta_embs")),
+            "roberta.roberta.embeddings.position_ids",
+            *(f"{owner}pooler" for owner in (body, f"{body}roberta.", "roberta.roberta.")),
+        ),
+        own=("encoder.position_dropout", *(() if has_head else ("head",))),
+    )

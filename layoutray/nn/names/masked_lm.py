@@ -1,0 +1,18 @@
+"""Parameter names of masked language models' heads in the transformers library <-> ours (a head within a task model)."""
+
+BERT_HEAD = (
+    ("cls.predictions.transform.dense", "head.dense"),
+    ("cls.predictions.transform.LayerNorm", "head.norm"),
+    ("cls.predictions.bias", "head.decoder.bias"),
+    ("cls.predictions.decoder.weight", "head.decoder.weight"),
+)
+
+ROBERTA_HEAD = (
+    ("lm_head.dense", "head.dense"),
+    ("lm_head.layer_norm", "head.norm"),
+    ("lm_head.bias", "head.decoder.bias"),
+    ("lm_head.decoder.weight", "head.decoder.weight"),
+)
+
+KEPT_TWICE = ("cls.predictions.decoder.bias", "lm_head.decoder.bias")
+"""The decoder's bias again."""

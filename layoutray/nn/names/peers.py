@@ -1,0 +1,19 @@
+"""Parameter names of BERT, RoBERTa and LayoutLM in the transformers library <-> ours (a peer and a head within a task model)."""
+
+from layoutray.nn.names import NameTable
+from layoutray.nn.names.masked_lm import BERT_HEAD, KEPT_TWICE, ROBERTA_HEAD
+
+
+def table(model_type: str, names: frozenset[str]) -> NameTable:
+    """For a file with these names: of a masked language model, or of the encoder alone, under its type's name or under none.
+
+    What such files may hold and nothing here computes with is dropped: the pooler, BERT's second task, numbers of positions.
+    """
+    body = f"{model_type}." if any(name.startswith(f"{model_type}.") for name in names) else ""
+    head = ROBERTA_HEAD if model_type == "roberta" else BERT_HEAD
+    has_head = any(name.startswith(theirs) for name in names for theirs, _ in head)
+    return NameTable(
+        (*((f"{body}{part}", f"encoder.model.{part}") for part in ("embeddings", "encoder")), *head, ("classifier", "head.classifier")),
+        dropped=(f"{body}pooler", f"{body}embeddings.position_ids", "cls.seq_relationship", *KEPT_TWICE),
+        own=() if has_head else ("head",),
+    )

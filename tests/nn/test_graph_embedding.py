@@ -1,0 +1,75 @@
+"""Words that hear of the words nearest to them, and of nothing else."""
+
+import pytest
+import torch
+
+from layoutray.nn.graph_embedding import WIDTH, GraphEmbedding, nearest
+
+
+def embedding() -> GraphEmbedding:
+    torch.manual_seed(0)
+    return GraphEmbedding()
+
+
+def words(count: int, length: int = 24) -> tuple[torch.Tensor, torch.Tensor]:
+    """Boxes of tokens, two a word, after a special token and before padding; and their words."""
+    random = torch.Generator().manual_seed(count)
+    boxes = torch.rand(1, count, 2, 2, generator=random).sort(dim=2).values.flatten(2)
+    index = torch.full((1, length), -1)
+    index[0, 1 : 1 + 2 * count] = torch.arange(count).repeat_interleave(2)
+    padded = torch.nn.functional.pad(boxes, (0, 0, 1, 0))
+    return padded[:, (index[0] + 1)], index
+
+
+def test_the_nearest_are_those_of_the_half_norm_and_the_first_of_equals() -> None:
+    corners = torch.tensor([[[0.0, 0.0], [0.3, 0.3], [0.9, 0.0], [0.0, 0.0], [5.0, 5.0]]])
+    there = torch.tensor([[True, True, True, True, False]])
+    # √0.9 is less than 2 √0.3, though 0.9 is more than 0.6 and than 0.3 √2.
+    assert nearest(corners, there)[0].tolist() == [[3, 2, 1, -1, -1], [0, 3, 2, -1, -1], [0, 3, 1, -1, -1], [0, 2, 1, -1, -1], [-1] * 5]
+
+
+def test_against_search_by_hand() -> None:
+    corners = torch.rand(1, 30, 2, generator=torch.Generator().manual_seed(4))
+    found = nearest(corners, torch.ones(1, 30, dtype=torch.bool))[0].tolist()
+    for word, place in enumerate(corners[0].tolist()):
+        others = [other for other in range(30) if other != word]
+        apart = [sum(abs(a - b) ** 0.5 for a, b in zip(place, corners[0, other].tolist(), strict=True)) ** 2 for other in others]
+        assert found[word] == [other for _, other in sorted(zip(apart, others, strict=True))[:5]]
+
+
+@torch.no_grad()
+def test_pieces_of_a_word_are_alike_and_tokens_of_none_are_zeros() -> None:
+    boxes, index = words(8)
+    found = embedding()(boxes, index)
+    assert found.shape == (1, 24, WIDTH)
+    assert not found[index < 0].any()
+    assert torch.equal(found[0, 1:17:2], found[0, 2:17:2])
+    assert len({tuple(row) for row in found[0, 1:17:2].tolist()}) == 8
+
+
+@torch.no_grad()
+def test_the_order_of_words_and_padding_do_not_matter() -> None:
+    module, (boxes, index) = embedding(), words(8)
+    found = module(boxes, index)
+    order = torch.cat([torch.tensor([0]), 1 + torch.randperm(16, generator=torch.Generator().manual_seed(2)), torch.arange(17, 24)])
+    torch.testing.assert_close(module(boxes[:, order], index[:, order]), found[:, order])
+    longer = module(torch.nn.functional.pad(boxes, (0, 0, 0, 9)), torch.nn.functional.pad(index, (0, 9), value=-1))
+    torch.testing.assert_close(longer[:, :24], found)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_few_words_give_numbers_and_every_weight_a_gradient_where_there_are_any(count: int) -> None:
+    module = embedding()
+    found = module(*words(count))
+    assert found.isfinite().all()
+    found.pow(2).sum().backward()
+    assert all(parameter.grad is not None for parameter in module.parameters())
+    assert any(parameter.grad is not None and parameter.grad.any() for parameter in module.parameters()) == bool(count)
+
+
+def test_a_shorter_type_changes_nothing() -> None:
+    module, placed = embedding(), words(8)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(module(*placed), module(*placed))
+        coarse = module(*placed)
+    assert torch.equal(coarse, module(*placed))
