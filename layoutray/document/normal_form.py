@@ -1,0 +1,140 @@
+"""One way of writing for each value of a field, so that values that mean the same are the same text.
+
+Dates become `2021-03-04`, amounts plain decimals with a point, terms `3 years`; names and other text are in upper case, without commas
+and with single blanks; names also write `&` as AND, and addresses leave out all punctuation.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+
+from dateutil import parser
+
+from layoutray.document.field_type import FieldType
+
+MONTHS = (
+    "Jan January janv janvier Januar januari gennaio enero stycznia",
+    "Feb February fév févr février Februar februari febbraio febrero lutego",
+    "Mar March mars März maart mrt marzo marca",
+    "Apr April avr avril aprile abril kwietnia",
+    "May mai mei maggio mayo maja",
+    "Jun June juin Juni giugno junio czerwca",
+    "Jul July juil juillet juli luglio julio lipca",
+    "Aug August août augustus agosto sierpnia",
+    "Sep Sept September septembre settembre septiembre września",
+    "Oct October octobre Okt Oktober ottobre octubre października",
+    "Nov November novembre noviembre listopada",
+    "Dec December déc décembre Dez Dezember dicembre diciembre grudnia",
+)
+"""Names of each month in English, French, German, Dutch, Italian, Spanish and Polish."""
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve"
+_TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+NUMBERS = {word: number for number, word in enumerate(f"{_ONES} {_TEENS}".split())} | {
+    word: 10 * number for number, word in enumerate(_TENS.split(), start=2)
+}
+"""Words of numbers, as lengths of time are written with."""
+
+_LONGEST_DATE = 60
+_LETTER_BY_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_EIGHT_DIGITS = re.compile(r"\b(\d\d)(\d\d)((?:19|20)\d\d)\b")
+_TERM = re.compile(r"(\d+|[a-z]+(?:[\s-][a-z]+)?)[\s)]*[\s-]*(day|week|month|year)s?\W*", re.I)
+_COUNT_IN_BRACKETS = re.compile(r"[a-z]+(?:[\s-][a-z]+)?\s*\(\s*(\d+)\s*\)", re.I)
+_AMOUNT = re.compile(r"(?P<before>[^\d]*?)(?P<number>\d(?:[\d.,'’\s]*\d)?)(?P<after>[^\d]*)")
+
+
+class _Words(parser.parserinfo):
+    # Its annotation says two or three names of a month; its code takes any number.
+    MONTHS = [tuple(names.split()) for names in MONTHS]  # noqa: RUF012  # pyright: ignore[reportAssignmentType]
+    JUMP = [*parser.parserinfo.JUMP, "day", "this", "the", "de", "le", "den", ":", "(", ")", "’", "´"]  # noqa: RUF012
+
+
+_WORDS = _Words()
+
+
+def normal_form(text: str, field: FieldType) -> str | None:
+    """The normal form of a value as it stands on a page; None where it is no value of that type."""
+    return _FORMS[field.type](" ".join(unicodedata.normalize("NFKC", text).split()), field) or None
+
+
+def _text(text: str, field: FieldType) -> str:
+    return " ".join(text.upper().replace(",", "").split())
+
+
+def _name(text: str, field: FieldType) -> str:
+    return _text(text.replace("&", " and "), field)
+
+
+def _address(text: str, field: FieldType) -> str:
+    return " ".join(re.findall(r"\w+", text.upper()))
+
+
+def _date(text: str, field: FieldType) -> str | None:
+    """The date that `text` states in full: dateutil fills in what is missing, so two different fillings have to give the same."""
+    if len(text) > _LONGEST_DATE:
+        return None
+    # Recognition loses blanks, and some receipts have no marks in their dates.
+    text = _EIGHT_DIGITS.sub(r"\1/\2/\3", _LETTER_BY_DIGIT.sub(" ", text.replace(",", " ")))
+    # Written from the year on, a date has its month in the middle, whatever the custom of the place.
+    year_first = re.match(r"\D*(19|20)\d\d(\D|\d{4}$)", text) is not None
+    found: set[str] = set()
+    for filling in (datetime(2001, 1, 1), datetime(2002, 2, 2)):
+        try:
+            stated = parser.parse(
+                text, _WORDS, default=filling, dayfirst=not (field.month_first or year_first), yearfirst=year_first, ignoretz=True
+            )
+        except (parser.ParserError, OverflowError):
+            return None
+        found.add(stated.date().isoformat())
+    return found.pop() if len(found) == 1 else None
+
+
+def _amount(text: str, field: FieldType) -> str | None:
+    """The number in `text`, which may stand beside a currency; a minus or brackets make it negative."""
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
+        return None
+    amount = Decimal(_with_point(re.sub(r"[\s'’]", "", match["number"])))
+    before, after = match["before"].rstrip(), match["after"].lstrip()
+    negative = "-" in before or after.startswith("-") or (before.endswith("(") and after.startswith(")"))
+    plain = f"{-amount if negative else amount:f}"
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def _with_point(number: str) -> str:
+    """A number with a point before its decimals and no other mark; a mark with three digits behind it groups them, unless 0 is before."""
+    last = max(number.rfind("."), number.rfind(","))
+    mark = number[last] if last >= 0 else ""
+    alone = last >= 0 and len(set(number) & {".", ","}) == 1
+    groups = alone and (number.count(mark) > 1 or (len(number) - last == 4 and number[:last].strip("0")))
+    if last < 0 or groups:
+        return re.sub("[.,]", "", number)
+    return re.sub("[.,]", "", number[:last]) + "." + number[last + 1 :]
+
+
+def _term(text: str, field: FieldType) -> str | None:
+    match = _TERM.fullmatch(_COUNT_IN_BRACKETS.sub(r"\1", text))
+    count = match and _count(match[1])
+    return f"{count} {match[2].lower()}{'s' * (count != 1)}" if match and count else None
+
+
+def _count(text: str) -> int | None:
+    if text.isdecimal():
+        return int(text)
+    parts = [NUMBERS.get(part) for part in re.split(r"[\s-]", text.lower())]
+    if len(parts) == 2 and parts[0] is not None and parts[1] is not None and parts[0] >= 20 and parts[1] < 10:
+        return parts[0] + parts[1]
+    # Of two words the first may be any other: `of three years`.
+    return parts[-1]
+
+
+_FORMS: dict[str, Callable[[str, FieldType], str | None]] = {
+    "text": _text,
+    "name": _name,
+    "address": _address,
+    "date": _date,
+    "amount": _amount,
+    "term": _term,
+}

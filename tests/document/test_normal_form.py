@@ -1,0 +1,85 @@
+"""Values that mean the same have one normal form, by the type of their field."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutray.document.field_type import FieldType
+from layoutray.document.normal_form import normal_form
+
+DATES = {
+    "25/12/2018": "2018-12-25",
+    "25-12-18": "2018-12-25",
+    "12 MAR 2018": "2018-03-12",
+    "3/4/2021": "2021-04-03",
+    "2018-05-06": "2018-05-06",
+    "20180506": "2018-05-06",
+    "January 6, 2012": "2012-01-06",
+    "6th day of January, 2012": "2012-01-06",
+    "18 april 2014": "2014-04-18",
+    "7. März 2014": "2014-03-07",
+    "2 août 2015": "2015-08-02",
+    "25/12/2018 14:33": "2018-12-25",
+    "25122018": "2018-12-25",
+    "Mar05,2017": "2017-03-05",
+    "27Dec’16": "2016-12-27",
+    "(21/02/18)": "2018-02-21",
+    "March 2018": None,
+    "12:30": None,
+    "no date": None,
+    "31/31/2018": None,
+}
+AMOUNTS = {
+    "RM 9.00": "9",
+    "RM9.50": "9.5",
+    "$1,234.50": "1234.5",
+    "1.234,50 €": "1234.5",
+    "1 234,50": "1234.5",
+    "45.000": "45000",
+    "1.234.567": "1234567",
+    "1,23,456.70": "123456.7",
+    "0.125": "0.125",
+    "-5.00": "-5",
+    "(5.00)": "-5",
+    "100": "100",
+    "12/12/2018": None,
+    "total": None,
+}
+TERMS = {
+    "3 years": "3 years",
+    "two (2) years": "2 years",
+    "Two-year": "2 years",
+    "twenty-four (24) months": "24 months",
+    "twenty-four months": "24 months",
+    "of three years": "3 years",
+    "one year": "1 year",
+    "some years": None,
+    "3": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "form"),
+    [(kind, *pair) for kind, pairs in (("date", DATES), ("amount", AMOUNTS), ("term", TERMS)) for pair in pairs.items()],
+)
+def test_values_of_a_type_have_its_form_and_others_none(kind: str, text: str, form: str | None) -> None:
+    assert normal_form(text, FieldType(kind)) == form  # pyright: ignore[reportArgumentType]
+
+
+def test_the_order_of_day_and_month_is_the_schemas() -> None:
+    assert normal_form("3/4/2021", FieldType("date", month_first=True)) == "2021-03-04"
+    assert normal_form("25/4/2021", FieldType("date", month_first=True)) == "2021-04-25", "it can be read one way only"
+
+
+def test_texts_lose_their_case_commas_and_blanks() -> None:
+    assert normal_form(" Sears,  Roebuck & Co. ", FieldType("text")) == "SEARS ROEBUCK & CO."
+    assert normal_form("Sears, Roebuck & Co.", FieldType("name")) == "SEARS ROEBUCK AND CO."
+    assert normal_form("No. 5, Jalan 3/A; 47000 Selangor.", FieldType("address")) == "NO 5 JALAN 3 A 47000 SELANGOR"
+    assert normal_form(" , ", FieldType("text")) is None
+
+
+@given(st.text(max_size=30), st.sampled_from(["text", "name", "address", "date", "amount", "term"]))
+def test_any_text_has_a_form_or_none_and_forms_stay_as_they_are(text: str, kind: str) -> None:
+    field = FieldType(kind)  # pyright: ignore[reportArgumentType]
+    form = normal_form(text, field)
+    assert form is None or normal_form(form, field) == form

@@ -1,0 +1,117 @@
+"""Words that state a document's expected values get the tags of its fields."""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from layoutray.document import Box, Field, Page, Word
+from layoutray.document.field_type import FieldType
+from layoutray.document.tags import OUTSIDE, kind_of, spans
+from layoutray.prepare.tag_fields import tag_fields
+from layoutray.readers import load
+from layoutray.readers.annotation import ANNOTATED
+
+NAME, DATE, AMOUNT, TERM = FieldType("name"), FieldType("date"), FieldType("amount"), FieldType("term", many=True)
+
+
+def page(text: str, number: int = 1) -> Page:
+    words = tuple(Word(word, Box(0, 0, 1, 1)) for word in text.split())
+    return Page("d", number, 100, 100, words, source="d", image="", split="train", provenance=ANNOTATED)
+
+
+def stated(field: FieldType, value: str, *texts: str) -> list[list[str]]:
+    """The words of each page that are tagged as one value."""
+    tagged = tag_fields([page(text, number) for number, text in enumerate(texts, start=1)], [Field("f", value)], {"f": field})
+    found = [[_words(one, *span) for span in spans([word.tag for word in one.words])] for one in tagged.pages]
+    assert bool(tagged.missing) == (not any(found))
+    return found
+
+
+def _words(of: Page, kind: str, start: int, end: int) -> str:
+    return " ".join(word.text for word in of.words[start:end])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text", "words"),
+    [
+        (DATE, "2012-01-06", "made on January 6, 2012, between", ["January 6, 2012,"]),
+        (DATE, "2012-01-06", "this 6th day of January, 2012 at 10:30", ["6th day of January, 2012"]),
+        (DATE, "25/12/2018", "Date:25-12-18 2018", ["Date:25-12-18"]),
+        (AMOUNT, "9.00", "TOTAL RM 9.00 CASH RM10.00 CHANGE 1.00 PAID:$9", ["9.00", "PAID:$9"]),
+        (AMOUNT, "1234.5", "Summe 1 234,50 EUR", ["1 234,50"]),
+        (TERM, "2 years", "a period of two (2) years from", ["two (2) years"]),
+        (TERM, "24 months", "for twenty-four months.", ["twenty-four months."]),
+        (NAME, "Nike Inc.", "between NIKE, Inc. (“Nike”) and", ["NIKE, Inc."]),
+        (NAME, "Sears and Co.", "SEARS & CO., of", ["SEARS & CO.,"]),
+        (NAME, "GARDENIA BAKERIES SDN BHD", "by GARDENIABAKERIES SDN. BHD .", ["GARDENIABAKERIES SDN. BHD"]),
+        (NAME, "Oregon", "Oregonian laws of Oregon.", ["Oregon."]),
+        (FieldType("address"), "NO.53 JALAN 1, JOHOR", "at: No. 53 , JALAN 1 , JOHOR tel 07", ["No. 53 , JALAN 1 , JOHOR"]),
+    ],
+)
+def test_values_are_found_however_they_are_written(field: FieldType, value: str, text: str, words: list[str]) -> None:
+    assert stated(field, value, text) == [words]
+
+
+def test_errors_of_recognition_are_no_loss_where_nothing_is_exact() -> None:
+    misread = "welcome at GARDENlA BAKERlES SDN BHD total"
+    assert stated(NAME, "GARDENIA BAKERIES SDN BHD", misread) == [["GARDENlA BAKERlES SDN BHD"]]
+    assert stated(NAME, "GARDENIA BAKERIES SDN BHD", misread, "GARDENIA BAKERIES SDN BHD") == [[], ["GARDENIA BAKERIES SDN BHD"]]
+    assert stated(NAME, "BHD 1", "BHD l") == [[]], "too short to be found by similarity"
+
+
+@pytest.mark.parametrize("value", ["", " - ", "2012-01-06"])
+def test_values_that_stand_nowhere_are_told(value: str) -> None:
+    for field in (NAME, DATE, AMOUNT, TERM):
+        tagged = tag_fields([page("nothing of 2013 here"), page("")], [Field("f", value)], {"f": field})
+        assert tagged.missing == (Field("f", value),)
+        assert [word.tag for one in tagged.pages for word in one.words] == [OUTSIDE] * 4
+
+
+def test_only_wanted_fields_are_tagged_and_longer_ones_win() -> None:
+    fields = [Field("town", "Oslo"), Field("address", "Main Street 1, Oslo"), Field("other", "Main")]
+    schema = {"town": FieldType("name"), "address": FieldType("address")}
+    tagged = tag_fields([page("Main Street 1 Oslo Oslo")], fields, schema)
+    assert [word.tag for word in tagged.pages[0].words] == ["B-address", "I-address", "I-address", "I-address", "B-town"]
+    assert tagged.missing == ()
+
+
+def test_a_value_of_no_document_is_no_error() -> None:
+    assert tag_fields([], [Field("f", "x")], {"f": NAME}).missing == (Field("f", "x"),)
+
+
+def test_fields_of_receipts_are_found(data_root: Path) -> None:
+    schema = {"company": NAME, "date": DATE, "address": FieldType("address"), "total": AMOUNT}
+    wanted, missing = 0, 0
+    for item in list(load("sroie").discover(str(data_root / "sroie" / "SROIE2019")))[::10]:
+        truth = load("sroie").read(item)
+        wanted += len(truth.document.fields)
+        missing += len(tag_fields(truth.pages, truth.document.fields, schema).missing)
+    assert missing <= 0.01 * wanted
+
+
+def test_words_are_tagged_as_people_tagged_them(data_root: Path) -> None:
+    schema = {"Date_value": FieldType("date", month_first=True), "Store_addr_value": FieldType("address"), "Total_value": AMOUNT}
+    found, true, both = Counter[str](), Counter[str](), Counter[str]()
+    for item in list(load("wildreceipt").discover(str(data_root / "wildreceipt")))[::4]:
+        original = load("wildreceipt").read(item).pages[0]
+        bare = replace(original, words=tuple(replace(word, tag=None) for word in original.words))
+        tagged = tag_fields([bare], _values(original, schema), schema).pages[0]
+        for word, guess in zip(original.words, tagged.words, strict=True):
+            kinds = [kind_of(one.tag or OUTSIDE) for one in (word, guess)]
+            true[kinds[0]] += 1
+            found[kinds[1]] += 1
+            both[kinds[0]] += kinds[0] == kinds[1]
+    # An amount that is the total stands elsewhere too: before tax, as cash.
+    for kind, precision, recall in (("Date_value", 0.98, 0.88), ("Store_addr_value", 0.98, 0.9), ("Total_value", 0.7, 0.95)):
+        assert both[kind] >= precision * found[kind], f"precision of {kind}: {both[kind]} of {found[kind]}"
+        assert both[kind] >= recall * true[kind], f"recall of {kind}: {both[kind]} of {true[kind]}"
+
+
+def _values(of: Page, kinds: Collection[str]) -> list[Field]:
+    """A value of each kind: an address runs over all boxes that hold it, other values stand in the first."""
+    boxes = [(kind, _words(of, kind, start, end)) for kind, start, end in spans([word.tag for word in of.words]) if kind in kinds]
+    texts = {kind: [text for other, text in boxes if other == kind] for kind, _ in boxes}
+    return [Field(kind, " ".join(text) if kind == "Store_addr_value" else text[0]) for kind, text in texts.items()]
