@@ -32,6 +32,25 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldAnswer:
+    """One value of a field of a document.
+
+    Attributes:
+        name: of the field, as in the schema.
+        value: its normal form, see `layoutray.document.normal_form`.
+        content: the words of its surest entity as they stand on the page.
+        score: the sum of the confidences of all entities with this value, so that it may be above 1.
+        bounding_regions: of its surest entity.
+    """
+
+    name: str
+    value: str
+    content: str
+    score: float
+    bounding_regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PageAnswer:
     """A page as it was read, and how many words it had."""
 

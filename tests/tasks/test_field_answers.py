@@ -1,0 +1,38 @@
+"""A document's fields from its entities: equal values are one, the best or all are answered."""
+
+import pytest
+
+from layoutray.answers import Entity, FieldAnswer, Region
+from layoutray.document.field_type import FieldType
+from layoutray.tasks.field_answers import field_answers
+
+SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
+
+
+def entity(kind: str, content: str, confidence: float, page: int = 1) -> Entity:
+    return Entity(kind, content, confidence, (Region(page, (0.0,) * 8),), words=(0,))
+
+
+def test_equal_values_of_all_pages_are_one_with_the_sum_of_their_scores() -> None:
+    found = [entity("total", "RM 9.00", 0.4), entity("total", "8.00", 0.6), entity("total", "9", 0.5, page=2)]
+    (answer,) = field_answers(found, SCHEMA)
+    assert answer == FieldAnswer("total", "9", "9", pytest.approx(0.9), (Region(2, (0.0,) * 8),)), "the surest of them shows it"
+
+
+def test_a_field_of_many_values_has_them_all_from_the_best_on() -> None:
+    found = [entity("party", "Nike, Inc.", 0.2), entity("party", "A & B", 0.3), entity("party", "a and B", 0.3), entity("party", "C", 0.1)]
+    assert [(answer.value, answer.content) for answer in field_answers(found, SCHEMA)] == [
+        ("A AND B", "A & B"),
+        ("NIKE INC.", "Nike, Inc."),
+        ("C", "C"),
+    ]
+
+
+def test_answers_come_in_the_order_of_the_schema_and_of_nothing_else() -> None:
+    found = [entity("total", "1", 0.9), entity("other", "x", 0.9), entity("party", "C", 0.1)]
+    assert [answer.name for answer in field_answers(found, SCHEMA)] == ["party", "total"]
+
+
+def test_what_is_no_value_of_its_type_is_no_answer() -> None:
+    assert field_answers([entity("total", "none", 1.0), entity("party", " , ", 1.0)], SCHEMA) == ()
+    assert field_answers([], SCHEMA) == ()
