@@ -73,8 +73,8 @@ def text_of(data: bytes, where: str) -> str:
     raise malformed(where, "the bytes are neither UTF-8 nor GBK text; save the annotation as UTF-8")
 
 
-def json_object(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] | None = None) -> dict[str, Any]:
-    """A JSON file that holds one object; `each` may replace any object in it while it is read, to keep a large one small."""
+def json_value(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """What a JSON file holds; `each` may replace any object in it while it is read, to keep a large one small."""
     text = text_of(data, where)
     try:
         value = json.loads(text, object_hook=each)
@@ -87,6 +87,12 @@ def json_object(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] |
         raise malformed(where, f"not JSON that can be read: {error}") from error
     except RecursionError as error:
         raise malformed(where, "not an annotation: JSON nested too deep to read") from error
+    return value
+
+
+def json_object(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] | None = None) -> dict[str, Any]:
+    """A JSON file that holds one object. Arguments as of `json_value`."""
+    value = json_value(data, where, each)
     if not isinstance(value, dict):
         raise malformed(where, f"the JSON holds a {type(value).__name__}, expected an object")
     return value
