@@ -1,7 +1,8 @@
 """One way of writing for each value of a field, so that values that mean the same are the same text.
 
 Dates become `2021-03-04`, amounts plain decimals with a point, terms `3 years`; names and other text are in upper case, without commas
-and with single blanks; names also write `&` as AND, and addresses leave out all punctuation.
+and with single blanks; names also write `&` as AND, INC. and the like with their point and LLC and LP without, and have no other marks
+around them; addresses leave out all punctuation.
 """
 
 import re
@@ -37,6 +38,9 @@ NUMBERS = {word: number for number, word in enumerate(f"{_ONES} {_TEENS}".split(
 }
 """Words of numbers, as lengths of time are written with."""
 
+_MARKS = " .;:\"'“”‘’"
+_ABBREVIATION = re.compile(r"\b(INC|CO|CORP|LTD|JR|SR)$")
+_PARTNERSHIP = re.compile(r"\bL\.(L?)\.?(C|P)$")
 _LONGEST_DATE = 60
 _LETTER_BY_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _EIGHT_DIGITS = re.compile(r"\b(\d\d)(\d\d)((?:19|20)\d\d)\b")
@@ -64,7 +68,12 @@ def _text(text: str, field: FieldType) -> str:
 
 
 def _name(text: str, field: FieldType) -> str:
-    return _text(text.replace("&", " and "), field)
+    text = _text(text.replace("&", " and "), field)
+    # A sentence leaves its marks around a name, and brackets or half of them.
+    text = text.strip(_MARKS)
+    if text.count("(") != text.count(")") or text[:1] + text[-1:] == "()":
+        text = text.strip(_MARKS + "()")
+    return _ABBREVIATION.sub(r"\1.", _PARTNERSHIP.sub(r"L\1\2", text))
 
 
 def _address(text: str, field: FieldType) -> str:

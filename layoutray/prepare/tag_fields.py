@@ -126,17 +126,20 @@ class _Stream:
         atoms = [(atom, index) for index, word in enumerate(words) for atom in _atoms(word.text)]
         self._text = "".join(atom for atom, _ in atoms)
         self._words = [index for _, index in atoms]
+        self._letters = [len("".join(_atoms(word.text))) for word in words]
         self._bounds = [0, *accumulate(len(atom) for atom, _ in atoms)]
         self._number = {bound: number for number, bound in enumerate(self._bounds)}
 
     def exactly(self, key: str) -> Iterator[Place]:
-        """Every place of `key` that begins and ends where letters do on the page."""
+        """Every place of `key` that begins and ends where letters do on the page, and is at least half of its words (no part of a URL)."""
         at = self._text.find(key)
         while at >= 0:
             end = at + len(key)
             whole = at in self._number and end in self._number
             if whole:
-                yield self._place(self._number[at], self._number[end])
+                place = self._place(self._number[at], self._number[end])
+                if 2 * len(key) >= sum(self._letters[slice(*place)]):
+                    yield place
             at = self._text.find(key, end if whole else at + 1)
 
     def most_similar(self, key: str) -> tuple[float, Place]:

@@ -78,6 +78,22 @@ def test_texts_lose_their_case_commas_and_blanks() -> None:
     assert normal_form(" , ", FieldType("text")) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("“Nike, Inc”", "NIKE INC."),
+        ("(the Acme Holding Inc.).", "THE ACME HOLDING INC."),
+        ("New York.", "NEW YORK"),
+        ("Partners, L.P.", "PARTNERS LP"),
+        ("Colt's L.L.C.", "COLT'S LLC"),
+        ("Mr. D.I.Y. (Kuchai)", "MR. D.I.Y. (KUCHAI)"),
+        ('Group")', "GROUP"),
+    ],
+)
+def test_names_lose_what_a_sentence_puts_around_them(text: str, form: str) -> None:
+    assert normal_form(text, FieldType("name")) == form
+
+
 @given(st.text(max_size=30), st.sampled_from(["text", "name", "address", "date", "amount", "term"]))
 def test_any_text_has_a_form_or_none_and_forms_stay_as_they_are(text: str, kind: str) -> None:
     field = FieldType(kind)  # pyright: ignore[reportArgumentType]

@@ -47,6 +47,7 @@ def _words(of: Page, kind: str, start: int, end: int) -> str:
         (NAME, "Nike Inc.", "between NIKE, Inc. (“Nike”) and", ["NIKE, Inc."]),
         (NAME, "Sears and Co.", "SEARS & CO., of", ["SEARS & CO.,"]),
         (NAME, "GARDENIA BAKERIES SDN BHD", "by GARDENIABAKERIES SDN. BHD .", ["GARDENIABAKERIES SDN. BHD"]),
+        (NAME, "Flipkart", "Flipkart: see www.flipkart.com/support or flipkart.com", ["Flipkart:", "flipkart.com"]),
         (NAME, "Oregon", "Oregonian laws of Oregon.", ["Oregon."]),
         (FieldType("address"), "NO.53 JALAN 1, JOHOR", "at: No. 53 , JALAN 1 , JOHOR tel 07", ["No. 53 , JALAN 1 , JOHOR"]),
     ],
