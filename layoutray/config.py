@@ -8,7 +8,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_origin
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 import pydantic
 
@@ -94,6 +94,8 @@ def _typed(kind: Any, value: Any, where: str) -> Any:
         if not isinstance(value, Mapping):
             raise RecipeError(f"recipe key {where} must be a section, got {value!r}")
         return build(cast(type[Any], kind), value, where)
+    if get_origin(kind) is dict and dataclasses.is_dataclass(each := get_args(kind)[1]) and isinstance(value, Mapping):
+        return {key: _typed(each, one, _join(where, key)) for key, one in cast(Mapping[str, Any], value).items()}
     if get_origin(kind) is tuple and isinstance(value, list):  # TOML and JSON have no tuples
         value = tuple(cast(list[Any], value))
     try:

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from layoutray import architectures, config, tasks
+from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError, RecipeError
 from layoutray.ocr.settings import Recognition
+from layoutray.tasks.entities import Entities
 
 Plugin = TypeVar("Plugin")
 
@@ -109,14 +111,19 @@ class TaskRecipe:
     """Attributes:
     name: of the task.
     mask_share: masked_lm: share of non-special tokens to predict (the paper's 15 %).
+    fields: entities and entities_bioes: the wanted fields of a document by their names, each a section of `FieldType`. Words
+        are then tagged from the documents' values, and tags that the pages have are not read.
     """
 
     name: str
     mask_share: float = 0.15
+    fields: dict[str, FieldType] = field(default_factory=dict[str, FieldType])
 
     def __post_init__(self) -> None:
         if not 0 < self.mask_share <= 1:
             raise RecipeError(f"task.mask_share is {self.mask_share}; it must be above 0 and at most 1")
+        if not all(name.strip() and "=" not in name for name in self.fields):
+            raise RecipeError(f"task.fields names {', '.join(map(repr, self.fields))}; a name must not be empty or hold =")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +240,9 @@ def load_mix(recipe: str, overrides: Sequence[str] = ()) -> MixRecipe:
 def from_dict(values: Mapping[str, Any]) -> Recipe:
     """A recipe with its model configuration resolved: size expanded, every default filled in. Raises RecipeError."""
     recipe = config.build(Recipe, values)
-    _named("task.name", recipe.task.name, tasks.load)
+    task = _named("task.name", recipe.task.name, tasks.load)
+    if recipe.task.fields and not isinstance(task, Entities):
+        raise RecipeError(f"task.fields needs a task that finds entities, such as entities_bioes; {recipe.task.name} finds none")
     return dataclasses.replace(recipe, model=_resolve_model(recipe.model, recipe.max_length))
 
 

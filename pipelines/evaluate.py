@@ -78,11 +78,12 @@ def _parser() -> argparse.ArgumentParser:
 def encoded(loaded: Checkpoint, folders: Sequence[str], split: str, max_length: int) -> tuple[ExampleSet, int]:
     """The pages of a split as this checkpoint sees them, in windows of up to `max_length` tokens, and how many could not be encoded."""
     recipe = loaded.recipe
-    encoder = Encoder(recipe.task, max_length, loaded.labels, loaded.tokenizer.inner.to_str())
+    inside = tuple(sources.join(folder, "pages") for folder in folders)
+    encoder = Encoder(recipe.task, max_length, loaded.labels, loaded.tokenizer.inner.to_str(), inside)
     tables: list[pa.Table] = []
     dead = 0
-    for folder in folders:
-        for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=pc.field("split") == split):
+    for folder in inside:
+        for pages in shards.scan(folder, PAGES, filter=pc.field("split") == split):
             table, letters = encoder(pages)
             tables.append(table)
             dead += len(letters)

@@ -27,12 +27,25 @@ class Outer:
     anything: dict[str, Any] = field(default_factory=dict)
     numbers: tuple[int, ...] = ()
     inner: Inner = field(default_factory=Inner)
+    named: dict[str, Inner] = field(default_factory=dict[str, Inner])
 
 
 def test_nested_values_become_dataclasses() -> None:
     values = {"name": "a", "count": 2, "anything": {"x": [1, "b"]}, "inner": {"share": 0.25, "mode": "exact"}}
     assert config.build(Outer, values) == Outer("a", 2, {"x": [1, "b"]}, (), Inner(0.25, "exact"))
-    assert config.to_dict(config.build(Outer, values)) == values | {"numbers": ()}
+    assert config.to_dict(config.build(Outer, values)) == values | {"numbers": (), "named": {}}
+
+
+def test_sections_of_any_name_become_dataclasses() -> None:
+    values = {"name": "a", "named": {"x": {"share": 0.25, "mode": "exact"}, "y": {"share": 1.0, "mode": "fast"}}}
+    assert config.build(Outer, values).named == {"x": Inner(0.25, "exact"), "y": Inner(1.0)}
+    assert config.to_dict(config.build(Outer, values))["named"] == values["named"]
+    with pytest.raises(RecipeError, match=r"recipe key named\.x\.mode: .*'fast' or 'exact', got 'slow'"):
+        config.build(Outer, {"name": "a", "named": {"x": {"mode": "slow"}}})
+    with pytest.raises(RecipeError, match=r"recipe key named\.x must be a section, got 3"):
+        config.build(Outer, {"name": "a", "named": {"x": 3}})
+    with pytest.raises(RecipeError, match=r"recipe key named: .*dictionary, got 3"):
+        config.build(Outer, {"name": "a", "named": 3})
 
 
 def test_a_list_may_stand_for_a_tuple_but_not_for_one_of_other_things() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from layoutray import recipe
+from layoutray.document.field_type import FieldType
 from layoutray.errors import RecipeError
 from layoutray.recipe import IngestRecipe, MixRecipe, Recipe
 
@@ -50,6 +51,13 @@ def test_a_key_beside_the_size_wins() -> None:
     assert recipe.from_dict(values(model={"arch": "skimformer", "size": "tiny", "layers": 5})).arch_config.layers == 5
 
 
+def test_the_wanted_fields_are_sections_with_their_type() -> None:
+    fields = {"total": {"type": "amount"}, "party": {"type": "name", "many": True}}
+    resolved = recipe.from_dict(values(task={"name": "entities", "fields": fields}))
+    assert resolved.task.fields == {"total": FieldType("amount"), "party": FieldType("name", many=True)}
+    assert recipe.from_dict(resolved.to_dict()) == resolved
+
+
 def test_the_default_of_a_model_without_size_is_the_papers() -> None:
     assert recipe.from_dict(values(model={"arch": "skimformer"})).arch_config.layers == 12
 
@@ -65,6 +73,9 @@ def test_the_default_of_a_model_without_size_is_the_papers() -> None:
         ({"model": {"arch": "skimformer", "max_length": 64}}, r"max_length 128 is over model\.max_length 64"),
         ({"task": {"name": "no_task"}}, r"task\.name: unknown name 'no_task'.*known: .*masked_lm"),
         ({"task": {"name": "masked_lm", "mask_share": 0.0}}, r"task\.mask_share is 0\.0"),
+        ({"task": {"name": "entities", "fields": {"total": {"type": "money"}}}}, r"task\.fields\.total\.type: .*'amount'.*got 'money'"),
+        ({"task": {"name": "entities", "fields": {"a=b": {}}}}, r"task\.fields names 'a=b'"),
+        ({"task": {"name": "masked_lm", "fields": {"total": {}}}}, r"task\.fields needs a task that finds entities"),
         ({"train": {"steps": 4, "batch_size": 6, "micro_batch_size": 4}}, r"batch_size 6 must be a multiple of train\.micro_batch_size 4"),
         ({"train": {"steps": 4, "warmup_steps": 5}}, r"warmup_steps 5 must not exceed train\.steps 4"),
         ({"train": {"steps": 0}}, r"steps is 0; it must be at least 1"),

@@ -39,7 +39,7 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
     if not any("train" in table["split"].to_pylist() for folder in inputs for table in shards.scan(folder, PAGES, ["split"])):
         raise InputError(f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting")
     vocabulary = vocabulary_for(recipe.tokenizer, inputs)
-    encoder = Encoder(recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str())
+    encoder = Encoder(recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str(), tuple(inputs))
     receipts = list(_run(encoder, inputs, out))
     pages = Counter[str]()
     examples = Counter[str]()

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from layoutray import tasks, tokenizer
 from layoutray.batching.windows import windows
 from layoutray.document import Page
 from layoutray.errors import DocumentError
+from layoutray.prepare.field_truth import tagged_pages
 from layoutray.recipe import TaskRecipe, TokenizerRecipe
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter
@@ -27,12 +28,14 @@ class Encoder:
 
     Attributes:
         vocabulary: JSON of the tokenizer (the object itself does not travel between processes).
+        folders: of PAGES, whose documents' values tag the words where the task wants fields.
     """
 
     task: TaskRecipe
     max_length: int
     labels: tuple[str, ...]
     vocabulary: str
+    folders: tuple[str, ...] = field(default=(), repr=False)  # a data set is the same wherever it lies
 
     def __call__(self, pages: pa.Table) -> tuple[pa.Table, list[DeadLetter]]:
         """EXAMPLES of a PAGES table, and the pages that could not be encoded."""
@@ -40,7 +43,10 @@ class Encoder:
         task = tasks.load(self.task.name)
         rows: list[dict[str, Any]] = []
         dead: list[DeadLetter] = []
-        for page_id, page in zip(pages["page_id"].to_pylist(), codec.pages_of(pages), strict=True):
+        made = list(codec.pages_of(pages))
+        if self.task.fields:
+            made = tagged_pages(made, self.folders, self.task.fields)
+        for page_id, page in zip(pages["page_id"].to_pylist(), made, strict=True):
             try:
                 rows += page_rows(page, task, self.labels, vocabulary, self.max_length)
             except DocumentError as error:
@@ -74,7 +80,9 @@ def vocabulary_for(recipe: TokenizerRecipe, folders: Iterable[str]) -> Tokenizer
 
 
 def labels_for(task: TaskRecipe, folders: Iterable[str]) -> tuple[str, ...]:
-    """Names of the task's outputs, from the tags of all pages of the PAGES folders."""
+    """Names of the task's outputs: from its fields, or else from the tags of all pages of the PAGES folders."""
+    if task.fields:
+        return tasks.load(task.name).label_names([[f"B-{name}" for name in task.fields]])
     rows = (row for folder in folders for table in shards.scan(folder, PAGES, ["tags"]) for row in table["tags"].to_pylist() if row)
     return tasks.load(task.name).label_names([tag for tag in row if tag is not None] for row in rows)
 

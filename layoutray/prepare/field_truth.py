@@ -1,0 +1,58 @@
+"""Tag pages from what DOCUMENTS, beside them, says should come out of each document."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from layoutray.document import Document, Page
+from layoutray.document.field_type import FieldType
+from layoutray.prepare.tag_fields import tag_fields
+from layoutray.store import codec, shards, sources
+from layoutray.store.schema import DOCUMENTS, PAGES
+
+
+def tagged_pages(pages: Sequence[Page], folders: Sequence[str], schema: Mapping[str, FieldType]) -> list[Page]:
+    """`pages` in their order, each with IOB2 tags of its document's fields; those of documents without fields have no tags.
+
+    A document is tagged as a whole, so that a page has the same tags whichever other pages it comes with.
+
+    Args:
+        folders: of PAGES, each with the folder `documents` beside it.
+    """
+    documents = documents_by_id(folders, {page.doc_id for page in pages})
+    here: dict[str, dict[int, Page]] = defaultdict(dict)
+    for page in pages:
+        here[page.doc_id][page.number] = page
+    apart = [doc_id for doc_id, some in here.items() if doc_id in documents and len(some) < documents[doc_id].num_pages]
+    for page in _pages(folders, apart):
+        here[page.doc_id].setdefault(page.number, page)
+    tagged: dict[tuple[str, int], Page] = {}
+    for doc_id, document in documents.items():
+        whole = [here[doc_id][number] for number in sorted(here[doc_id])]
+        found = tag_fields(whole, document.fields, schema).pages if document.fields else ()
+        tagged |= {(doc_id, page.number): page for page in found}
+    return [tagged.get((page.doc_id, page.number), page) for page in pages]
+
+
+def documents_by_id(folders: Sequence[str], doc_ids: Collection[str]) -> dict[str, Document]:
+    """The documents `doc_ids` from the folder `documents` beside each PAGES folder.
+
+    Raises:
+        SchemaError: when there is none.
+    """
+    beside = [sources.join(folder.rstrip("/").rpartition("/")[0], "documents") for folder in folders]
+    tables = (table for folder in beside for table in shards.scan(folder, DOCUMENTS, filter=_of(doc_ids)))
+    return {document.doc_id: document for table in tables for document in codec.documents_of(table)}
+
+
+def _pages(folders: Sequence[str], doc_ids: Collection[str]) -> Iterator[Page]:
+    if doc_ids:
+        for folder in folders:
+            for table in shards.scan(folder, PAGES, filter=_of(doc_ids)):
+                yield from codec.pages_of(table)
+
+
+def _of(doc_ids: Collection[str]) -> pc.Expression:
+    return pc.field("doc_id").isin(pa.array(sorted(doc_ids), pa.string()))
