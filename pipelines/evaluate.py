@@ -1,4 +1,4 @@
-"""Measure a checkpoint on pages with truth: perplexity, or entity precision, recall and F1."""
+"""Measure a checkpoint on pages with truth: perplexity, or precision, recall and F1 of entities and of documents' fields."""
 
 import argparse
 import json
@@ -26,6 +26,7 @@ from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
 from layoutray.training import job, loop, world
 from pipelines import _terminal as terminal
+from pipelines._field_scores import field_scores
 
 _OVERLAYS = 4
 
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     here = world.alone()
     seen = loop.observe(loaded.model.to(here.device), task, job.feed(loaded.recipe, loaded.tokenizer, examples), here)
     metrics = task.summarise(seen, loaded.labels)
+    if loaded.recipe.task.fields:
+        metrics |= field_scores(loaded, options.pages, options.split)
     if options.truth:
         metrics |= _with_lost(metrics, _lost_entities(options.pages, options.truth, options.split))
     terminal.show_table(f"{loaded.recipe.name} on {options.split}, {len(examples)} windows", ("metric", "value"), sorted(metrics.items()))

@@ -79,7 +79,7 @@ def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
     ingested, out = write_pages(folder / "ingested", made), str(folder / "examples")
     inside = [f"{ingested}/pages"]
     vocabulary = vocabulary_for(chosen.tokenizer, inside)
-    encoder = Encoder(chosen.task, chosen.max_length, labels_for(chosen.task, inside), vocabulary.inner.to_str())
+    encoder = Encoder(chosen.task, chosen.max_length, labels_for(chosen.task, inside), vocabulary.inner.to_str(), tuple(inside))
     examples, dead = encoder(shards.read(inside[0], PAGES))
     assert not dead
     for split in SPLITS:

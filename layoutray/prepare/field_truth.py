@@ -21,7 +21,7 @@ def tagged_pages(pages: Sequence[Page], folders: Sequence[str], schema: Mapping[
     Args:
         folders: of PAGES, each with the folder `documents` beside it.
     """
-    documents = documents_by_id(folders, {page.doc_id for page in pages})
+    documents = {document.doc_id: document for document in documents_of(folders, _of({page.doc_id for page in pages}))}
     here: dict[str, dict[int, Page]] = defaultdict(dict)
     for page in pages:
         here[page.doc_id][page.number] = page
@@ -36,15 +36,15 @@ def tagged_pages(pages: Sequence[Page], folders: Sequence[str], schema: Mapping[
     return [tagged.get((page.doc_id, page.number), page) for page in pages]
 
 
-def documents_by_id(folders: Sequence[str], doc_ids: Collection[str]) -> dict[str, Document]:
-    """The documents `doc_ids` from the folder `documents` beside each PAGES folder.
+def documents_of(folders: Sequence[str], chosen: pc.Expression) -> Iterator[Document]:
+    """The `chosen` documents from the folder `documents` beside each PAGES folder.
 
     Raises:
         SchemaError: when there is none.
     """
-    beside = [sources.join(folder.rstrip("/").rpartition("/")[0], "documents") for folder in folders]
-    tables = (table for folder in beside for table in shards.scan(folder, DOCUMENTS, filter=_of(doc_ids)))
-    return {document.doc_id: document for table in tables for document in codec.documents_of(table)}
+    for folder in folders:
+        for table in shards.scan(sources.join(folder.rstrip("/").rpartition("/")[0], "documents"), DOCUMENTS, filter=chosen):
+            yield from codec.documents_of(table)
 
 
 def _pages(folders: Sequence[str], doc_ids: Collection[str]) -> Iterator[Page]:

@@ -1,0 +1,66 @@
+"""How well a checkpoint answers the fields of whole documents, by the rules of GEval and of SROIE."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import pyarrow.compute as pc
+
+from layoutray.answers import Entity, FieldAnswer
+from layoutray.checkpoint import Checkpoint
+from layoutray.document import Field
+from layoutray.document.field_type import FieldType
+from layoutray.document.normal_form import normal_form
+from layoutray.inference import Extractor
+from layoutray.metrics.field_f1 import exact_items, field_f1, geval_items
+from layoutray.prepare.field_truth import documents_of
+from layoutray.store import codec, shards, sources
+from layoutray.store.schema import PAGES
+from layoutray.tasks.field_answers import field_answers
+from layoutray.training import world
+
+
+def field_scores(loaded: Checkpoint, folders: Sequence[str], split: str) -> dict[str, float]:
+    """Scores of the documents of a split that `ingest` has written to `folders`; those whose pages all failed are answered with nothing.
+
+    Returns:
+        `field_f1`, `field_precision`, `field_recall` of normal forms, also of each field (`field_f1.total`); `geval_f1` of normal forms
+        against the values as they were written (Kleister's score), and `exact_f1` of the words on the page against them (SROIE's).
+    """
+    schema = loaded.recipe.task.fields
+    inside = [sources.join(folder, "pages") for folder in folders]
+    expected = {document.doc_id: document.fields for document in documents_of(inside, pc.field("split") == split)}
+    answered = {doc_id: field_answers(found, schema) for doc_id, found in _entities(loaded, inside, split).items()}
+    # Documents without any value are such as nobody has labelled.
+    pairs = [(_wanted(fields, schema), answered.get(doc_id, ())) for doc_id, fields in expected.items() if fields]
+    return scores_of(pairs, schema)
+
+
+def scores_of(pairs: Sequence[tuple[Sequence[Field], Sequence[FieldAnswer]]], schema: Mapping[str, FieldType]) -> dict[str, float]:
+    """See `field_scores`; of the expected and the answered fields of each document."""
+    values = [[Field(one.name, one.value) for one in answers] for _, answers in pairs]
+    contents = [[Field(one.name, one.content) for one in answers] for _, answers in pairs]
+    truths = [fields for fields, _ in pairs]
+    forms = [[Field(one.name, normal_form(one.value, schema[one.name]) or one.value) for one in fields] for fields in truths]
+    scores: dict[str, float] = {}
+    for name, score in field_f1([*map(exact_items, forms)], [*map(exact_items, values)]).items():
+        suffix = "" if name == "micro" else f".{name}"
+        scores |= {f"field_precision{suffix}": score.precision, f"field_recall{suffix}": score.recall, f"field_f1{suffix}": score.f1}
+    scores["geval_f1"] = field_f1([*map(geval_items, truths)], [*map(geval_items, values)], upper=True)["micro"].f1
+    scores["exact_f1"] = field_f1([*map(exact_items, truths)], [*map(exact_items, contents)])["micro"].f1
+    return scores
+
+
+def _wanted(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> list[Field]:
+    return [field for field in fields if field.name in schema]
+
+
+def _entities(loaded: Checkpoint, folders: Sequence[str], split: str) -> dict[str, list[Entity]]:
+    """Entities of each document that has pages, from its first page on."""
+    extractor = Extractor(loaded, loaded.recipe.name, world.alone().device)
+    found: dict[str, dict[int, tuple[Entity, ...]]] = defaultdict(dict)
+    for folder in folders:
+        for table in shards.scan(folder, PAGES, filter=pc.field("split") == split):
+            pages = list(codec.pages_of(table))
+            for page, entities in zip(pages, extractor.extract(pages), strict=True):
+                found[page.doc_id][page.number] = entities
+    return {doc_id: [entity for number in sorted(by_page) for entity in by_page[number]] for doc_id, by_page in found.items()}

@@ -1,0 +1,62 @@
+"""What people wrote, and what an extractor answers, as the scores of fields."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from layoutray import recipe as recipes
+from layoutray.answers import FieldAnswer
+from layoutray.document import Document, Field, Page
+from layoutray.document.field_type import FieldType
+from layoutray.document.tags import spans
+from layoutray.store import codec, shards
+from pipelines import evaluate
+from pipelines._field_scores import scores_of
+from tests.jobs import NO_DROPOUT, job, pages, recipe
+from tests.training.runs import alone
+
+SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
+
+
+def answer(name: str, value: str, content: str) -> FieldAnswer:
+    return FieldAnswer(name, value, content, 1.0, ())
+
+
+def test_values_are_compared_as_normal_forms_as_kleister_writes_them_and_as_they_stand() -> None:
+    pairs = [
+        (
+            [Field("party", "Nike Inc."), Field("total", "RM 9.00")],
+            [answer("party", "NIKE INC.", "NIKE, Inc."), answer("total", "9", "RM 9.00")],
+        ),
+        ([Field("party", "A")], []),
+    ]
+    scores = scores_of(pairs, SCHEMA)
+    assert (scores["field_f1"], scores["field_recall.party"], scores["field_f1.total"]) == (pytest.approx(0.8), 0.5, 1.0)
+    assert scores["geval_f1"] == pytest.approx(2 * 1 / (2 + 3)), "the total was not written in its normal form"
+    assert scores["exact_f1"] == pytest.approx(2 * 1 / (2 + 3)), "the party stands otherwise on the page"
+
+
+def test_no_documents_are_no_mistakes() -> None:
+    assert scores_of([], SCHEMA)["field_f1"] == 1.0
+
+
+def document(of: Page) -> Document:
+    """The tagged values of a receipt, without their places."""
+    values = [(kind, " ".join(word.text for word in of.words[start:end])) for kind, start, end in spans([word.tag for word in of.words])]
+    return Document(of.doc_id, of.source, of.split, 1, tuple(Field(*value) for value in values))
+
+
+def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
+    fields = {name: {"type": "text", "many": True} for name in ("date", "total")}
+    settings = recipe("entities_bioes", model=NO_DROPOUT, steps=150, learning_rate=5e-3).to_dict()
+    made = pages(6)
+    shards.write(codec.documents_table(map(document, made)), str(tmp_path / "ingested" / "documents"), "part.parquet")
+    one = job(tmp_path, recipes.from_dict(settings | {"task": {"name": "entities_bioes", "fields": fields}}), made)
+    alone(one)
+    report = tmp_path / "report.json"
+    tracking = f"sqlite:///{tmp_path}/mlflow.db"
+    words = [str(one.out), str(tmp_path / "ingested"), "--split", "train", "--json", str(report), "--tracking-uri", tracking]
+    assert evaluate.main(words) == 0
+    scores = json.loads(report.read_text())["metrics"]
+    assert min(scores["f1"], scores["field_f1"], scores["field_f1.date"], scores["geval_f1"], scores["exact_f1"]) > 0.9
