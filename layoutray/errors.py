@@ -47,6 +47,7 @@ class Reason(StrEnum):
     NOT_FOUND = "not_found"
     BAD_ANNOTATION = "bad_annotation"
     BAD_BOX = "bad_box"
+    VALUE_NOT_FOUND = "value_not_found"
     TIMEOUT = "timeout"
     WORKER_CRASH = "worker_crash"
     OUT_OF_MEMORY = "out_of_memory"

@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     if card.dead:
         terminal.say(f"{card.dead} pages could not be encoded: see {options.out}/dead_letters")
+    if card.missing:
+        terminal.say(f"{card.missing} values stand on no page of their document: see {options.out}/dead_letters")
     return 0
 
 

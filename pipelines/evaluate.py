@@ -89,7 +89,7 @@ def encoded(loaded: Checkpoint, folders: Sequence[str], split: str, max_length: 
         for pages in shards.scan(folder, PAGES, filter=pc.field("split") == split):
             table, letters = encoder(pages)
             tables.append(table)
-            dead += len(letters)
+            dead += sum(letter.page is not None for letter in letters)
     if not tables:
         raise InputError(f"no page of {', '.join(folders)} is in split {split}; see the counts in their manifest.json")
     return ExampleSet(pa.concat_tables(tables).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])), dead

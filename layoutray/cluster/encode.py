@@ -24,8 +24,8 @@ _PAGES_PER_SHARD = 256
 def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
     """Encode the PAGES of `folders` for the recipe's task into `out`: shards by split, `tokenizer.json`, `dataset.json`.
 
-    Pages that cannot be encoded become dead letters in `out/dead_letters`. The card is written last: without it the
-    folder is no data set.
+    Pages that cannot be encoded and values found nowhere become dead letters in `out/dead_letters`. The card is written last: without
+    it the folder is no data set.
 
     Raises:
         InputError: when `out` is already a data set or what is left of one, or no page is for training.
@@ -59,6 +59,7 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
         examples=dict(examples),
         dead=sum(receipt["dead"] for receipt in receipts),
         digest=digest_of(encoder, ids),
+        missing=sum(receipt["missing"] for receipt in receipts),
     )
     card.write(out)
     return card
@@ -74,7 +75,8 @@ class _EncodeShard:
     def __call__(self, pages: pa.Table) -> pa.Table:
         examples, dead = self._encoder(pages)
         ids = pages["page_id"].to_pylist()
-        receipt: dict[str, Any] = {"page_ids": ids, "dead": len(dead)}
+        lost_pages = sum(letter.page is not None for letter in dead)
+        receipt: dict[str, Any] = {"page_ids": ids, "dead": lost_pages, "missing": len(dead) - lost_pages}
         for split in SPLITS:
             part = examples.filter(pc.field("split") == split)
             if part.num_rows:

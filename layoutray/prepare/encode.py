@@ -38,14 +38,14 @@ class Encoder:
     folders: tuple[str, ...] = field(default=(), repr=False)  # a data set is the same wherever it lies
 
     def __call__(self, pages: pa.Table) -> tuple[pa.Table, list[DeadLetter]]:
-        """EXAMPLES of a PAGES table, and the pages that could not be encoded."""
+        """EXAMPLES of a PAGES table, and the pages that could not be encoded, and letters without a page of values found nowhere."""
         vocabulary = tokenizer.parse(self.vocabulary)
         task = tasks.load(self.task.name)
         rows: list[dict[str, Any]] = []
         dead: list[DeadLetter] = []
         made = list(codec.pages_of(pages))
         if self.task.fields:
-            made = tagged_pages(made, self.folders, self.task.fields)
+            made, dead = tagged_pages(made, self.folders, self.task.fields)
         for page_id, page in zip(pages["page_id"].to_pylist(), made, strict=True):
             try:
                 rows += page_rows(page, task, self.labels, vocabulary, self.max_length)

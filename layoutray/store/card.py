@@ -19,6 +19,7 @@ class Card:
         labels: names of the model's outputs.
         pages, examples: counts by split; `dead` counts pages that could not be encoded.
         digest: identity of the content: pages, vocabulary and settings.
+        missing: values of wanted fields that stand on no page of their document.
     """
 
     task: str
@@ -29,6 +30,7 @@ class Card:
     examples: dict[str, int]
     dead: int
     digest: str
+    missing: int = 0
 
     @classmethod
     def read(cls, folder: str) -> "Card":

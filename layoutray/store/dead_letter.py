@@ -14,7 +14,7 @@ class DeadLetter:
     Attributes:
         page_id: empty when the document could not even be opened.
         doc_id: empty when its bytes could not be read.
-        page: counted from 1; None when the whole document failed.
+        page: counted from 1; None when the letter is of the whole document.
         attempts: how often it was tried in the run that gave it up.
         trace: the traceback of the last attempt.
     """

@@ -43,10 +43,11 @@ def tags(pages: list[Page]) -> list[list[str | None]]:
 
 
 def test_a_document_is_tagged_as_a_whole_whichever_pages_come_together(folder: str) -> None:
-    whole = tagged_pages([ONE, TWO, OTHER], [folder], SCHEMA)
+    whole, letters = tagged_pages([ONE, TWO, OTHER], [folder], SCHEMA)
+    assert letters == []
     # The misread name is only similar, and the right one stands on the other page.
     assert tags(whole) == [["O", "O", "O"], ["B-party", "I-party"], [None, None]]
-    assert [tagged_pages([one], [folder], SCHEMA)[0] for one in (ONE, TWO, OTHER)] == whole
+    assert [tagged_pages([one], [folder], SCHEMA)[0][0] for one in (ONE, TWO, OTHER)] == whole
     assert [replace(one, words=ONE.words) for one in whole[:1]] == [ONE], "nothing else changes"
 
 
@@ -60,6 +61,18 @@ def test_encoded_pages_have_the_fields_as_labels_and_those_without_truth_are_dea
     assert {place: [label for label in row if label >= 0] for place, row in rows.items()} == {("a", 1): [0, 0, 0], ("a", 2): [1, 3]}
     assert [letter.doc_id for letter in dead] == ["b"]
     assert repr(encoder) == repr(replace(encoder, folders=("elsewhere",)))
+
+
+def test_values_that_stand_nowhere_are_told_once_for_each_document(folder: str) -> None:
+    documents = [Document("a", "a.pdf", "train", 2, (Field("party", "Nobody & Co."), Field("term", "none")))]
+    shards.write(codec.documents_table(documents), folder.removesuffix("pages") + "documents", "part.parquet")
+    task = TaskRecipe("entities", fields=SCHEMA)
+    encoder = Encoder(task, 24, labels_for(task, [folder]), vocabulary().inner.to_str(), (folder,))
+    tables = [codec.pages_table([one], [""]) for one in (ONE, TWO)]
+    (letter,), rest = (encoder(table)[1] for table in tables)
+    assert (letter.doc_id, letter.source, letter.page, letter.reason) == ("a", "a.pdf", None, "value_not_found")
+    assert "`party` should be 'Nobody & Co.'" in letter.message
+    assert rest == []
 
 
 def test_pages_without_documents_beside_them_are_refused(tmp_path: Path) -> None:
