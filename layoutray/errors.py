@@ -41,6 +41,7 @@ class Reason(StrEnum):
 
     EMPTY_FILE = "empty_file"
     UNREADABLE = "unreadable"
+    UNREACHABLE = "unreachable"
     UNSUPPORTED_TYPE = "unsupported_type"
     ENCRYPTED = "encrypted"
     TOO_LARGE = "too_large"
@@ -55,8 +56,8 @@ class Reason(StrEnum):
     INTERNAL = "internal"
 
 
-RETRYABLE = frozenset({Reason.TIMEOUT, Reason.WORKER_CRASH, Reason.OUT_OF_MEMORY, Reason.INTERNAL})
-"""Reasons that a second try on a quieter machine may cure; all others come from the bytes themselves."""
+RETRYABLE = frozenset({Reason.UNREACHABLE, Reason.TIMEOUT, Reason.WORKER_CRASH, Reason.OUT_OF_MEMORY, Reason.INTERNAL})
+"""Reasons that a second try a little later may cure; all others come from the bytes themselves."""
 
 
 class DocumentError(InputError):

@@ -29,14 +29,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if verb not in known:
         terminal.say(f"error: unknown verb {verb!r}; there are {', '.join(known)}")
         return 2
-    module = importlib.import_module(f"pipelines.{verb}")
+    module = importlib.import_module(f"pipelines.{verb.replace('-', '_')}")
     return terminal.run(lambda: module.main(rest))
 
 
 def verbs() -> dict[str, str]:
     """The verbs and what each does, from the first line of their modules, which are not imported for it."""
     files = sorted(Path(__file__).parent.glob("[!_]*.py"))
-    return {file.stem: (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n")[0] for file in files}
+    return {
+        file.stem.replace("_", "-"): (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+        for file in files
+    }
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class _Bar:
         if progress.stage not in self._tasks:
             self._tasks[progress.stage] = self._bars.add_task(f"{verb} {noun}", total=progress.total, note="")
         note = _note(progress, self._clock.rate(progress))
-        self._bars.update(self._tasks[progress.stage], completed=progress.done, note=note)
+        self._bars.update(self._tasks[progress.stage], completed=progress.done, total=progress.total, note=note)
 
 
 class _Lines:

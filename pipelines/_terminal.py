@@ -61,7 +61,7 @@ def run_named(verb: str, arguments: Sequence[str] | None) -> int:
     name, *rest = (sys.argv[1:] if arguments is None else arguments) or [""]
     modules = {file.stem.removeprefix(f"_{verb}_").replace("_", "-"): file.stem for file in Path(__file__).parent.glob(f"_{verb}_*.py")}
     if name not in modules:
-        say(f"usage: layoutray {verb} NAME …   (NAME --help says more)\n  NAME is one of {', '.join(sorted(modules))}")
+        say(f"usage: layoutray {verb.replace('_', '-')} NAME …   (NAME --help says more)\n  NAME is one of {', '.join(sorted(modules))}")
         return 0 if name in ("-h", "--help") else 2
     return importlib.import_module(f"pipelines.{modules[name]}").main(rest)
 

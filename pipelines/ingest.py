@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from layoutray import recipe
 from layoutray.cluster.connect import connect
 from layoutray.cluster.data import ingest, plan_for
-from layoutray.prepare.manifest import Manifest
 from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
+from pipelines import _account as account
 from pipelines import _terminal as terminal
 from pipelines._progress import IngestProgress
 
@@ -22,6 +22,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", help="folder or s3:// address to write to; a rerun does what is missing there")
     parser.add_argument("--workers", type=int, help="processes that read pages (default: one for each core)")
     parser.add_argument("--limit", type=int, help="only the first so many documents")
+    parser.add_argument(
+        "--max-dead-rate",
+        type=account.share,
+        metavar="SHARE",
+        help="fail, keeping all that worked, when more than this share of pages died",
+    )
     terminal.add_recipe_options(parser)
     options = parser.parse_args(arguments)
     chosen = recipe.load_ingest(options.recipe, options.set)
@@ -30,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     source, out = sources.absolute(options.source), sources.absolute(options.out)
     with IngestProgress() as progress, connect():
         manifest = ingest(source, out, chosen, limit=options.limit, workers=options.workers, progress=progress)
-    _report(manifest, options.out)
+    account.show(manifest, options.out)
+    account.check(manifest, options.max_dead_rate, options.out)
     return 0
 
 
@@ -42,25 +49,10 @@ def _counts(source: str, out: str, chosen: IngestRecipe, limit: int | None) -> d
         "documents": len(plan.documents),
         "dead letters": len(plan.letters),
         "duplicates": len(plan.duplicates),
+        "without picture": len(plan.without_picture),
         "pages": len(plan.units),
         "pages to do": sum(unit not in done for unit in plan.units),
     }
-
-
-def _report(manifest: Manifest, out: str) -> None:
-    rows = [
-        ("documents", manifest.documents_in, manifest.documents_out, manifest.documents_dead, len(manifest.duplicates)),
-        ("pages", manifest.pages_in, manifest.pages_out, manifest.pages_dead, ""),
-    ]
-    terminal.show_table(f"Ingest of {manifest.source}", ("", "in", "out", "dead letters", "duplicates"), rows)
-    if manifest.reasons:
-        terminal.say("dead letters: " + ", ".join(f"{count} {reason}" for reason, count in manifest.reasons.items()))
-    if manifest.known_from_train:
-        terminal.say(f"{manifest.known_from_train} pages of dev and test have word for word the text of a training page")
-    run = manifest.run
-    before = manifest.pages_in - run.pages
-    speed = f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)" if run.pages else "nothing left to do"
-    terminal.say(f"{speed}{f', {before} done before' if before else ''}; written to {out}")
 
 
 if __name__ == "__main__":

@@ -29,13 +29,13 @@ EVERY_COMMAND = [words for guide in GUIDES for words in commands(guide)]
 
 
 def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
-    """(verb, its arguments) of every call of one of ours, alone or behind `ray job submit`; of `benchmark` and `picture` with its name."""
+    """(verb, its arguments) of every call of one of ours, alone or behind `ray job submit`; of `benchmark` and the like with its name."""
     calls: list[tuple[str, tuple[str, ...]]] = []
     for words in EVERY_COMMAND:
         ours = [words[1:]] if words[0] == "layoutray" else []
         ours += [[word.removeprefix("pipelines."), *words[at + 1 :]] for at, word in enumerate(words) if word.startswith("pipelines.")]
         for verb, *arguments in ours:
-            named = verb in ("benchmark", "picture")
+            named = verb in ("benchmark", "dead-letters", "picture")
             calls.append((" ".join([verb, *arguments[:named]]), tuple(arguments[named:])))
     return calls
 
@@ -44,7 +44,11 @@ def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
 def help_of(verb: str) -> str:
     module, *name = verb.split()
     result = subprocess.run(
-        [sys.executable, "-m", f"pipelines.{module}", *name, "--help"], cwd=REPOSITORY, capture_output=True, text=True, check=False
+        [sys.executable, "-m", f"pipelines.{module.replace('-', '_')}", *name, "--help"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 0, f"pipelines.{verb} --help failed: {result.stderr[-2000:]}"
     return result.stdout
@@ -67,11 +71,11 @@ def test_every_verb_takes_the_flags_that_are_shown(verb: str) -> None:
 
 def test_the_table_of_verbs_is_complete() -> None:
     listed = set(
-        re.findall(r"^\| `([a-z]+)` \|", (REPOSITORY / "README.md").read_text().partition("## The verbs")[2].partition("###")[0], re.M)
+        re.findall(r"^\| `([a-z-]+)` \|", (REPOSITORY / "README.md").read_text().partition("## The verbs")[2].partition("###")[0], re.M)
     )
     modules = {path.stem for path in (REPOSITORY / "pipelines").glob("[a-z]*.py")}
     verbs = {name for name in modules if "def main" in (REPOSITORY / "pipelines" / f"{name}.py").read_text()}
-    assert listed == verbs - {"demo"}
+    assert listed == {verb.replace("_", "-") for verb in verbs} - {"demo"}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from layoutray.cluster.connect import connect, num_workers
 from layoutray.cluster.page_worker import DocumentOpener, PageWorker
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
-from layoutray.prepare.output import Output
+from layoutray.prepare.output import Done, Output
 from layoutray.prepare.plan import plan_of
 from layoutray.prepare.recognise import ATTEMPTS, lane, open_item
 from layoutray.prepare.units import Opened, Plan, Unit, items_table, opened_of, units_table
@@ -56,6 +56,21 @@ def unseen(progress: Progress) -> None:
     """Takes note of progress for nobody."""
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a recipe takes of a data set.
+
+    Attributes:
+        items: its documents, in a stable order.
+        splits: that the set has itself.
+        without_picture: sources of those left out because OCR has nothing to look at.
+    """
+
+    items: tuple[Item, ...]
+    splits: frozenset[str]
+    without_picture: tuple[str, ...]
+
+
 def ingest(
     root: str,
     out: str,
@@ -81,31 +96,52 @@ def ingest(
     output.clear_half_written()
     done = output.done()
     plan = plan_for(root, recipe, limit=limit, progress=progress)
-    todo = [unit for unit in plan.units if unit not in done]
-    skipped = len(plan.units) - len(todo)
-    if todo:
-        receipts = _recognise(todo, out, recipe, min(chosen, len(todo)))
-        _follow(receipts, Progress("recognise", 0, len(todo), skipped), progress)
-    output.settle(plan)
-    manifest = manifest_of(root, output, plan, recipe, Run(len(todo), time.monotonic() - started, chosen))
+    pages = carry_out(plan, done, output, recipe, chosen, progress)
+    manifest = manifest_of(root, output, plan, recipe, Run(pages, time.monotonic() - started, chosen))
     manifest.write(out)
     return manifest
 
 
 def plan_for(root: str, recipe: IngestRecipe, *, limit: int | None = None, progress: Callable[[Progress], None] = unseen) -> Plan:
     """Open the documents below `root` and plan their pages. Many documents are opened by the cluster's workers."""
-    items = [item for item in readers.load(recipe.reader).discover(root) if fnmatch(item.source.rpartition("/")[2], recipe.only)]
-    if not items:
-        raise InputError(f"no document below {root!r} has a name like {recipe.only!r}; change `only`, or point to another folder")
-    chosen = items[:limit]
-    opened: list[Opened] = []
-    for one in _open_here(chosen, recipe) if len(chosen) <= _OPENED_HERE else _open_there(chosen, recipe):
-        opened.append(one)
-        progress(Progress("open", len(opened), len(chosen)))
+    found = find(root, recipe)
+    items = found.items[:limit]
+    opened = open_all(items, recipe, progress)
     # Workers answer in any order; which of two copies is used must not depend on that.
-    order = {item: index for index, item in enumerate(chosen)}
-    opened.sort(key=lambda one: order[one.item])
-    return plan_of(opened, recipe, own={item.split for item in items})
+    return plan_of((opened[item] for item in items), recipe, own=found.splits, without_picture=found.without_picture)
+
+
+def find(root: str, recipe: IngestRecipe) -> Found:
+    """The documents below `root` that `recipe` takes. Raises InputError when there are none."""
+    named = [item for item in readers.load(recipe.reader).discover(root) if fnmatch(item.source.rpartition("/")[2], recipe.only)]
+    if not named:
+        raise InputError(f"no document below {root!r} has a name like {recipe.only!r}; change `only`, or point to another folder")
+    items = [item for item in named if item.image or recipe.words != "ocr"]
+    if not items:
+        raise InputError(
+            f"none of the {len(named)} documents below {root!r} comes with a picture; ingest the set with words = 'annotation'"
+        )
+    without_picture = [item.source for item in named if not item.image] if recipe.words == "ocr" else []
+    return Found(tuple(items), frozenset(item.split for item in named), tuple(without_picture))
+
+
+def open_all(items: Sequence[Item], recipe: IngestRecipe, progress: Callable[[Progress], None] = unseen) -> dict[Item, Opened]:
+    """What opening each of the documents tells."""
+    opened: dict[Item, Opened] = {}
+    for one in _open_here(items, recipe) if len(items) <= _OPENED_HERE else _open_there(items, recipe):
+        opened[one.item] = one
+        progress(Progress("open", len(opened), len(items)))
+    return opened
+
+
+def carry_out(plan: Plan, done: Done, output: Output, recipe: IngestRecipe, workers: int, progress: Callable[[Progress], None]) -> int:
+    """Do the pages of `plan` that are not `done`, and bring `output` to what the plan says. Returns how many pages were to do."""
+    todo = [unit for unit in plan.units if unit not in done]
+    if todo:
+        receipts = _recognise(todo, output.root, recipe, min(workers, len(todo)))
+        _follow(receipts, Progress("recognise", 0, len(todo), len(plan.units) - len(todo)), progress)
+    output.settle(plan)
+    return len(todo)
 
 
 def batches(units: Sequence[Unit], workers: int, largest: int) -> Iterator[Sequence[Unit]]:

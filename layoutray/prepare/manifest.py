@@ -2,20 +2,21 @@
 
 import hashlib
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray import __version__, config
+from layoutray.errors import InputError, SchemaError
 from layoutray.prepare.output import Output, rows
 from layoutray.prepare.plan import settings_hash
 from layoutray.prepare.units import Plan
 from layoutray.recipe import IngestRecipe
-from layoutray.store import shards
+from layoutray.store import shards, sources
 from layoutray.store.schema import DEAD_LETTERS, PAGES
 
 NAME = "manifest.json"
@@ -44,11 +45,12 @@ class Run:
 class Manifest:
     """Counts of one ingest, over all runs into its folder.
 
-    `documents_in` = `documents_out` + `documents_dead` + duplicates; `pages_in` = `pages_out` + `pages_dead`.
+    `documents_in` = `documents_out` + `documents_dead` + duplicates + `without_picture`; `pages_in` = `pages_out` + `pages_dead`.
 
     Attributes:
         source: folder or bucket that was read.
         duplicates: files with the bytes of another one, each with the one that was used.
+        without_picture: documents that the set ships no picture of, where words come by OCR.
         reasons: dead letters by reason code, whole documents and pages.
         words_from: pages by where their words came from.
         engines: pages by OCR engine and version.
@@ -64,6 +66,7 @@ class Manifest:
     documents_out: int
     documents_dead: int
     duplicates: list[dict[str, str]]
+    without_picture: int
     pages_in: int
     pages_out: int
     pages_dead: int
@@ -80,6 +83,41 @@ class Manifest:
     version: str
     run: Run
 
+    @classmethod
+    def read(cls, root: str) -> Self:
+        """The manifest in `root`.
+
+        Raises:
+            InputError: when there is none.
+            SchemaError: when another version wrote it.
+        """
+        where = sources.join(root, NAME)
+        if not sources.exists(where):
+            raise InputError(f"{root} has no {NAME}; point to a folder that `layoutray ingest` has filled to the end")
+        try:
+            values = json.loads(sources.read_bytes(where))
+            del values["pages_per_second"]
+            return cls(**values | {"run": Run(**values["run"])})
+        except (ValueError, KeyError, TypeError) as error:
+            raise SchemaError(
+                f"{where} is not what this version writes ({error}); run `layoutray ingest` again, which counts anew"
+            ) from error
+
+    def recipe(self) -> IngestRecipe:
+        """What the folder was made by. Raises SchemaError when this version gives its pages other identities."""
+        recipe = config.build(IngestRecipe, self.settings)
+        if settings_hash(recipe) != self.settings_hash:
+            raise SchemaError(
+                f"version {self.version} made the pages of {self.source} by rules that have changed; run `layoutray ingest` again"
+            )
+        return recipe
+
+    @property
+    def dead_rate(self) -> float:
+        """Share of pages that are dead letters; a document that could not be opened counts as one page."""
+        dead = self.pages_dead + self.documents_dead
+        return dead / max(self.pages_in + self.documents_dead, 1)
+
     def write(self, root: str) -> str:
         """Write `manifest.json` into `root`; returns its URI."""
         text = json.dumps(asdict(self) | {"pages_per_second": round(self.run.pages_per_second, 3)}, indent=2, ensure_ascii=False)
@@ -94,10 +132,11 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
     reasons = Counter(dead) + Counter(letter.reason for letter in plan.letters)
     manifest = Manifest(
         source=source,
-        documents_in=len(plan.documents) + len(plan.letters) + len(plan.duplicates),
+        documents_in=len(plan.documents) + len(plan.letters) + len(plan.duplicates) + len(plan.without_picture),
         documents_out=len(plan.documents),
         documents_dead=len(plan.letters),
         duplicates=[asdict(duplicate) for duplicate in plan.duplicates],
+        without_picture=len(plan.without_picture),
         pages_in=len(plan.units),
         pages_out=len(pages),
         pages_dead=len(dead),
@@ -119,12 +158,20 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
 
 
 def _known_from_train(folder: str, wanted: pc.Expression) -> int:
-    splits: dict[bytes, Counter[str]] = defaultdict(Counter)
-    for table in shards.scan(folder, PAGES, ["words", "split"], wanted):
-        for words, split in zip(table["words"].to_pylist(), table["split"].to_pylist(), strict=True):
+    # Held-out pages are few: only their texts are kept while those of the training pages pass by.
+    held_out = Counter(_texts(folder, wanted & (pc.field("split") != "train")))
+    if not held_out:
+        return 0
+    found = {text for text in _texts(folder, wanted & (pc.field("split") == "train")) if text in held_out}
+    return sum(held_out[text] for text in found)
+
+
+def _texts(folder: str, wanted: pc.Expression) -> Iterator[bytes]:
+    """Hash of the words of each page that has some."""
+    for table in shards.scan(folder, PAGES, ["words"], wanted):
+        for words in table["words"].to_pylist():
             if words:
-                splits[hashlib.sha256("\0".join(words).encode()).digest()][split] += 1
-    return sum(found.total() - found["train"] for found in splits.values() if found["train"])
+                yield hashlib.sha256("\0".join(words).encode()).digest()
 
 
 def _counts(values: Iterable[str]) -> dict[str, int]:

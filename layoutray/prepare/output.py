@@ -4,7 +4,7 @@
 a pair of shards named after the units that it answers, so doing the same units again replaces them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -60,6 +60,21 @@ class Output:
         splits = dict(zip(pages["page_id"].to_pylist(), pages["split"].to_pylist(), strict=True))
         return Done(splits, frozenset(dead["page_id"].to_pylist()) - {""})
 
+    def letters(self) -> list[DeadLetter]:
+        """The dead letters that are there."""
+        return list(codec.dead_letters_of(rows(self.dead_letters, DEAD_LETTERS, DEAD_LETTERS.names)))
+
+    def documents_there(self) -> list[Document]:
+        """The documents that are there."""
+        return list(codec.documents_of(rows(self.documents, DOCUMENTS, DOCUMENTS.names)))
+
+    def forget(self, page_ids: Collection[str]) -> None:
+        """Drop the dead letters of these pages: they are to do again, like pages that no run has come to yet."""
+        for uri in shards.shards(self.dead_letters):
+            keep = [page_id not in page_ids for page_id in shards.read(uri, DEAD_LETTERS, ["page_id"])["page_id"].to_pylist()]
+            if not all(keep):
+                _rewrite(uri, self.dead_letters, DEAD_LETTERS, keep)
+
     def clear_half_written(self) -> None:
         """Delete what a killed run left behind under hidden names."""
         for folder in (self.pages, self.dead_letters, self.documents):
@@ -87,11 +102,12 @@ class Output:
         pages = _prune(self.pages, PAGES, ("page_id", "split"), known, wanted)
         # A page that failed in one run and worked in another is a page; a document that cannot be opened is tried by every run.
         failed = {(page_id,) for page_id, _ in wanted if page_id not in pages}
-        _prune(self.dead_letters, DEAD_LETTERS, ("page_id",), known | {letter.source for letter in plan.letters}, failed)
+        accounted = known | {letter.source for letter in plan.letters} | set(plan.without_picture)
+        _prune(self.dead_letters, DEAD_LETTERS, ("page_id",), accounted, failed)
         if plan.letters:
             name = shards.part_name(letter.source for letter in plan.letters)
             shards.write(codec.dead_letters_table(plan.letters), self.dead_letters, name)
-        others = [one for one in _documents(self.documents) if one.doc_id not in known and one.source not in known]
+        others = [one for one in self.documents_there() if one.doc_id not in known and one.source not in known]
         shards.write(codec.documents_table([*others, *plan.documents]), self.documents, _ONE_SHARD)
 
 
@@ -100,10 +116,6 @@ def rows(folder: str, schema: pa.Schema, columns: Sequence[str], filter: pc.Expr
     if not shards.shards(folder):
         return schema.empty_table().select(list(columns))
     return shards.read(folder, schema, columns, filter)
-
-
-def _documents(folder: str) -> list[Document]:
-    return list(codec.documents_of(rows(folder, DOCUMENTS, DOCUMENTS.names)))
 
 
 def _prune(

@@ -29,11 +29,12 @@ def page_id(doc_id: str, number: int, annotation: str, settings: str) -> str:
     return hashlib.sha256(f"{doc_id} {number} {annotation} {settings}".encode()).hexdigest()[:32]
 
 
-def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, own: Collection[str]) -> Plan:
+def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, own: Collection[str], without_picture: Sequence[str] = ()) -> Plan:
     """The plan for documents in the order in which they were found.
 
     Args:
         own: the splits that the set has itself.
+        without_picture: as in `Plan`.
     """
     found = list(opened)
     settings = settings_hash(recipe)
@@ -57,6 +58,7 @@ def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, own: Collection[s
         ),
         repairs=sum(one.repairs for one in kept.values()),
         dropped=sum(one.dropped for one in kept.values()),
+        without_picture=tuple(without_picture),
     )
 
 

@@ -4,6 +4,7 @@ A LANE is one way to get at words: `OcrLane` looks at the picture, `AnnotationLa
 Both run in whatever process calls them; the native code of OCR runs in a child that may crash or hang without harm.
 """
 
+import time
 from dataclasses import replace
 from typing import Protocol, Self
 
@@ -19,7 +20,9 @@ from layoutray.store import sources
 from layoutray.store.dead_letter import DeadLetter
 
 ATTEMPTS = 2
-"""A page or document whose failure may pass (a time-out, a crash) is tried once more on the spot."""
+"""A page or document whose failure may pass (a time-out, a crash, a store that does not answer) is tried once more on the spot."""
+_PAUSE = 1.0
+"""Seconds before that, for what was in the way to pass."""
 
 
 class Lane(Protocol):
@@ -87,10 +90,6 @@ class OcrLane:
         self._recogniser = IsolatedRecogniser(recognition)
 
     def open(self, item: Item) -> Opened:
-        if not item.image:
-            raise DocumentError(
-                Reason.NOT_FOUND, f"{item.source} comes without a picture; ingest the set with words = 'annotation'", stage="open"
-            )
         data = sources.read_bytes(item.image)
         num_pages = self._recogniser.count_pages(data)
         truth = self._annotation.truth(item)
@@ -144,6 +143,7 @@ def open_item(by: Lane, item: Item) -> Opened:
             failure = _as_document_error(error, "open")
             if not failure.retryable or attempt == ATTEMPTS:
                 return Opened(item, None, DeadLetter.of(failure, item.source, attempts=attempt))
+        time.sleep(_PAUSE)
     raise AssertionError("every attempt returns")
 
 
@@ -156,6 +156,7 @@ def recognise_unit(by: Lane, unit: Unit) -> Page | DeadLetter:
             failure = _as_document_error(error, by.stage)
             if not failure.retryable or attempt == ATTEMPTS:
                 return DeadLetter.of(failure, unit.item.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page, attempts=attempt)
+        time.sleep(_PAUSE)
     raise AssertionError("every attempt returns")
 
 

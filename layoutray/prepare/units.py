@@ -66,6 +66,7 @@ class Plan:
         letters: one for each document that cannot be opened.
         repairs: boxes of annotations that had to be put in order or cut to the page.
         dropped: annotated words that were left out: without text or place, or exact repeats.
+        without_picture: sources of documents that the set ships no picture of, where words come by OCR: nothing can be done with them.
     """
 
     units: tuple[Unit, ...]
@@ -74,6 +75,7 @@ class Plan:
     duplicates: tuple[Duplicate, ...]
     repairs: int
     dropped: int
+    without_picture: tuple[str, ...] = ()
 
 
 _ITEM = pa.struct([(name, pa.string()) for name in ("key", "source", "image", "annotation", "split")])

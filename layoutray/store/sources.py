@@ -95,7 +95,7 @@ def read_bytes(uri: str) -> bytes:
     """The whole file, or what a `data:` URI holds.
 
     Raises:
-        DocumentError: (not_found or unreadable, stage `open`).
+        DocumentError: (not_found, unreadable, or unreachable where an object store did not answer as it should; stage `open`).
     """
     if uri.startswith("data:"):
         return _held_by(uri)
@@ -109,7 +109,10 @@ def read_bytes(uri: str) -> bytes:
     except FileNotFoundError as error:
         raise DocumentError(Reason.NOT_FOUND, f"{uri} does not exist", stage="open") from error
     except OSError as error:
-        raise DocumentError(Reason.UNREADABLE, f"{uri} cannot be read: {error.strerror or error}", stage="open") from error
+        # Arrow has no error of its own for what an object store refuses; the rest are its outages.
+        refused = local is not None or "ACCESS_DENIED" in str(error)
+        reason = Reason.UNREADABLE if refused else Reason.UNREACHABLE
+        raise DocumentError(reason, f"{uri} cannot be read: {error.strerror or error}", stage="open") from error
 
 
 def content_id(data: bytes) -> str:

@@ -54,7 +54,7 @@ def checked(manifest: Manifest, out: Path) -> Manifest:
     ids = page_ids(out)
     assert len(ids) == len(set(ids)) == manifest.pages_out
     assert manifest.pages_in == manifest.pages_out + manifest.pages_dead
-    assert manifest.documents_in == manifest.documents_out + manifest.documents_dead + len(manifest.duplicates)
+    assert manifest.documents_in == manifest.documents_out + manifest.documents_dead + len(manifest.duplicates) + manifest.without_picture
     return manifest
 
 
@@ -141,6 +141,20 @@ def test_a_corrected_annotation_is_read_again(tmp_path: Path) -> None:
     assert (again.run.pages, again.pages_out, again.rows) == (1, 2, 2)
     words = [word for page in codec.pages_of(shards.read(str(out / "pages"), PAGES)) for word in page.words]
     assert sorted((word.text, word.tag) for word in words) == [("Byron", "B-answer"), ("Name:", "B-question")]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_the_set_ships_no_picture_of_is_counted_and_no_failure(tmp_path: Path) -> None:
+    forms, out = tmp_path / "in", tmp_path / "out"
+    for name in ("1", "2", "3"):
+        annotate(forms / f"training_data/annotations/{name}.json", "question", "Name:")
+    with pytest.raises(InputError, match=r"none of the 3 documents .* comes with a picture; ingest the set with words = 'annotation'"):
+        ingest(str(forms), str(out), IngestRecipe("funsd"))
+    put_picture(forms / "training_data/images/2.png")
+    manifest = checked(ingest(str(forms), str(out), IngestRecipe("funsd")), out)
+    assert (manifest.documents_in, manifest.documents_out, manifest.without_picture, manifest.reasons) == (3, 1, 2, {})
+    annotated = checked(ingest(str(forms), str(tmp_path / "annotated"), IngestRecipe("funsd", words="annotation")), tmp_path / "annotated")
+    assert (annotated.documents_out + len(annotated.duplicates), annotated.without_picture) == (3, 0)
 
 
 def annotate(file: Path, label: str, text: str) -> None:

@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,24 @@ def test_a_document_that_cannot_be_opened_has_one_dead_letter_until_it_can(outpu
         assert dead(output) == [("", "c.png")]
     output.settle(plan(unit("a"), unit("c")))
     assert dead(output) == []
+
+
+def test_dead_letters_that_are_forgotten_are_to_do_again(output: Output) -> None:
+    a, b, c = unit("a"), unit("b"), unit("c")
+    commit(output, a, b, c, but=(a, b))
+    output.forget({"id-b", "id-c"})
+    assert [one in output.done() for one in (a, b, c)] == [True, False, True]
+    assert [letter.page_id for letter in output.letters()] == ["id-a"]
+    output.forget({"id-a"})
+    assert output.letters() == []
+
+
+def test_what_comes_without_a_picture_is_no_dead_letter_but_keeps_its_pages(output: Output) -> None:
+    commit(output, unit("a"))
+    letter = DeadLetter.of(DocumentError(Reason.NOT_FOUND, "no picture", stage="open"), "a.png")
+    output.settle(plan(letters=(letter,)))
+    output.settle(dataclasses.replace(plan(unit("b")), without_picture=("a.png",)))
+    assert (dead(output), page_ids(output)) == ([], ["id-a"])
 
 
 def test_a_file_that_cannot_be_read_for_now_keeps_the_pages_that_it_had(output: Output) -> None:

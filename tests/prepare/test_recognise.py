@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -109,10 +110,13 @@ class FailsOnce(OcrLane):
         return super().page(unit)
 
 
-def test_a_crash_that_does_not_come_back_costs_nothing(tmp_path: Path) -> None:
+def test_a_crash_that_does_not_come_back_costs_nothing_but_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("layoutray.prepare.recognise.time", SimpleNamespace(sleep=pauses.append))
     with FailsOnce(load("folder"), SETTINGS) as by:
         (unit,) = units(by, written(tmp_path, "a.png", encoded(picture("Grand total 42"), "PNG")))
         assert text(recognise_unit(by, unit)) == "Grand total 42"
+    assert pauses == [1.0]
 
 
 def test_the_child_of_a_lane_ends_with_it(tmp_path: Path) -> None:

@@ -82,6 +82,14 @@ def test_a_missing_file_is_a_document_error_that_names_it(root: str) -> None:
     assert (caught.value.reason, caught.value.stage) == (Reason.NOT_FOUND, "open")
 
 
+@pytest.mark.usefixtures("server")
+def test_a_store_that_is_not_there_may_be_back_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(DocumentError, match=r"a\.png cannot be read: .*NETWORK_CONNECTION") as caught:
+        sources.read_bytes("s3://scans/in/a.png")
+    assert (caught.value.reason, caught.value.retryable) == (Reason.UNREACHABLE, True)
+
+
 def test_a_folder_read_as_a_file_is_unreadable(folder: str) -> None:
     with pytest.raises(DocumentError) as caught:
         sources.read_bytes(sources.join(folder, "b"))

@@ -1,0 +1,43 @@
+"""What replay refuses, before it starts any work; what it does is shown in tests/pipelines/test_dead_letters.py."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from layoutray.cluster.replay import replay
+from layoutray.errors import InputError, RecipeError, SchemaError
+from layoutray.prepare.manifest import Manifest, Run, manifest_of
+from layoutray.prepare.output import Output
+from layoutray.prepare.units import Plan
+from layoutray.recipe import IngestRecipe
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> str:
+    """A folder that an ingest without any page has filled."""
+    output = Output(str(tmp_path / "out"))
+    manifest_of(str(tmp_path), output, Plan((), (), (), (), 0, 0), IngestRecipe("folder"), Run(0, 1.0, 1)).write(output.root)
+    return output.root
+
+
+def test_a_manifest_is_read_as_it_was_written(out: str) -> None:
+    assert Manifest.read(out).recipe() == IngestRecipe("folder")
+
+
+def test_only_recognition_may_change(out: str) -> None:
+    with pytest.raises(RecipeError, match=r"dev_share=0: replay changes keys of recognition alone"):
+        replay(out, [], ["dev_share=0"], workers=1)
+
+
+def test_an_ingest_that_has_not_ended_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no manifest\.json; point to a folder that `layoutray ingest` has filled to the end"):
+        replay(str(tmp_path), [], workers=1)
+
+
+@pytest.mark.parametrize("changes", [{"settings_hash": "0"}, {"pages_found": 3}, {"run": None}])
+def test_a_manifest_of_another_version_is_refused_with_what_to_do(out: str, changes: dict[str, object]) -> None:
+    file = Path(out, "manifest.json")
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    with pytest.raises(SchemaError, match="run `layoutray ingest` again"):
+        replay(out, [], workers=1)
