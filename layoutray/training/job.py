@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from layoutray import checkpoint, tasks, tokenizer
 from layoutray.batching.examples import ExampleSet
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError, InputError
 from layoutray.recipe import Recipe
-from layoutray.store import shards
+from layoutray.store import shards, sources
 from layoutray.store.card import Card
 from layoutray.store.schema import EXAMPLES
 from layoutray.tasks import TaskModel
@@ -148,8 +148,13 @@ def feed(recipe: Recipe, vocabulary: Tokenizer, examples: ExampleSet) -> Feed:
 
 def read_splits(folder: str) -> dict[str, ExampleSet]:
     """The examples of each split, in an order that does not depend on how they are sharded."""
-    table = shards.read(folder, EXAMPLES).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])
-    return {split: ExampleSet(table.filter(pc.field("split") == split)) for split in ("train", "dev", "test")}
+    return {split: ExampleSet(_examples(sources.join(folder, split))) for split in ("train", "dev", "test")}
+
+
+def _examples(folder: str) -> pa.Table:
+    # Beside the splits lie the dead letters, and a split without pages has no folder.
+    table = shards.read(folder, EXAMPLES) if shards.shards(folder) else EXAMPLES.empty_table()
+    return table.sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])
 
 
 def _identity(job: Job) -> dict[str, Any]:

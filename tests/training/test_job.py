@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from layoutray import checkpoint
-from layoutray.errors import CheckpointError, InputError
-from layoutray.store import shards
+from layoutray.errors import CheckpointError, DocumentError, InputError, Reason
+from layoutray.store import codec, shards
+from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import EXAMPLES
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
@@ -94,11 +95,20 @@ def test_examples_of_another_task_or_longer_windows_are_refused(tmp_path: Path) 
         alone(dataclasses.replace(one, examples=str(tmp_path)))
 
 
+def test_the_dead_letters_beside_the_examples_are_no_examples(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("entities"))
+    letter = DeadLetter.of(DocumentError(Reason.BAD_ANNOTATION, "no tag", stage="encode"), "receipt.png")
+    shards.write(codec.dead_letters_table([letter]), f"{one.examples}/dead_letters", "part.parquet")
+    counts = {split: len(examples) for split, examples in jobs.read_splits(one.examples).items()}
+    assert counts["train"] > counts["dev"] > counts["test"] == 0
+
+
 def test_how_examples_are_sharded_does_not_matter(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=2))
     losses = alone(one)["loss"]
-    table = shards.read(one.examples, EXAMPLES)
-    for uri in shards.shards(one.examples):
-        Path(uri).unlink()
-    shards.write(table.take(list(reversed(range(table.num_rows)))), one.examples, "part-all.parquet")
+    for split in ("train", "dev"):
+        folder = f"{one.examples}/{split}"
+        table = shards.read(folder, EXAMPLES)
+        shards.remove(shards.shards(folder))
+        shards.write(table.take(list(reversed(range(table.num_rows)))), folder, "part-all.parquet")
     assert alone(elsewhere(one, tmp_path / "again"))["loss"] == losses
