@@ -28,9 +28,9 @@ def replay(
     """Try `letters` of the ingested folder `out` again, and return its new manifest (also in `out/manifest.json`).
 
     Pages that work now join the others and their dead letters leave; what fails again keeps one, with its latest trace.
-    Documents that ingest has not seen are left alone, and so are all other dead letters. To count anew, every other document
-    is opened as by a rerun of `ingest`; one whose bytes have changed is read again. Killed in between, it loses nothing: the
-    next `ingest` or `replay` does the pages that are missing.
+    Left alone are all other dead letters, and documents that ingest has not seen or that another source gave. To count anew,
+    every document of the manifest is opened as by a rerun of `ingest`; one whose bytes have changed is read again. Killed in
+    between, it loses nothing: the next `ingest` or `replay` does the pages that are missing.
 
     Args:
         changes: assignments to keys of `recognition`, such as `recognition.tesseract.deadline=300`, for the letters alone. A page

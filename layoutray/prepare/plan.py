@@ -20,7 +20,9 @@ def settings_hash(recipe: IngestRecipe) -> str:
 
     Not of which pages are done, or how many together; nor of the names that go into a split, as rows are compared with their splits.
     """
-    values = {key: value for key, value in config.to_dict(recipe).items() if key not in ("only", "splits", "pages_per_shard")}
+    # As a recipe file gives it: 0 may stand for 0.0 in Python, and is the same setting.
+    typed = config.build(IngestRecipe, config.to_dict(recipe))
+    values = {key: value for key, value in config.to_dict(typed).items() if key not in ("only", "splits", "pages_per_shard")}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 

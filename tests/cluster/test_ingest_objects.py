@@ -5,6 +5,8 @@ import pytest
 
 from layoutray.cluster.connect import connect
 from layoutray.cluster.data import ingest
+from layoutray.cluster.replay import replay
+from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
@@ -27,3 +29,21 @@ def test_pages_go_from_bucket_to_bucket_once() -> None:
     pages = sorted(codec.pages_of(shards.read("s3://scans/ingested/pages", PAGES)), key=lambda page: page.source)
     assert [page.words[-1].text for page in pages] == ["70", "71", "72"]
     assert all(page.source.startswith("s3://scans/pages") for page in pages)
+
+
+@pytest.mark.ray
+@pytest.mark.ocr
+@pytest.mark.usefixtures("server")
+def test_a_page_in_a_bucket_is_replayed_once_its_file_is_whole() -> None:
+    bucket = boto3.resource("s3").Bucket("scans")
+    whole = encoded(picture("Invoice 8"), "PNG")
+    for name, data in {"cut": whole[:300], "empty": b""}.items():
+        bucket.put_object(Key=f"broken/{name}.png", Body=data)
+    output = Output("s3://scans/mended")
+    with connect(cores=1):
+        ingest("s3://scans/broken", output.root, IngestRecipe("folder", dev_share=0))
+        page, document = sorted(output.letters(), key=lambda letter: letter.source)
+        bucket.put_object(Key="broken/cut.png", Body=whole)
+        manifest = replay(output.root, [page])
+    assert (manifest.pages_in, manifest.pages_out, manifest.documents_dead) == (1, 1, 1)
+    assert output.letters() == [document]

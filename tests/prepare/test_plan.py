@@ -69,6 +69,7 @@ def test_a_page_is_another_one_under_other_settings_but_not_in_other_shards() ->
     other = dataclasses.replace(RECIPE, recognition=Recognition(preprocessing=Preprocessing(width=900)))
     sharded = dataclasses.replace(RECIPE, pages_per_shard=7)
     assert settings_hash(RECIPE) == settings_hash(sharded) != settings_hash(other)
+    assert settings_hash(IngestRecipe("folder", dev_share=0)) == settings_hash(RECIPE)
     settings = [settings_hash(recipe) for recipe in (RECIPE, other)]
     ids = {page_id(*parts) for parts in itertools.product(("a", "b"), (1, 12), ("", "1f"), settings)}
     assert len(ids) == 16
