@@ -10,6 +10,7 @@ provenance.json     data, code version and parents it came from
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,9 @@ from safetensors.torch import load_file, save_file
 
 from layoutray import architectures, tasks, tokenizer
 from layoutray import recipe as recipes
-from layoutray.errors import CheckpointError, RecipeError
+from layoutray.errors import CheckpointError, DocumentError, Reason, RecipeError
 from layoutray.recipe import Recipe
+from layoutray.store import sources
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Encoder
 from layoutray.tokenizer import Tokenizer
@@ -74,12 +76,34 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def load(folder: str | Path) -> Checkpoint:
-    """The checkpoint in `folder`.
+    """The checkpoint in `folder`; one at the address of an object store is copied to a temporary folder for as long as that takes.
 
     Raises:
         CheckpointError: when a file is missing, or the weights do not fit the recipe's model (names the tensors).
     """
-    where = Path(folder)
+    address = str(folder)
+    local = sources.local_path(address)
+    if local is not None:
+        return _load(local)
+    with tempfile.TemporaryDirectory() as copy:
+        _fetch(address, Path(copy))
+        try:
+            return _load(Path(copy))
+        except CheckpointError as error:
+            raise CheckpointError(str(error).replace(copy, address)) from error
+
+
+def _fetch(address: str, folder: Path) -> None:
+    """Copy into `folder` what there is of a checkpoint."""
+    for name in FILES:
+        try:
+            (folder / name).write_bytes(sources.read_bytes(sources.join(address, name)))
+        except DocumentError as error:
+            if error.reason is not Reason.NOT_FOUND:
+                raise CheckpointError(str(error)) from error
+
+
+def _load(where: Path) -> Checkpoint:
     missing = [name for name in FILES if not (where / name).is_file()]
     if missing:
         raise CheckpointError(f"{where} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(FILES)}")

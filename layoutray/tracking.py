@@ -21,6 +21,7 @@ from mlflow.tracking import MlflowClient
 
 from layoutray import checkpoint
 from layoutray.errors import InputError
+from layoutray.store import sources
 from layoutray.store.card import Card
 
 ALIAS = "champion"
@@ -126,7 +127,7 @@ def create_run(
     return Run(uri, run_id)
 
 
-def noted(folder: Path, uri: str) -> Run | None:
+def noted(folder: str | Path, uri: str) -> Run | None:
     """The run that `note` has written down in a checkpoint folder; None where there is no note.
 
     Args:
@@ -135,10 +136,10 @@ def noted(folder: Path, uri: str) -> Run | None:
     Raises:
         InputError: when the server does not know the run.
     """
-    note_file = folder / _NOTE
-    if not note_file.is_file():
+    note_file = sources.join(str(folder), _NOTE)
+    if not sources.exists(note_file):
         return None
-    note = json.loads(note_file.read_text(encoding="utf-8"))
+    note = json.loads(sources.read_bytes(note_file))
     run = Run(_absolute(uri) if _without_password(_absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
     try:
         run.client.get_run(run.run_id)
@@ -183,19 +184,17 @@ class MlflowReporter:
         self._flushed = time.monotonic()
 
 
-def checkpoint_folder(model: str, uri: str) -> tuple[Path, str]:
-    """The local checkpoint folder that `model` names, and the model version for answers (empty for a plain folder).
+def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
+    """The checkpoint folder that `model` names, as an absolute path or address, and the model version for answers (empty for a folder).
 
     Args:
-        model: a folder, or `models:/NAME@ALIAS` or `models:/NAME/VERSION` of the registry at `uri`.
+        model: a folder or its `s3://` address, or `models:/NAME@ALIAS` or `models:/NAME/VERSION` of the registry at `uri`.
 
     Raises:
         InputError: when the registry does not have it.
     """
     if not model.startswith("models:/"):
-        if "://" in model:
-            raise InputError(f"{model} is no checkpoint folder: give a local one, or models:/NAME@ALIAS of a registered model")
-        return Path(model), ""
+        return sources.absolute(model), ""
     client = MlflowClient(tracking_uri=uri)
     name, at, alias = model.removeprefix("models:/").partition("@")
     try:
@@ -204,7 +203,7 @@ def checkpoint_folder(model: str, uri: str) -> tuple[Path, str]:
         else:
             name, _, number = name.partition("/")
             version = client.get_model_version(name, number)
-        return Path(download_artifacts(version.source, tracking_uri=uri)), str(version.version)
+        return download_artifacts(version.source, tracking_uri=uri), str(version.version)
     except MlflowException as error:
         raise InputError(f"MLflow at {_without_password(uri)} does not hand out {model}: {error.error_code}") from None
 

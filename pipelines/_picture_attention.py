@@ -22,7 +22,7 @@ Unit = Callable[[Page], list[int]]
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray picture attention", description=__doc__)
-    parser.add_argument("checkpoint", help="checkpoint folder, or models:/NAME@ALIAS")
+    parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
     add_page_options(parser, "that has the unit")
     which_words = parser.add_mutually_exclusive_group(required=True)
     which_words.add_argument("--unit", metavar="LABEL", help="attention from all words of this label or entity type, as title or table")

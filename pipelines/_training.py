@@ -48,14 +48,14 @@ def add_init_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CHECKPOINT",
-        help="folder, or models:/NAME@ALIAS, whose encoder it starts from; repeatable where the architecture joins several; "
+        help="folder, s3:// address or models:/NAME@ALIAS, whose encoder it starts from; repeatable where the architecture joins several; "
         "none starts from scratch",
     )
 
 
 def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:
     """The folders of the checkpoints `init`."""
-    return tuple(str(tracking.checkpoint_folder(one, uri)[0].absolute()) for one in init)
+    return tuple(tracking.checkpoint_folder(one, uri)[0] for one in init)
 
 
 def run(options: argparse.Namespace, init: Sequence[str]) -> int:

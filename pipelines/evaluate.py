@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="layoutray evaluate", description=__doc__)
-    parser.add_argument("checkpoint", help="checkpoint folder, or models:/NAME@ALIAS")
+    parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
     parser.add_argument("pages", nargs="+", help="folders that `layoutray ingest` has written")
     parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
     parser.add_argument(

@@ -17,7 +17,7 @@ from pipelines._progress import IngestProgress
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="layoutray predict", description=__doc__)
-    parser.add_argument("checkpoint", help="checkpoint folder, or models:/NAME@ALIAS")
+    parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
     parser.add_argument("source", help="folder of images and PDFs, or a folder that `layoutray ingest` has written")
     parser.add_argument("--out", required=True, help="folder for the answers: parquet/ and jsonl/")
     parser.add_argument("--recipe", default="ingest-folder", help="how files are read, where SOURCE is not ingested yet")

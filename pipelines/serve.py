@@ -17,7 +17,7 @@ from pipelines import _terminal as terminal
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="layoutray serve", description=__doc__)
-    parser.add_argument("checkpoint", help="checkpoint folder, or models:/NAME@ALIAS")
+    parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
     parser.add_argument("--recipe", default="ingest-folder", help="how files are read: its section `recognition`")
     parser.add_argument("--host", default="127.0.0.1", help="0.0.0.0 opens the endpoint to the network, without authentication")
     parser.add_argument("--port", type=int, default=8000)
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder, version = tracking.checkpoint_folder(options.checkpoint, options.tracking_uri or tracking.default_uri())
     return serve(
         ServeSettings(
-            checkpoint=str(folder.absolute()),
+            checkpoint=folder,
             model_version=version,
             recognition=reading.recognition,
             limits=Limits(timeout_s=options.timeout),

@@ -6,6 +6,8 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import boto3
+import pyarrow.fs as pafs
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -18,6 +20,7 @@ from layoutray.recipe import Recipe
 from layoutray.tasks import TaskModel
 from tests.batching.test_collate import example
 from tests.jobs import recipe, vocabulary
+from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
 VOCABULARY = vocabulary()
 LABELS = ("O", "B-date", "I-date")
@@ -137,3 +140,18 @@ def test_broken_json_and_a_foreign_recipe_are_refused(tmp_path: Path) -> None:
     rewrite(tmp_path, "recipe.json", {"name": "x"})
     with pytest.raises(CheckpointError, match=r"recipe\.json is no recipe of this version: recipe key task is missing"):
         checkpoint.load(tmp_path)
+
+
+@pytest.mark.usefixtures("server")
+def test_a_checkpoint_in_a_bucket_is_the_same_and_its_faults_are_named_by_its_address(tmp_path: Path) -> None:
+    pafs.copy_files(str(saved(tmp_path)), "s3://scans/model")
+    here, there = checkpoint.load(tmp_path), checkpoint.load("s3://scans/model")
+    assert (there.version, there.labels, there.metrics, there.recipe) == (here.version, here.labels, here.metrics, here.recipe)
+    assert torch.equal(outputs(there.model), outputs(here.model))
+    bucket = boto3.resource("s3").Bucket("scans")
+    bucket.put_object(Key="model/labels.json", Body=b"{")
+    with pytest.raises(CheckpointError, match=r"^s3://scans/model/labels\.json is not valid JSON"):
+        checkpoint.load("s3://scans/model")
+    bucket.Object("model/labels.json").delete()
+    with pytest.raises(CheckpointError, match=r"^s3://scans/model is not a checkpoint: labels\.json missing"):
+        checkpoint.load("s3://scans/model")

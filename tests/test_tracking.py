@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.fs as pafs
 import pytest
 from mlflow.tracking import MlflowClient
 
@@ -21,6 +22,7 @@ from layoutray.errors import InputError
 from layoutray.store.card import Card
 from layoutray.tracking import MlflowReporter, Run
 from tests.jobs import recipe, vocabulary
+from tests.store.test_sources import server as s3  # noqa: F401  (a fixture)
 
 CARD = Card("entities", 64, ("O", "B-a", "I-a"), ("pages",), {"train": 4}, {"train": 9}, 1, "d16e57")
 QUIET = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
@@ -143,14 +145,26 @@ def test_a_registered_checkpoint_comes_back_by_alias_and_by_version(uri: str, tm
         local, found = tracking.checkpoint_folder(name, uri)
         assert found == version
         assert checkpoint.load(local).version == checkpoint.load(folder).version
-        assert not (local / "state").exists(), "what resuming needs stays at home"
+        assert not Path(local, "state").exists(), "what resuming needs stays at home"
         noted = tracking.noted(local, uri)
         assert noted is not None
         assert noted.run_id == run.run_id
 
 
 def test_a_plain_folder_is_itself() -> None:
-    assert tracking.checkpoint_folder("some/folder", "sqlite:///nowhere/at/all.db") == (Path("some/folder"), "")
+    assert tracking.checkpoint_folder("some/folder", "sqlite:///nowhere/at/all.db") == (str(Path("some/folder").absolute()), "")
+
+
+@pytest.mark.usefixtures("s3")
+def test_a_checkpoint_in_a_bucket_knows_its_run(file: str, tmp_path: Path) -> None:
+    run = opened(file)
+    run.note(saved(tmp_path / "checkpoint"))
+    pafs.copy_files(str(tmp_path / "checkpoint"), "s3://scans/known")
+    folder, version = tracking.checkpoint_folder("s3://scans/known", file)
+    assert (folder, version) == ("s3://scans/known", "")
+    assert checkpoint.load(folder).version == checkpoint.load(tmp_path / "checkpoint").version
+    assert tracking.noted(folder, file) == run
+    assert tracking.noted("s3://scans/unknown", file) is None
 
 
 @pytest.mark.parametrize("model", ["models:/nothing@champion", "models:/nothing/1", "models:/nothing", "models:/"])

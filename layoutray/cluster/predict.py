@@ -27,7 +27,7 @@ class Prediction:
     entities: int
 
 
-def predict(checkpoint: Path, ingested: str, out: str, *, workers: int = 1, cpus: float = 0.5, gpus: float = 0) -> Prediction:
+def predict(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1, cpus: float = 0.5, gpus: float = 0) -> Prediction:
     """Answer every page that `ingest` has written to `ingested`, as `out/parquet` and `out/jsonl`, one row of JSON a page.
 
     Dead letters are answered too: with status `failure` and what went wrong.
@@ -46,7 +46,7 @@ def predict(checkpoint: Path, ingested: str, out: str, *, workers: int = 1, cpus
         pages = ray.data.read_parquet(files, num_cpus=0.1)
         answered = pages.map_batches(
             _AnswerShard,
-            fn_constructor_args=(str(checkpoint.absolute()), out),
+            fn_constructor_args=(sources.absolute(str(checkpoint)), out),
             batch_size=_PAGES_PER_SHARD,
             batch_format="pyarrow",
             num_cpus=cpus,

@@ -26,7 +26,7 @@ _UNBOUNDED = 10_000
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
     """Attributes:
-    checkpoint: folder, at the same place on every node that runs a model replica.
+    checkpoint: folder, at the same place on every node that runs a model replica, or an `s3://` address.
     model_version: as answers state it; empty takes the checkpoint's own.
     cpus_per_replica: what each reader and model replica asks of Ray; their sum must be free, or the start waits for it.
     batch_size, batch_wait_s: pages that share a pass through the model, and how long the first waits for others.
