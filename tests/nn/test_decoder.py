@@ -1,5 +1,6 @@
 """The decoder: causal, and the same with what it remembers as without."""
 
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -81,9 +82,11 @@ def test_positions_tell_equal_words_apart_and_without_them_nothing_does() -> Non
 
 @torch.no_grad()
 def test_padded_texts_give_what_short_ones_give() -> None:
-    decoder, encoded = small_decoder("reference_parity"), documents()
+    # In float64: products of other shapes round differently, and how depends on the number of threads.
+    decoder, encoded = small_decoder("reference_parity").double(), documents()
+    exact = replace(encoded, states=encoded.states.double())
     longer = nn.functional.pad(TEXTS, (0, 3), value=PAD)
-    torch.testing.assert_close(decoder(longer, encoded)[:, :5], decoder(TEXTS, encoded), atol=1e-6, rtol=0)
+    torch.testing.assert_close(decoder(longer, exact)[:, :5], decoder(TEXTS, exact), atol=1e-12, rtol=0)
 
 
 @torch.no_grad()
