@@ -11,9 +11,9 @@ from typing import Any
 
 from PIL import Image, UnidentifiedImageError
 
-from layoutray.document import Box, Provenance, Word
+from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.readers import Item
+from layoutray.readers import Item, Truth
 from layoutray.store import sources
 
 ANNOTATED = Provenance(words="annotation", reason="the data set's own annotation")
@@ -50,6 +50,21 @@ class PageWords:
             raise DocumentError(Reason.BAD_BOX, f"{where}: {error}", stage="annotation") from error
         self.repairs += changed
         return box
+
+    def truth(self, document: Document, item: Item) -> Truth:
+        """What is collected, as all that is known of a document of one page whose size in pixels is `size`."""
+        page = Page(
+            doc_id=document.doc_id,
+            number=1,
+            width=int(self.size.width),
+            height=int(self.size.height),
+            words=tuple(self.words),
+            source=item.source,
+            image=item.image,
+            split=item.split,
+            provenance=ANNOTATED,
+        )
+        return Truth(document, (page,), self.repairs, self.dropped)
 
 
 def malformed(where: str, what: str) -> DocumentError:

@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from layoutray.document import Document, Page, Word
+from layoutray.document import Document, Word
 from layoutray.readers import Item, Truth
 from layoutray.readers.annotation import (
-    ANNOTATED,
     PageWords,
     bounds,
     json_beside_pictures,
@@ -45,18 +44,7 @@ class _Cord:
         if not item.annotation:
             return Truth(document, pages=())
         collected = _collect(item.annotation)
-        page = Page(
-            doc_id=doc_id,
-            number=1,
-            width=int(collected.size.width),
-            height=int(collected.size.height),
-            words=tuple(collected.words),
-            source=item.source,
-            image=item.image,
-            split=item.split,
-            provenance=ANNOTATED,
-        )
-        return Truth(document, (page,), collected.repairs, collected.dropped)
+        return collected.truth(document, item)
 
 
 _Word = tuple[str, int, tuple[float, float, float, float]]

@@ -9,10 +9,9 @@ with its characters' share of the box. `block` is the entity, `line` a line of a
 from collections.abc import Iterator
 from typing import Any
 
-from layoutray.document import Box, Document, Page, Word
+from layoutray.document import Box, Document, Word
 from layoutray.readers import Item, Truth
 from layoutray.readers.annotation import (
-    ANNOTATED,
     PageSize,
     PageWords,
     extent,
@@ -46,18 +45,7 @@ class _Funsd:
         form = _form(item.annotation)
         size = picture_size(data, item.source) if item.image else extent(box for _, words, _ in form for _, box in words)
         collected = _collect(form, size)
-        page = Page(
-            doc_id=doc_id,
-            number=1,
-            width=int(size.width),
-            height=int(size.height),
-            words=tuple(collected.words),
-            source=item.source,
-            image=item.image,
-            split=item.split,
-            provenance=ANNOTATED,
-        )
-        return Truth(document, (page,), collected.repairs, collected.dropped)
+        return collected.truth(document, item)
 
 
 _Entity = tuple[str, list[tuple[str, list[float]]], str]

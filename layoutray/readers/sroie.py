@@ -12,10 +12,9 @@ row. The fields have no positions, so words have no tags. Without a picture the 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from layoutray.document import Document, Field, Page, Word
+from layoutray.document import Document, Field, Word
 from layoutray.readers import Item, Truth
 from layoutray.readers.annotation import (
-    ANNOTATED,
     IMAGE_SUFFIXES,
     PageSize,
     PageWords,
@@ -79,18 +78,7 @@ class _Sroie:
         if not box_file:
             return Truth(document, pages=())
         collected = _collect(_rows(box_file), size)
-        page = Page(
-            doc_id=doc_id,
-            number=1,
-            width=int(collected.size.width),
-            height=int(collected.size.height),
-            words=tuple(collected.words),
-            source=item.source,
-            image=item.image,
-            split=item.split,
-            provenance=ANNOTATED,
-        )
-        return Truth(document, (page,), collected.repairs, collected.dropped)
+        return collected.truth(document, item)
 
 
 def _item(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> Item:

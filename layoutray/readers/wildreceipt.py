@@ -11,12 +11,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from layoutray.document import Box, Document, Page, Word
+from layoutray.document import Box, Document, Word
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import DocumentError
 from layoutray.readers import Item, Truth
 from layoutray.readers.annotation import (
-    ANNOTATED,
     PageWords,
     bounds,
     file_name,
@@ -64,18 +63,7 @@ class _WildReceipt:
         classes, _, line = sources.read_bytes(item.annotation).partition(b"\n")
         doc_id = sources.content_id(sources.read_bytes(item.image) if item.image else line)
         collected = _collect(json_object(line, item.source), json.loads(classes), item.source)
-        page = Page(
-            doc_id=doc_id,
-            number=1,
-            width=int(collected.size.width),
-            height=int(collected.size.height),
-            words=tuple(collected.words),
-            source=item.source,
-            image=item.image,
-            split=item.split,
-            provenance=ANNOTATED,
-        )
-        return Truth(Document(doc_id, item.source, item.split, num_pages=1), (page,), collected.repairs, collected.dropped)
+        return collected.truth(Document(doc_id, item.source, item.split, num_pages=1), item)
 
 
 def _classes(uri: str) -> dict[str, str]:
