@@ -1,7 +1,6 @@
 """FormNet's ablation on real forms: entity scores of ETC with and without Rich Attention and super-tokens, beside peers."""
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,11 +8,8 @@ from pathlib import Path
 from layoutray.bench.formnet_tables import PAPER_F1, SYSTEMS
 from layoutray.bench.spread import Spread
 from layoutray.errors import InputError
-from layoutray.report import curves, png
-from layoutray.training.reporter import HISTORY, read_history
 from pipelines import _terminal as terminal
-from pipelines._report import log
-from pipelines._runs import Runs, Scores, schedule
+from pipelines._runs import Runs, Scores, add_options, schedule
 
 _RECIPE = "finetune-funsd"
 _BIOES: dict[str, object] = {"task.name": "entities_bioes"}
@@ -29,24 +25,15 @@ def main(arguments: Sequence[str]) -> int:
         metavar="NAME=FOLDER",
         help="pages with entities to fine-tune and test on; the names funsd and cord get the paper's scores beside them; can be repeated",
     )
-    parser.add_argument("--out", required=True, type=terminal.local_folder, help="folder for everything; a rerun does what is missing")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="one training of every system with each")
-    parser.add_argument("--steps", type=int, default=600, help="of pretraining, the same for all")
-    parser.add_argument("--tune-steps", type=int, default=300, help="of fine-tuning, the same for all")
     parser.add_argument("--length", type=int, default=512, help="tokens per window")
-    parser.add_argument("--at-once", type=int, default=2, help="trainings at the same time, each with one thread")
+    add_options(parser)
     options = parser.parse_args(arguments)
     table = _Table(options, _labelled(options.labelled))
     perplexity = table.pretrain()
     scores = {data: table.tune(data) for data in table.labelled}
     for data, found in scores.items():
         _show(data, found, options)
-    report = {"perplexity": perplexity, "entities": scores}
-    (table.runs.out / "tables.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    picture = png.png(curves.seed_curves(table.curves(), "dev.perplexity", logarithmic=True))
-    (table.runs.out / "perplexity.png").write_bytes(picture)
-    log("formnet-tables", {name: str(value) for name, value in vars(options).items()}, report, {"perplexity": picture})
-    sys.stdout.write(json.dumps(report) + "\n")
+    table.runs.finish({"perplexity": perplexity, "entities": scores}, list(SYSTEMS))
     return 0
 
 
@@ -56,21 +43,16 @@ class _Table:
     def __init__(self, options: argparse.Namespace, labelled: Mapping[str, Path]) -> None:
         self._options = options
         self.labelled = labelled
-        self.runs = Runs(options.out, "formnet-tables", options.at_once)
+        self.runs = Runs("formnet-tables", options)
 
     def pretrain(self) -> Scores:
         self.runs.encode("pretrain-tiny", str(self._options.pages), "windows", {"max_length": self._options.length})
-        return self.runs.all(SYSTEMS, self._options.seeds, self._pretrain)
+        return self.runs.all(SYSTEMS, self._pretrain)
 
     def tune(self, data: str) -> Scores:
         keys = {**_BIOES, "max_length": self._options.length, "tokenizer.path": self.runs.out / "windows"}
         self.runs.encode(_RECIPE, str(self.labelled[data]), f"labelled-{data}", keys)
-        return self.runs.all(SYSTEMS, self._options.seeds, lambda name, seed: self._tune(data, name, seed))
-
-    def curves(self) -> dict[str, list[curves.Points]]:
-        """Perplexity on dev over steps, by system, of each seed."""
-        seeds = self._options.seeds
-        return {name: [read_history(self.runs.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in seeds] for name in SYSTEMS}
+        return self.runs.all(SYSTEMS, lambda name, seed: self._tune(data, name, seed))
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder = self.runs.folder(name, seed)

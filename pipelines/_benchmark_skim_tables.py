@@ -1,7 +1,6 @@
 """Tables 2 to 4 of the Skim-Attention paper on real pages: perplexities after the same steps, ablations, layout labels."""
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,26 +18,18 @@ from layoutray.bench.skim_tables import (
     compute_ratio,
 )
 from layoutray.bench.spread import Spread
-from layoutray.report import curves, png
-from layoutray.report.curves import Points
-from layoutray.training.reporter import HISTORY, read_history
 from pipelines import _terminal as terminal
-from pipelines._report import log
-from pipelines._runs import Runs, Scores, schedule
+from pipelines._runs import Runs, Scores, add_options, schedule
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark skim-tables", description=__doc__)
     parser.add_argument("pages", type=Path, help="folder of pages to pretrain on, such as `layoutray mix` makes")
     parser.add_argument("--docbank", type=Path, help="folder of DocBank's pages, for table 4; without it tables 2 and 3 alone are made")
-    parser.add_argument("--out", required=True, type=terminal.local_folder, help="folder for everything; a rerun does what is missing")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="one training of every system with each")
-    parser.add_argument("--steps", type=int, default=600, help="of pretraining, the same for all")
-    parser.add_argument("--tune-steps", type=int, default=300, help="of fine-tuning, the same for all")
     parser.add_argument("--length", type=int, default=256, help="tokens per window")
     parser.add_argument("--long-length", type=int, default=1024, help="tokens per window of the two long models")
     parser.add_argument("--top-k", type=int, default=64, help="keys that a SkimmingMask leaves to each query")
-    parser.add_argument("--at-once", type=int, default=2, help="trainings at the same time, each with one thread")
+    add_options(parser)
     options = parser.parse_args(arguments)
     tables = _Tables(options)
     perplexity = tables.pretrain()
@@ -47,11 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.docbank:
         report["layout_labels"] = tables.tune()
         _show_labels(report["layout_labels"], options)
-    (tables.runs.out / "tables.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    picture = png.png(curves.seed_curves(tables.curves(), "dev.perplexity", logarithmic=True))
-    (tables.runs.out / "perplexity.png").write_bytes(picture)
-    log("skim-tables", {name: str(value) for name, value in vars(options).items()}, report, {"perplexity": picture})
-    sys.stdout.write(json.dumps(report) + "\n")
+    tables.runs.finish(report, list(PRETRAINED))
     return 0
 
 
@@ -60,26 +47,19 @@ class _Tables:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        self.runs = Runs(options.out, "skim-tables", options.at_once)
+        self.runs = Runs("skim-tables", options)
 
     def pretrain(self) -> Scores:
         pages = str(self._options.pages)
         windows = self.runs.encode("pretrain-tiny", pages, "windows", {"max_length": self._length(long=False)})
         self.runs.encode("pretrain-tiny", pages, "long-windows", {"max_length": self._length(long=True), "tokenizer.path": windows})
-        return self.runs.all(PRETRAINED, self._options.seeds, self._pretrain)
+        return self.runs.all(PRETRAINED, self._pretrain)
 
     def tune(self) -> Scores:
         for name, long in (("labelled", False), ("long-labelled", True)):
             keys = {"max_length": self._length(long=long), "tokenizer.path": self.runs.out / "windows"}
             self.runs.encode("finetune-docbank", str(self._options.docbank), name, keys)
-        return self.runs.all(TUNED, self._options.seeds, self._tune)
-
-    def curves(self) -> dict[str, list[Points]]:
-        """Perplexity on dev over steps, by system, of each seed."""
-        return {
-            name: [read_history(self.runs.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in self._options.seeds]
-            for name in PRETRAINED
-        }
+        return self.runs.all(TUNED, self._tune)
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder = self.runs.folder(name, seed)

@@ -1,5 +1,6 @@
 """Many trainings of one benchmark: each verb in a process of its own, what is done already is not done again."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -7,33 +8,44 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from layoutray.errors import LayoutrayError
+from layoutray.report import curves, png
+from layoutray.training.reporter import HISTORY, read_history
 from pipelines import _terminal as terminal
+from pipelines._report import log
 
 Row = TypeVar("Row")
 Scores = dict[str, dict[int, dict[str, float]]]
 """Metrics on the test pages by system and seed."""
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What every benchmark of many trainings lets choose."""
+    parser.add_argument("--out", required=True, type=terminal.local_folder, help="folder for everything; a rerun does what is missing")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="one training of every system with each")
+    parser.add_argument("--steps", type=int, default=600, help="of pretraining, the same for all")
+    parser.add_argument("--tune-steps", type=int, default=300, help="of fine-tuning, the same for all")
+    parser.add_argument("--at-once", type=int, default=2, help="trainings at the same time, each with one thread")
+
+
 class Runs:
     """A folder of encoded data sets, checkpoints, their scores and their logs.
 
     Args:
-        out: the folder.
-        experiment: of MLflow.
-        at_once: trainings at the same time.
+        benchmark: its name, also that of MLflow's experiment.
+        options: of the command line, with those of `add_options`.
 
     Raises:
         LayoutrayError: naming the log, when a verb fails.
     """
 
-    def __init__(self, out: Path, experiment: str, at_once: int) -> None:
-        self.out = out.absolute()
+    def __init__(self, benchmark: str, options: argparse.Namespace) -> None:
+        self.out: Path = options.out.absolute()
         self.out.mkdir(parents=True, exist_ok=True)
-        self._experiment = experiment
-        self._at_once = at_once
+        self._benchmark = benchmark
+        self._options = options
 
     def folder(self, name: str, seed: int) -> Path:
         """Checkpoint of one system and seed."""
@@ -50,7 +62,7 @@ class Runs:
         """The checkpoint in `folder`; a finished one stays as it is, as `verb` sees to."""
         initial = [argument for start in starts for argument in ("--init", str(start))]
         log = folder.with_name(f"{folder.name}.log")
-        self._verb(verb, log, recipe, str(examples), "--out", str(folder), "--experiment", self._experiment, *_set(keys), *initial)
+        self._verb(verb, log, recipe, str(examples), "--out", str(folder), "--experiment", self._benchmark, *_set(keys), *initial)
 
     def evaluated(self, folder: Path, pages: Path) -> dict[str, float]:
         """Metrics of a checkpoint on the test pages of `pages`."""
@@ -60,16 +72,26 @@ class Runs:
             self._verb("evaluate", log, str(folder), str(pages), "--json", str(scores))
         return json.loads(scores.read_text(encoding="utf-8"))["metrics"]
 
-    def all(self, rows: Mapping[str, Row], seeds: Sequence[int], run: Callable[[str, int], dict[str, float]]) -> Scores:
+    def all(self, rows: Mapping[str, Row], run: Callable[[str, int], dict[str, float]]) -> Scores:
         """Seed by seed, so that an interrupted benchmark has whole tables of the first ones."""
-        jobs = [(name, seed) for seed in seeds for name in rows]
+        jobs = [(name, seed) for seed in self._options.seeds for name in rows]
         scores: Scores = {name: {} for name in rows}
-        with ThreadPoolExecutor(self._at_once) as pool:
+        with ThreadPoolExecutor(self._options.at_once) as pool:
             found = pool.map(lambda job: run(*job), jobs)
             for number, ((name, seed), metrics) in enumerate(zip(jobs, found, strict=True), start=1):
                 scores[name][seed] = metrics
                 terminal.say(f"{name}, seed {seed} done ({number} of {len(jobs)})")
         return scores
+
+    def finish(self, report: Mapping[str, Any], pretrained: Sequence[str]) -> None:
+        """The report into a file, MLflow and the output, with a picture of the pretrained systems' perplexity on dev over steps."""
+        (self.out / "tables.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        seeds = self._options.seeds
+        points = {name: [read_history(self.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in seeds] for name in pretrained}
+        picture = png.png(curves.seed_curves(points, "dev.perplexity", logarithmic=True))
+        (self.out / "perplexity.png").write_bytes(picture)
+        log(self._benchmark, {name: str(value) for name, value in vars(self._options).items()}, report, {"perplexity": picture})
+        sys.stdout.write(json.dumps(report) + "\n")
 
     def _verb(self, verb: str, log: Path, *arguments: str) -> None:
         """With one thread: that is how two trainings share a small machine best."""
