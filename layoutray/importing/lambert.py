@@ -13,7 +13,7 @@ from torch import Tensor
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.importing.folder import assemble, read_bert, read_config, read_weights, recipe_of
+from layoutray.importing.folder import CONFIG, assemble, read_bert, read_config, read_weights, recipe_of
 from layoutray.nn.names import NameTable, lambert
 
 _FIXED = {"model_type": "roberta", "layout_base": 500}
@@ -28,7 +28,7 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     names = lambert.table(frozenset(weights))
     task = "masked_lm" if names.is_own("head") else "layout_labels"
     chosen = recipe_of(folder, task, {"arch": "lambert", **_RELEASED, **settings}, settings["max_length"], overrides)
-    return assemble(folder, theirs, chosen, names, _once(weights, names, folder))
+    return assemble(folder / CONFIG, theirs, chosen, names, _once(weights, names, folder))
 
 
 def _once(weights: Mapping[str, Tensor], names: NameTable, folder: Path) -> dict[str, Tensor]:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.importing.folder import COMPUTED, ENCODER, assemble, read_config, read_settings, read_weights, recipe_of
+from layoutray.importing.folder import COMPUTED, CONFIG, ENCODER, assemble, read_config, read_settings, read_weights, recipe_of
 from layoutray.nn.names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
 
 _ENCODER = ENCODER | {"hidden_layout_size": "layout_hidden", "max_2d_position_embeddings": "max_2d"}
@@ -65,11 +65,12 @@ _VARIANTS = {"1d": skimformer.POSITIONS, "degraded": skimformer.DEGRADED}
 def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     """See `layoutray.importing.Importer`."""
     theirs = read_config(folder)
-    kind = _kind(theirs, folder / "config.json")
+    file = folder / CONFIG
+    kind = _kind(theirs, file)
     weights = read_weights(folder)
-    model = _model(theirs, kind, read_settings(folder, theirs, kind.arch, kind.settings, kind.fixed))
+    model = _model(theirs, kind, read_settings(file, theirs, kind.arch, kind.settings, kind.fixed))
     chosen = recipe_of(folder, _task(weights, folder), model, model.get("max_length", _LONGEST), overrides)
-    return assemble(folder, theirs, chosen, _VARIANTS.get(chosen.model.get("layout", ""), kind.names), weights)
+    return assemble(file, theirs, chosen, _VARIANTS.get(chosen.model.get("layout", ""), kind.names), weights)
 
 
 def _kind(theirs: Mapping[str, Any], file: Path) -> _Kind:

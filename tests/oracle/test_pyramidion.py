@@ -1,8 +1,6 @@
 """The Pyramidion family against numbers from its authors' release (architectures.md §2; tolerances of the oracle's README)."""
 
-import ast
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
+from layoutray.importing.pyramidion import encoder_settings
 from layoutray.nn.attention import attention_probabilities, split_heads
 from layoutray.nn.decoder import Decoder, DecoderConfig
 from layoutray.nn.names.pyramidion import table
@@ -62,37 +61,9 @@ class Reference:
         return model.eval()
 
 
-def halvings(facts: dict[str, Any]) -> tuple[int, ...]:
-    """For each layer, from its lengths in the release."""
-    theirs = facts["args"]
-    if theirs["encoder_pooling"] == "lambda":
-        return (0,) * theirs["encoder_layers"]
-    targets: dict[int, int] = ast.literal_eval(theirs["enc_layers_and_token_width"])
-    lengths = [theirs["max_source_positions"]]
-    for layer in range(theirs["encoder_layers"]):
-        lengths.append(targets.get(layer, lengths[-1]))
-    return tuple((before // after).bit_length() - 1 for before, after in pairwise(lengths))
-
-
 def reference(file: Path) -> Reference:
     case = read(file)
-    theirs = case.facts["args"]
-    whole = theirs["use_sparse_attn"] == "pooler_no_block"
-    plain = theirs["encoder_pooling"] == "lambda" and theirs["use_sparse_attn"] != "only_blockwise"
-    config = PyramidionConfig(
-        hidden=theirs["encoder_embed_dim"],
-        layers=theirs["encoder_layers"],
-        heads=theirs["encoder_attention_heads"],
-        feed_forward=theirs["encoder_ffn_embed_dim"],
-        dropout=theirs["dropout"],
-        attention_dropout=theirs["attention_dropout"],
-        max_length=theirs["max_source_positions"],
-        block=0 if whole or plain else theirs["chunk_size"],
-        halvings=halvings(case.facts),
-        order="document" if theirs["sort_back"] else "score",
-        padding="reference_parity",
-    )
-    return Reference(case, config)
+    return Reference(case, PyramidionConfig(**encoder_settings(case.facts["args"], file)))
 
 
 def record(module: nn.Module, into: list[Any]) -> None:
@@ -118,7 +89,7 @@ def test_states_of_every_layer(file: Path) -> None:
         record(pool.scorer, scores[number])
     encoded = encoder(known.batch)
     for layer, (states,) in enumerate(raw):
-        assert_close(states, out[f"layer{layer}_raw"].transpose(0, 1), STATES)
+        assert_close(states, out[f"layer{layer}_raw"].transpose(0, 1).reshape(states.shape), STATES)
     for number, (after,) in pooled.items():
         assert_close(scores[number][0], out[f"score_logits{number}"].squeeze(-1).sigmoid() + 1e-5, STATES)
         assert_close(after.states, out[f"encoder_state{int(number) + 1}"].transpose(0, 1), STATES)

@@ -1,0 +1,115 @@
+"""What comes in from fairseq checkpoints of the Pyramidion release, and what is refused with which words."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from layoutray import checkpoint
+from layoutray.errors import CheckpointError
+from pipelines.__main__ import main
+from tests.importing.fairseq import ARGS, OURS, pieces, read, weights, write_checkpoint
+
+
+def test_settings_become_the_recipe_and_weights_the_encoder(tmp_path: Path) -> None:
+    made = read(write_checkpoint(tmp_path / "theirs", ARGS, weights()))
+    assert made.recipe.model.items() >= ({"arch": "pyramidion"} | OURS).items()
+    assert (made.recipe.name, made.recipe.task.name, made.recipe.max_length) == ("theirs", "masked_lm", 64)
+    assert made.tokenizer.mask_id == 49
+    state, theirs = made.model.state_dict(), weights()
+    assert torch.equal(state["encoder.word_embedding.weight"], theirs["encoder.embed_tokens.weight"])
+    assert torch.equal(state["encoder.layers.2.feed_forward.contract.bias"], theirs["encoder.layers.2.fc2.bias"])
+    assert torch.equal(state["encoder.pools.1.scorer.classifier.weight"], theirs["encoder.pooler.scorer.1.weight"])
+    assert sorted(made.provenance["fresh"]) == sorted(
+        f"head.{name}" for name in ("decoder.bias", "dense.bias", "dense.weight", "norm.bias", "norm.weight")
+    )
+
+
+def test_older_checkpoints_have_their_settings_in_args(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "theirs", ARGS, weights())
+    torch.save({"args": Namespace(**ARGS), "model": weights()}, folder / "checkpoint_best.pt")
+    (folder / "checkpoint_best.pt").rename(folder / "checkpoint_last.pt")
+    assert read(folder, "model.padding=masked").recipe.model.items() >= (OURS | {"padding": "masked"}).items()
+    torch.save({"model": weights()}, folder / "checkpoint_last.pt")
+    with pytest.raises(CheckpointError, match=r"settings neither in cfg\.model nor in args"):
+        read(folder)
+
+
+@pytest.mark.parametrize(
+    ("settings", "changes"),
+    [
+        ({"use_sparse_attn": "pooler_no_block"}, {"block": 0}),
+        ({"sort_back": 0}, {"order": "score"}),
+        ({"enc_layers_and_token_width": {1: 32, 2: 8}}, {}),
+    ],
+)
+def test_variants_come_in(settings: dict[str, Any], changes: dict[str, Any], tmp_path: Path) -> None:
+    made = read(write_checkpoint(tmp_path / "theirs", ARGS | settings, weights()))
+    assert made.recipe.model.items() >= (OURS | changes).items()
+
+
+@pytest.mark.parametrize(("attention", "block"), [("only_blockwise", 16), ("none", 0)])
+def test_a_model_that_does_not_pool_comes_in(attention: str, block: int, tmp_path: Path) -> None:
+    state = {name: tensor for name, tensor in weights().items() if "pooler" not in name}
+    args = ARGS | {"encoder_pooling": "lambda", "use_sparse_attn": attention}
+    made = read(write_checkpoint(tmp_path / "theirs", args, state))
+    assert (made.recipe.model["block"], made.recipe.model["halvings"]) == (block, (0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"activation_fn": "gelu"}, "activation_fn 'gelu'; pyramidion is computed with 'relu' alone"),
+        ({"encoder_layers": None}, r"checkpoint_best\.pt lacks encoder_layers"),
+        ({"chunk_size": None}, "lacks chunk_size"),
+        ({"enc_layers_and_token_width": "{1: 20}"}, "64 tokens cannot be halved to 20"),
+        ({"enc_layers_and_token_width": "32"}, r"enc_layers_and_token_width '32'; it must be like"),
+        ({"encoder_layers": 2}, r"do not fit the settings in checkpoint_best\.pt: .*unexpected encoder\.layers\.2\.fc1\.bias"),
+        ({"encoder_embed_dim": 36}, r"encoder\.embed_tokens\.weight is \(50, 32\), the model needs \(50, 36\)"),
+    ],
+)
+def test_settings_that_cannot_be_honoured_are_refused(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
+    args = {name: value for name, value in (ARGS | settings).items() if value is not None}
+    with pytest.raises(CheckpointError, match=message):
+        read(write_checkpoint(tmp_path / "theirs", args, weights()))
+
+
+def test_names_that_are_missing_or_left_over_are_said_in_the_releases_words(tmp_path: Path) -> None:
+    state = weights() | {"encoder.extra": torch.ones(1)}
+    del state["encoder.layers.0.self_attn.q_proj.bias"]
+    with pytest.raises(CheckpointError, match=r"missing encoder\.layers\.0\.self_attn\.q_proj\.bias; unexpected encoder\.extra$"):
+        read(write_checkpoint(tmp_path / "theirs", ARGS, state))
+
+
+def test_what_is_no_checkpoint_of_fairseq_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"no checkpoint in .*; it needs checkpoint_best\.pt or checkpoint_last\.pt"):
+        read(tmp_path)
+    folder = write_checkpoint(tmp_path / "theirs", ARGS, weights())
+    for wrong, message in (
+        (weights(), "no checkpoint of fairseq, which has its weights under 'model'"),
+        ({"model": {"encoder.version": torch.ones(1)}}, r"no encoder\.embed_tokens\.weight"),
+        ({"model": {"epoch": 3}}, "something else than tensors by name"),
+        ({"model": weights(), "code": torch.nn.Linear}, "holds code, which is not run"),
+    ):
+        torch.save(wrong, folder / "checkpoint_best.pt")
+        with pytest.raises(CheckpointError, match=message):
+            read(folder)
+
+
+def test_the_vocabulary_must_number_pieces_as_the_dictionary_does(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "theirs", ARGS, weights())
+    lines = [f"{piece} 7" for piece in pieces()[4:-1]] + ["madeupword0000 0"]
+    (folder / "dict.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    read(folder)
+    (folder / "dict.txt").write_text("\n".join([lines[1], lines[0], *lines[2:]]) + "\n", encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"'▁word1' is number 4 in .*dict\.txt, but 5 in the vocabulary beside it"):
+        read(folder)
+
+
+def test_the_verb_writes_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, out = write_checkpoint(tmp_path / "theirs", ARGS, weights()), tmp_path / "ours"
+    assert main(["import", "pyramidion", str(folder), str(out)]) == 0
+    assert "(pyramidion, task masked_lm)" in capsys.readouterr().err
+    assert checkpoint.load(out).recipe.model["halvings"] == (0, 1, 2)

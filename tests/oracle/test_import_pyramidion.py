@@ -1,0 +1,20 @@
+"""Models of the Pyramidion release, imported from a checkpoint in fairseq's form, against states that they gave there."""
+
+from pathlib import Path
+
+import torch
+
+from layoutray import checkpoint
+from tests.importing.fairseq import read as read_release
+from tests.importing.fairseq import write_checkpoint
+from tests.oracle.test_pyramidion import CASES, STATES, reference
+
+
+@CASES
+@torch.no_grad()
+def test_an_imported_encoder_gives_the_releases_states(file: Path, tmp_path: Path) -> None:
+    known = reference(file)
+    released = write_checkpoint(tmp_path / "theirs", known.case.facts["args"], known.case.group("sd"))
+    checkpoint.save(tmp_path / "ours", read_release(released))
+    encoded = checkpoint.load(tmp_path / "ours").model.encoder(known.batch)
+    torch.testing.assert_close(encoded.states, known.case.tensors["out/encoder_out"].transpose(0, 1), atol=STATES, rtol=0)
