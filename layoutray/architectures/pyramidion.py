@@ -11,18 +11,26 @@ to attend to all of it.
     n/k         2 ** halvings[i]                how many tokens become one after layer i
     c           block                           tokens that attend to each other
 
-The family is one configuration:
-    vanilla         block = 0, halvings = [0, 0]
-    blockwise       block = 512, halvings = [0, 0]
-    Transpooler     block = 512, halvings = [0, 2]: one pooling, after the last layer
-    Pyramidion      block = 512, halvings = [1, 1]
-    DeepPyramidion  the default: 8k, 8k, 2k, 512, 512, 512 tokens after each layer
+The family, and the peers that the paper compares it with (Table 2), are the values of `encoder`:
+
+    vanilla           all tokens attend to all
+    blockwise         within blocks
+    transpooler       within blocks; one pooling, after the last layer
+    pyramidion        within blocks; pooling step by step
+    deep_pyramidion   within blocks; pooling as `halvings` says: 8k, 8k, 2k, 512, 512, 512 tokens after each layer
+    lsh               Reformer (2001.04451): to tokens that hash alike
+    efficient         Efficient Attention (1812.01243): keys and values meet first
+    power             PoWER-BERT (2001.08950): as deep_pyramidion, but the tokens are kept that received the most attention, unmixed
+    funnel            Funnel-Transformer (2006.03236): means of neighbours query all tokens of the layer before
 
 Departures from the paper:
 - The pyramid is said in halvings, so that it holds for any length. A text shorter than `max_length` is shortened in proportion, r tokens
   to ⌈r·k/n⌉ and with no padding among them; in the paper it is first padded to `max_length`.
 - Padding is hidden from attention and weighs nothing in pooling. In the release it takes part in both, and the decoder sees it;
   `padding = "reference_parity"` does the same. Its plain model (no blocks, no pooling) does hide it from the encoder.
+- All encoders that shorten a text shorten it by the factor that `halvings` comes to. Funnel's means attend to the whole text, and what
+  they become is added, for each token, to its state after the first layer, so that a decoder sees every token.
+- The paper's LSH keeps two heads within local windows; here all heads hash.
 - Scores are σ(logit) + 1e-5 and the softmax is over 20ᵛ, as in the authors' release; outputs stay in document order, as the paper says,
   which is not the release's default (`order`).
 - Layers that do not pool have no scorer; the release keeps one for each.
@@ -33,19 +41,22 @@ from functools import partial
 from typing import Literal, cast
 
 import torch
-from einops import rearrange
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.errors import InputError
-from layoutray.nn.attention import SelfAttention, attention_probabilities, split_heads
+from layoutray.nn import encoder_family
 from layoutray.nn.block import EncoderLayer
+from layoutray.nn.blockwise_attention import BlockwiseAttention, padded
+from layoutray.nn.efficient_attention import EfficientAttention
+from layoutray.nn.funnel import through_funnel
 from layoutray.nn.initialise import initialise_as_fairseq
+from layoutray.nn.lsh_attention import LshAttention
+from layoutray.nn.pooling_layer import POWER, How, Pooling, PoolingKind
 from layoutray.nn.positions import sinusoids
-from layoutray.nn.token_pooling import Halving, Pooled, hard_topk, successive_halving_topk, window_pool
-from layoutray.nn.token_scoring import Name, Received, received_attention, scorer
+from layoutray.nn.token_scoring import Name
 from layoutray.tensors import Batch, Encoded
 
 _EPSILON = 1e-5
@@ -63,10 +74,13 @@ class PyramidionConfig:
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
         max_length: longest text in tokens.
+        encoder: which of the family; see the module's docstring.
         block: tokens that attend to each other; 0 is all of them.
-        halvings: for each layer, how often the number of tokens is halved after it: 2 turns 8192 into 2048.
+        halvings: for each layer, how often deep_pyramidion halves the number of tokens after it: 2 turns 8192 into 2048.
         pooling: how: the paper's operator, its hard counterpart, or mean or maximum of neighbours (Appendix A).
         scorer: what decides who is kept (Appendix A); the poolings of neighbours ask nobody.
+        lsh_chunk: of lsh: tokens that are sorted into one chunk.
+        lsh_rounds: of lsh: how often tokens are hashed.
         order: of what Successive Halving keeps: as in the `document`, or by `score`, the release's default.
         padding: `masked`, or as in the release, `reference_parity`: padded to `max_length` and seen by all.
     """
@@ -78,10 +92,13 @@ class PyramidionConfig:
     dropout: float = 0.1
     attention_dropout: float = 0.1
     max_length: int = 8192
+    encoder: encoder_family.Name = "deep_pyramidion"
     block: int = 512
     halvings: tuple[int, ...] = (0, 0, 2, 2, 0, 0)
-    pooling: Literal["successive_halving", "hard", "mean", "max"] = "successive_halving"
+    pooling: How = "successive_halving"
     scorer: Name = "linear"
+    lsh_chunk: int = 64
+    lsh_rounds: int = 4
     order: Literal["document", "score"] = "document"
     padding: Literal["masked", "reference_parity"] = "masked"
 
@@ -94,13 +111,27 @@ class PyramidionConfig:
             raise InputError(f"halvings is {list(self.halvings)}; it must have a number of at least 0 for each of the {self.layers} layers")
         if self.pooling == "hard" and self.scorer in ("linear", "nonlinear"):
             raise InputError(f"scorer is {self.scorer!r}; under pooling 'hard' it gets no gradient, so take one that does not learn")
+        if self.encoder == "funnel" and self.layers < 2:
+            raise InputError("layers is 1; encoder 'funnel' needs 2, for the means are the queries of the second")
         if self.padding == "reference_parity":
             self._check_parity()
 
+    @property
+    def pyramid(self) -> tuple[int, ...]:
+        """For each layer, how often the number of tokens is halved after it."""
+        return encoder_family.pyramid(self.encoder, self.halvings)
+
+    @property
+    def seen(self) -> int:
+        """Tokens that attend to each other in blocks; 0 is all of them."""
+        return 0 if self.encoder in ("vanilla", "funnel") else self.block
+
     def _check_parity(self) -> None:
+        if self.encoder in ("lsh", "efficient", "power", "funnel"):
+            raise InputError(f"encoder is {self.encoder!r}; with padding 'reference_parity' it must be one of the release's own")
         length = self.max_length
-        for halvings in self.halvings:
-            block = min(self.block or length, length)
+        for halvings in self.pyramid:
+            block = min(self.seen or length, length)
             if length % block or length % 2**halvings:
                 raise InputError(
                     f"max_length is {self.max_length}; with padding 'reference_parity' every layer must get whole blocks of {self.block} "
@@ -109,58 +140,26 @@ class PyramidionConfig:
             length //= 2**halvings
 
 
-class Pooling(nn.Module):
-    """Leaves one token in 2^halvings."""
-
-    def __init__(self, config: PyramidionConfig, halvings: int) -> None:
-        super().__init__()
-        self.ratio = 2**halvings
-        self.how = config.pooling
-        self.halving = Halving(order=config.order)
-        asks = config.pooling in ("successive_halving", "hard")
-        self.scorer = scorer(config.scorer, config.hidden, config.dropout, self.ratio) if asks else None
-
-    def forward(self, tokens: Encoded, received: Received) -> Encoded:
-        states, mask, origin = (_padded(rows, self.ratio) for rows in (tokens.states, tokens.mask, tokens.origin))
-        pooled = self.pool(states, mask, lambda: _padded(received(), self.ratio))
-        return Encoded(pooled.states, pooled.mask, origin.gather(1, pooled.origin))
-
-    def pool(self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"], received: Received) -> Pooled:
-        """Γ, or what stands for it; `ratio` divides the length."""
-        k = states.shape[1] // self.ratio
-        if self.how == "mean" or self.how == "max":
-            return window_pool(states, mask, k, self.how)
-        assert self.scorer is not None
-        scores = self.scorer(states, received)
-        if self.how == "hard":
-            return hard_topk(states, scores, mask, k)
-        return successive_halving_topk(states, scores, mask, k, self.halving)
-
-
 class Pyramidion(nn.Module):
-    """Layers of blockwise attention, some of them followed by pooling."""
+    """Layers of attention, some of them followed by pooling."""
 
     def __init__(self, config: PyramidionConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
         self.width = config.hidden
         self.max_length = config.max_length
         self.norm_epsilon = _EPSILON
-        self.block = config.block
         self.pad_id = pad_id
         self.parity = config.padding == "reference_parity"
-        self.hides_padding = not self.parity or not (config.block or any(config.halvings))
+        self.hides_padding = not self.parity or not (config.seen or any(config.pyramid))
         self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
-        self.pools = nn.ModuleDict({str(layer): Pooling(config, halvings) for layer, halvings in enumerate(config.halvings) if halvings})
+        self.funnel = 2 ** sum(config.pyramid) if config.encoder == "funnel" else 0
+        pooled = () if self.funnel else enumerate(config.pyramid)
+        self.pools = nn.ModuleDict({str(layer): _pooling(config, halvings) for layer, halvings in pooled if halvings})
 
     def forward(self, batch: Batch) -> Encoded:
-        tokens = self._as_released(self.embed(batch)) if self.parity else self.embed(batch)
-        for number, layer in enumerate(self.layers):
-            encoded = replace(tokens, states=self._blockwise(layer, tokens))
-            if str(number) in self.pools:
-                encoded = self.pools[str(number)](encoded, partial(self._received, cast(EncoderLayer, layer), tokens))
-            tokens = encoded
+        tokens = self.read(self._as_released(self.embed(batch)) if self.parity else self.embed(batch))
         return replace(tokens, mask=torch.ones_like(tokens.mask)) if self.parity else tokens
 
     def embed(self, batch: Batch) -> Encoded:
@@ -169,44 +168,35 @@ class Pyramidion(nn.Module):
         states = self.word_embedding(batch.input_ids) * self.width**0.5 + sinusoids(places + self.pad_id + 1, self.width)
         return Encoded(self.dropout(states * batch.mask[..., None]), batch.mask, places.expand(batch.input_ids.shape))
 
+    def read(self, tokens: Encoded) -> Encoded:
+        """What is left of embedded tokens after all layers."""
+        if self.funnel:
+            return through_funnel([cast(EncoderLayer, layer) for layer in self.layers], tokens, self.funnel)
+        for number, layer in enumerate(self.layers):
+            encoded = replace(tokens, states=layer(tokens.states, tokens.mask))
+            if str(number) in self.pools:
+                encoded = self.pools[str(number)](encoded, partial(_received, layer, tokens))
+            tokens = encoded
+        return tokens
+
     def _as_released(self, tokens: Encoded) -> Encoded:
-        states, mask, origin = (_padded(rows, self.max_length) for rows in (tokens.states, tokens.mask, tokens.origin))
+        states, mask, origin = (padded(rows, self.max_length) for rows in (tokens.states, tokens.mask, tokens.origin))
         return Encoded(states, mask if self.hides_padding else torch.ones_like(mask), origin)
 
-    def _blockwise(self, layer: nn.Module, tokens: Encoded) -> Float[Tensor, "batch length width"]:
-        return _joined(layer(*self._blocks(tokens)), tokens.mask)
 
-    def _received(self, layer: EncoderLayer, tokens: Encoded) -> Float[Tensor, "batch length"]:
-        """The attention that each of `tokens` has received in `layer`, from its block."""
-        states, seen = self._blocks(tokens)
-        attention = cast(SelfAttention, layer.attention)
-        query, key = (split_heads(project(states), attention.heads) for project in (attention.query, attention.key))
-        return _joined(received_attention(attention_probabilities(query, key, seen), seen), tokens.mask)
-
-    def _blocks(self, tokens: Encoded) -> tuple[Float[Tensor, "blocks size width"], Bool[Tensor, "blocks size"]]:
-        """States by block, and what is seen of each block: its real tokens, or all of a block that has none."""
-        length = tokens.states.shape[1]
-        size = min(self.block or length, length)
-        states, seen = (
-            rearrange(_padded(rows, size), "batch (blocks size) ... -> (batch blocks) size ...", size=size)
-            for rows in (tokens.states, tokens.mask)
-        )
-        return states, seen | ~seen.any(1, keepdim=True)
+def _received(layer: nn.Module, tokens: Encoded) -> Float[Tensor, "batch length"]:
+    """The attention that each of `tokens` has received in `layer`, from its block."""
+    return cast(BlockwiseAttention, layer.attention).received(tokens.states, tokens.mask)
 
 
-def _joined(blocks: Tensor, mask: Bool[Tensor, "batch length"]) -> Tensor:
-    """Blocks as whole texts again, cut to the length of `mask`."""
-    return rearrange(blocks, "(batch blocks) size ... -> batch (blocks size) ...", batch=len(mask))[:, : mask.shape[1]]
-
-
-def _padded(rows: Tensor, multiple: int) -> Tensor:
-    """(batch, length, …) with zeros at the end, so that `multiple` divides the length."""
-    return functional.pad(rows, (0, 0) * (rows.ndim - 2) + (0, -rows.shape[1] % multiple))
+def _pooling(config: PyramidionConfig, halvings: int) -> Pooling:
+    kind = POWER if config.encoder == "power" else PoolingKind(config.pooling, config.scorer, config.order)
+    return Pooling(kind, halvings, width=config.hidden, dropout=config.dropout)
 
 
 def _layer(config: PyramidionConfig) -> EncoderLayer:
     return EncoderLayer(
-        SelfAttention(config.hidden, config.heads, config.attention_dropout),
+        _attention(config),
         config.hidden,
         feed_forward=config.feed_forward,
         dropout=config.dropout,
@@ -215,8 +205,19 @@ def _layer(config: PyramidionConfig) -> EncoderLayer:
     )
 
 
+def _attention(config: PyramidionConfig) -> nn.Module:
+    width, heads, dropout = config.hidden, config.heads, config.attention_dropout
+    match config.encoder:
+        case "lsh":
+            return LshAttention(width, heads, dropout, longest=config.max_length, chunk=config.lsh_chunk, rounds=config.lsh_rounds)
+        case "efficient":
+            return EfficientAttention(width, heads)
+        case _:
+            return BlockwiseAttention(width, heads, dropout, config.seen)
+
+
 def build(config: PyramidionConfig, *, vocab_size: int, pad_id: int) -> Pyramidion:
-    """A Pyramidion with fairseq's initial weights."""
+    """An encoder of the family with fairseq's initial weights."""
     encoder = Pyramidion(config, vocab_size=vocab_size, pad_id=pad_id)
     initialise_as_fairseq(encoder, config.hidden)
     return encoder

@@ -77,7 +77,11 @@ class MultiHeadAttention(nn.Module):
         context = functional.scaled_dot_product_attention(
             split_heads(self.query(states), self.heads), *memory, attn_mask=seen, dropout_p=self._dropout_now
         )
-        return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
+        return self.update(context)
+
+    def update(self, context: Float[Tensor, "batch heads queries size"]) -> Float[Tensor, "batch queries width"]:
+        """The heads' sums of values, joined and projected."""
+        return self.output(rearrange(context, "batch heads queries size -> batch queries (heads size)"))
 
     @property
     def _dropout_now(self) -> float:
@@ -92,7 +96,7 @@ class SelfAttention(MultiHeadAttention):
         if not isinstance(visible, KeyLists):
             return self.recall(states, memory, visible[:, None, None, :] if visible.ndim == 2 else visible)
         context = gathered_context(split_heads(self.query(states), self.heads), *memory, visible, self._dropout_now)
-        return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
+        return self.update(context)
 
 
 def split_heads(states: Float[Tensor, "batch length all_heads"], heads: int) -> Float[Tensor, "batch heads length size"]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 from einops import rearrange
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 from torch.nn import functional
 
@@ -63,16 +63,17 @@ def gathered_context(
     padded = functional.pad(query, (0, 0, 0, -lists.length % block))
     context = functional.scaled_dot_product_attention(
         rearrange(padded, "batch heads (blocks block) size -> batch heads blocks block size", block=block),
-        _listed(key, lists.keys),
-        _listed(value, lists.keys),
+        listed(key, lists.keys),
+        listed(value, lists.keys),
         attn_mask=lists.seen,
         dropout_p=dropout,
     )
     return rearrange(context, "batch heads blocks block size -> batch heads (blocks block) size")[:, :, : lists.length]
 
 
-def _listed(
-    states: Float[Tensor, "batch heads length size"], keys: Int[Tensor, "batch heads blocks listed"]
-) -> Float[Tensor, "batch heads blocks listed size"]:
-    flat = rearrange(keys, "batch heads blocks listed -> batch heads (blocks listed) 1").expand(-1, -1, -1, states.shape[-1])
+def listed(
+    states: Shaped[Tensor, "batch heads length size"], keys: Int[Tensor, "batch heads *lists"]
+) -> Shaped[Tensor, "batch heads *lists size"]:
+    """The states that lists of positions name."""
+    flat = keys.flatten(2)[..., None].expand(-1, -1, -1, states.shape[-1])
     return states.gather(2, flat).unflatten(2, keys.shape[2:])
