@@ -73,7 +73,7 @@ def measure(case: Case, build: Callable[[Case], nn.Module]) -> Measured:
     idle = _idle(device)
     model, inputs = build(case), _batch(case)
     model, batch = model.to(device).train(), inputs.to(device)
-    step = _step(torch.compile(model) if case.compiled else model, model, batch, device)
+    step = training_step(torch.compile(model) if case.compiled else model, model, batch, device)
     for _ in range(2 if case.compiled else 1):
         step()
     seconds = [clock.seconds(step, device) for _ in range(case.steps)]
@@ -101,16 +101,8 @@ def encoder(architecture: str, case: Case, **changes: Any) -> Any:
     return found.build(config.build(found.config, values), vocab_size=VOCABULARY, pad_id=0)
 
 
-def _batch(case: Case) -> Batch:
-    shape = (case.batch, case.length)
-    labels = torch.randint(5, VOCABULARY, shape).masked_fill(torch.rand(shape) >= _MASK_SHARE, -100)
-    labels[:, 0] = 5
-    corners = torch.randint(0, 1001, (*shape, 2, 2)).sort(dim=-2).values
-    ids = torch.randint(5, VOCABULARY, shape)
-    return Batch(ids, corners.flatten(-2), torch.ones(shape, dtype=torch.bool), labels)
-
-
-def _step(forward: Callable[[Batch], Tensor], model: nn.Module, batch: Batch, device: torch.device) -> Callable[[], None]:
+def training_step(forward: Callable[[Batch], Tensor], model: nn.Module, batch: Batch, device: torch.device) -> Callable[[], None]:
+    """A step of AdamW on `batch`, in bfloat16 where there is a GPU; `forward` is `model`, or what was compiled of it."""
     optimiser = torch.optim.AdamW([parameter for parameter in model.parameters() if parameter.requires_grad], lr=1e-4)
 
     def step() -> None:
@@ -121,6 +113,15 @@ def _step(forward: Callable[[Batch], Tensor], model: nn.Module, batch: Batch, de
         optimiser.zero_grad(set_to_none=True)
 
     return step
+
+
+def _batch(case: Case) -> Batch:
+    shape = (case.batch, case.length)
+    labels = torch.randint(5, VOCABULARY, shape).masked_fill(torch.rand(shape) >= _MASK_SHARE, -100)
+    labels[:, 0] = 5
+    corners = torch.randint(0, 1001, (*shape, 2, 2)).sort(dim=-2).values
+    ids = torch.randint(5, VOCABULARY, shape)
+    return Batch(ids, corners.flatten(-2), torch.ones(shape, dtype=torch.bool), labels)
 
 
 def _idle(device: torch.device) -> int:

@@ -1,10 +1,12 @@
 """The look that all plots share."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from layoutray.report.palette import COLOURS, as_hex
 
 
 def tidy(axes: Axes, *, grid: Literal["both", "y"]) -> None:
@@ -21,3 +23,8 @@ def plain_numbers(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=steps))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def line_style(index: int) -> dict[str, Any]:
+    """Of the `index`-th line of a plot, so that many stay apart."""
+    return {"color": as_hex(COLOURS[index % len(COLOURS)]), "marker": "osD^v"[index // len(COLOURS) % 5], "linewidth": 1.8}

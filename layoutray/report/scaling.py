@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from layoutray.errors import InputError
-from layoutray.report.axes import plain_numbers, tidy
-from layoutray.report.palette import COLOURS, as_hex
+from layoutray.report.axes import line_style, plain_numbers, tidy
 
 
 @dataclass(frozen=True)
@@ -54,9 +53,8 @@ def scaling(rows: Sequence[Measured]) -> Figure:
     for index, model in enumerate(models):
         mine = sorted((row for row in rows if row.model == model), key=lambda row: row.length)
         lengths = [row.length for row in mine]
-        style = {"color": as_hex(COLOURS[index % len(COLOURS)]), "marker": "osD^v"[index // len(COLOURS) % 5], "linewidth": 1.8}
-        time.plot(lengths, [1000 * row.seconds for row in mine], label=model, **style)
-        memory.plot(lengths, [row.bytes / 2**20 for row in mine], **style)
+        time.plot(lengths, [1000 * row.seconds for row in mine], label=model, **line_style(index))
+        memory.plot(lengths, [row.bytes / 2**20 for row in mine], **line_style(index))
     lengths = sorted({row.length for row in rows})
     _axes(time, "time, ms per step", lengths)
     _axes(memory, "peak memory, MiB", lengths)

@@ -1,0 +1,34 @@
+"""Time over depth, encoder by encoder."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from layoutray.report.axes import line_style, tidy
+
+Points = Sequence[tuple[int, float, float]]
+"""(encoder layers, seconds of a training step, seconds of generation)."""
+
+
+def depth(encoders: Mapping[str, Points]) -> Figure:
+    """Seconds of training and of generation over the number of encoder layers; encoders in the order in which they come."""
+    figure = Figure(figsize=(10, 4.4), dpi=120, layout="constrained")
+    training, generation = figure.subplots(1, 2)
+    for index, (name, points) in enumerate(encoders.items()):
+        layers, steps, texts = zip(*sorted(points), strict=True)
+        training.plot(layers, steps, label=name, **line_style(index))
+        generation.plot(layers, texts, **line_style(index))
+    depths = sorted({layers for points in encoders.values() for layers, _, _ in points})
+    _axes(training, "training, s per step", depths)
+    _axes(generation, "generation, s per batch", depths)
+    figure.legend(loc="outside upper center", ncols=min(len(encoders), 5), frameon=False)
+    return figure
+
+
+def _axes(axes: Axes, measure: str, depths: Sequence[int]) -> None:
+    axes.set_xticks(depths)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("encoder layers")
+    axes.set_ylabel(measure)
+    tidy(axes, grid="both")
