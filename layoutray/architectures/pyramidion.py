@@ -5,7 +5,7 @@ says what each token is worth, and a differentiable top-k keeps the best of the 
 to attend to all of it.
 
     symbol      name here                       meaning
-    E           embed(batch)                    √d · word + sinusoidal position
+    E           embed(batch)                    √d · word + sinusoidal position (+ where it stands on the page)
     v           pools[i].scorer                 what each token is worth
     Γ(E, v, k)  pools[i].pool                   Successive Halving Top-k
     n/k         2 ** halvings[i]                how many tokens become one after layer i
@@ -30,6 +30,7 @@ Departures from the paper:
   `padding = "reference_parity"` does the same. Its plain model (no blocks, no pooling) does hide it from the encoder.
 - All encoders that shorten a text shorten it by the factor that `halvings` comes to. Funnel's means attend to the whole text, and what
   they become is added, for each token, to its state after the first layer, so that a decoder sees every token.
+- The paper reads text alone; `layout` lets it know where on the page a token stands, so that places too decide who is kept.
 - The paper's LSH keeps two heads within local windows; here all heads hash.
 - Scores are σ(logit) + 1e-5 and the softmax is over 20ᵛ, as in the authors' release; outputs stay in document order, as the paper says,
   which is not the release's default (`order`).
@@ -47,7 +48,7 @@ from torch.nn import functional
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.errors import InputError
-from layoutray.nn import encoder_family
+from layoutray.nn import encoder_family, layout_input
 from layoutray.nn.block import EncoderLayer
 from layoutray.nn.blockwise_attention import BlockwiseAttention, padded
 from layoutray.nn.efficient_attention import EfficientAttention
@@ -75,6 +76,7 @@ class PyramidionConfig:
         attention_dropout: on attention probabilities.
         max_length: longest text in tokens.
         encoder: which of the family; see the module's docstring.
+        layout: what is added to the input: Skimformer's embedding of `boxes`, LAMBERT's `winding` one, or `none`, as in the paper.
         block: tokens that attend to each other; 0 is all of them.
         halvings: for each layer, how often deep_pyramidion halves the number of tokens after it: 2 turns 8192 into 2048.
         pooling: how: the paper's operator, its hard counterpart, or mean or maximum of neighbours (Appendix A).
@@ -93,6 +95,7 @@ class PyramidionConfig:
     attention_dropout: float = 0.1
     max_length: int = 8192
     encoder: encoder_family.Name = "deep_pyramidion"
+    layout: layout_input.Name = "none"
     block: int = 512
     halvings: tuple[int, ...] = (0, 0, 2, 2, 0, 0)
     pooling: How = "successive_halving"
@@ -107,6 +110,8 @@ class PyramidionConfig:
         check_heads(self, "hidden", "heads")
         if self.hidden % 2:
             raise InputError(f"hidden is {self.hidden}; it must be even, half of a position is sines")
+        if self.layout == "winding" and self.hidden % 8:
+            raise InputError(f"hidden is {self.hidden}; eight must divide it: a cosine and a sine of each of four coordinates")
         if len(self.halvings) != self.layers or min(self.halvings) < 0:
             raise InputError(f"halvings is {list(self.halvings)}; it must have a number of at least 0 for each of the {self.layers} layers")
         if self.pooling == "hard" and self.scorer in ("linear", "nonlinear"):
@@ -152,6 +157,7 @@ class Pyramidion(nn.Module):
         self.parity = config.padding == "reference_parity"
         self.hides_padding = not self.parity or not (config.seen or any(config.pyramid))
         self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
+        self.layout = layout_input.layout_input(config.layout, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
         self.funnel = 2 ** sum(config.pyramid) if config.encoder == "funnel" else 0
@@ -166,6 +172,8 @@ class Pyramidion(nn.Module):
         """E, zero on padding. As in fairseq, the first position is the one after the padding id."""
         places = torch.arange(batch.input_ids.shape[1], device=batch.input_ids.device)
         states = self.word_embedding(batch.input_ids) * self.width**0.5 + sinusoids(places + self.pad_id + 1, self.width)
+        if self.layout is not None:
+            states = states + self.layout(batch)
         return Encoded(self.dropout(states * batch.mask[..., None]), batch.mask, places.expand(batch.input_ids.shape))
 
     def read(self, tokens: Encoded) -> Encoded:

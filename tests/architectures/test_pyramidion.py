@@ -77,6 +77,39 @@ def test_power_keeps_the_tokens_of_the_largest_columns() -> None:
     torch.testing.assert_close(encoded.states, encoder.layers[1](states, torch.ones(2, 12, dtype=torch.bool)))
 
 
+@pytest.mark.parametrize("layout", ["boxes", "winding"])
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+def test_with_layout_it_keeps(promise: Any, layout: str, tmp_path: Path) -> None:
+    promise(ARCHITECTURE, replace(TINY, layout=layout), tmp_path)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("layout", ["boxes", "winding"])
+def test_where_tokens_stand_decides_who_is_kept(layout: str) -> None:
+    encoder, batch = encoder_of(layout=layout), random_batch()
+    moved = replace(batch, boxes=batch.boxes.flip(1))
+    assert not torch.equal(encoder(moved).origin, encoder(batch).origin)
+    assert not torch.equal(encoder(moved).states, encoder(batch).states)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("layout", "last"), [("boxes", "embedding.norm"), ("winding", "adapter")])
+def test_without_layout_nothing_changes_to_the_last_bit(layout: str, last: str) -> None:
+    plain, silent, batch = encoder_of(), encoder_of(layout=layout), random_batch()
+    silent.load_state_dict(plain.state_dict(), strict=False)
+    for parameter in silent.layout.get_submodule(last).parameters():
+        parameter.zero_()
+    moved = replace(batch, boxes=batch.boxes.flip(1))
+    assert torch.equal(plain(moved).states, plain(batch).states)
+    assert torch.equal(silent(batch).states, plain(batch).states)
+    assert not any(name.startswith("layout") for name in plain.state_dict())
+
+
+def test_windows_that_do_not_say_how_large_their_pages_are_are_refused() -> None:
+    with pytest.raises(InputError, match="do not say how large their pages are"):
+        encoder_of(layout="winding")(replace(random_batch(), page_sizes=None))
+
+
 def words_seen(encoder: Any, batch: Batch, word: int) -> list[int]:
     """States that move when a word is replaced."""
     ids = batch.input_ids.clone()
@@ -161,6 +194,7 @@ def test_lists_of_a_recipe_become_the_pyramid() -> None:
         ({"hidden": 129, "heads": 3}, "hidden is 129; it must be even"),
         ({"heads": 3}, "heads is 3; it must divide hidden"),
         ({"encoder": "funnel", "layers": 1, "halvings": (1,)}, "layers is 1; encoder 'funnel' needs 2"),
+        ({"layout": "winding", "hidden": 132, "heads": 3}, "hidden is 132; eight must divide it"),
         ({"encoder": "lsh", "lsh_chunk": 0}, "lsh_chunk is 0; it must be at least 1"),
         ({"encoder": "power", "padding": "reference_parity"}, "encoder is 'power'; with padding 'reference_parity' it must be"),
         ({"padding": "reference_parity", "max_length": 96}, "max_length is 96; .* one gets 96"),

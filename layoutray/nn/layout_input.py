@@ -1,0 +1,58 @@
+"""Where tokens stand on their page, as what is added to the input of an encoder of texts."""
+
+from typing import Literal
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from layoutray.errors import InputError
+from layoutray.nn.layout_embedding import BoxEmbedding
+from layoutray.nn.winding_embedding import WindingEmbedding, page_scaled
+from layoutray.tensors import Batch
+
+Name = Literal["none", "boxes", "winding"]
+
+_LARGEST = 1000
+"""Of the coordinates of a batch's boxes: thousandths of the page."""
+
+
+class BoxInput(nn.Module):
+    """Skimformer's ℓ: sums of learned tables, normalised (arXiv:2109.01078, Eq. 2)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.embedding = BoxEmbedding(width, _LARGEST + 1, dropout=0.0)  # the sum with the text has dropout
+
+    def forward(self, batch: Batch) -> Float[Tensor, "batch length width"]:
+        return self.embedding(batch.boxes)
+
+
+class WindingInput(nn.Module):
+    """LAMBERT's L(ℓ): cosines and sines of coordinates, projected (arXiv:2002.08087, first version).
+
+    Args:
+        width: eight divides it.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.embedding = WindingEmbedding(width, "paper")
+        self.adapter = nn.Linear(width, width)
+
+    def forward(self, batch: Batch) -> Float[Tensor, "batch length width"]:
+        """Raises InputError when the batch does not say how large its pages are."""
+        if batch.page_sizes is None:
+            raise InputError("the windows do not say how large their pages are; make them with `layoutray encode`")
+        shares = batch.boxes.to(self.adapter.weight.dtype) / _LARGEST
+        return self.adapter(self.embedding(page_scaled(shares, batch.page_sizes)))
+
+
+def layout_input(name: Name, width: int) -> nn.Module | None:
+    """The module called `name`: from a batch to what is added to the embeddings of its tokens."""
+    match name:
+        case "none":
+            return None
+        case "boxes":
+            return BoxInput(width)
+        case "winding":
+            return WindingInput(width)
