@@ -39,6 +39,7 @@ class FieldAnswer:
         name: of the field, as in the schema.
         value: its normal form, see `layoutray.document.normal_form`.
         content: the words of its surest entity as they stand on the page.
+        confidence: of its surest entity, 0..1.
         score: the sum of the confidences of all entities with this value, so that it may be above 1.
         bounding_regions: of its surest entity.
     """
@@ -46,8 +47,20 @@ class FieldAnswer:
     name: str
     value: str
     content: str
+    confidence: float
     score: float
     bounding_regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFields:
+    """The fields of one document, from all its pages."""
+
+    doc_id: str
+    source: str
+    model_id: str
+    model_version: str
+    fields: tuple[FieldAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)

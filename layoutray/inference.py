@@ -1,6 +1,6 @@
 """A trained extractor: pages in, entities out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -12,6 +12,7 @@ from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
+from layoutray.document.field_type import FieldType
 from layoutray.document.tags import kind_of
 from layoutray.errors import CheckpointError
 
@@ -47,6 +48,11 @@ class Extractor:
     def entity_types(self) -> tuple[str, ...]:
         """Names of the entities that this model looks for."""
         return tuple(sorted({kind_of(label) for label in self._checkpoint.labels if label != "O"}))
+
+    @property
+    def fields(self) -> Mapping[str, FieldType]:
+        """The fields of a document that this model looks for, by their names; empty where its recipe names none."""
+        return self._checkpoint.recipe.task.fields
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in order; pages share forward passes."""

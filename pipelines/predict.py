@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="layoutray predict", description=__doc__)
     parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
     parser.add_argument("source", help="folder of images and PDFs, or a folder that `layoutray ingest` has written")
-    parser.add_argument("--out", required=True, help="folder for the answers: parquet/ and jsonl/")
+    parser.add_argument("--out", required=True, help="folder for the answers: parquet/ and jsonl/, and fields/ of whole documents")
     parser.add_argument("--recipe", default="ingest-folder", help="how files are read, where SOURCE is not ingested yet")
     parser.add_argument("--workers", type=int, default=1, help="model replicas")
     parser.add_argument("--gpus", type=float, default=0, help="GPUs of each replica")
@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with IngestProgress() as progress:
                 ingest(sources.absolute(options.source), ingested, reading, progress=progress)
         done = predict(folder, ingested, out, workers=options.workers, gpus=options.gpus)
+    if done.fields or done.without_fields:
+        terminal.say(f"{done.fields} values of fields; {done.without_fields} documents without any")
     terminal.say(f"{done.pages} pages answered, {done.failed} of them with a failure; {done.entities} entities; answers in {options.out}")
     sys.stdout.write(json.dumps(asdict(done)) + "\n")
     return 0

@@ -86,6 +86,7 @@ def test_the_table_of_verbs_is_complete() -> None:
         ("DEAD LETTERS, one row", schema.DEAD_LETTERS),
         ("EXAMPLES, one row", schema.EXAMPLES),
         ("Answers of `predict`, one row", schema.ANSWERS),
+        ("Fields of `predict`, one row", schema.FIELDS),
     ],
 )
 def test_tables_have_the_columns_that_are_explained(heading: str, table: pa.Schema) -> None:

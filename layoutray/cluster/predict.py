@@ -1,44 +1,60 @@
-"""Bulk extraction over the cluster: PAGES shards in, ANSWERS shards and JSON lines out."""
+"""Bulk extraction over the cluster: PAGES shards in, ANSWERS shards and JSON lines out, and FIELDS of whole documents."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import ray.data
 from ray.data import ActorPoolStrategy
 
-from layoutray.answers import Answer, Problem
+from layoutray.answers import Answer, DocumentFields, Problem
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.store import codec, shards, sources
-from layoutray.store.schema import DEAD_LETTERS, PAGES
+from layoutray.store.schema import ANSWERS, DEAD_LETTERS, PAGES
+from layoutray.tasks.field_answers import field_answers
 
 _PAGES_PER_SHARD = 128
+_DOCUMENTS_PER_SHARD = 4096
+_PARTS = ("parquet", "jsonl", "fields")
+"""Folders of what is written."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What came out: every page that went in is either answered or failed."""
+    """What came out: every page that went in is either answered or failed.
+
+    Attributes:
+        fields: values of fields, of all documents together; 0 of a model that looks for no fields, as is `without_fields`.
+        without_fields: documents that could be read, at least in part, and for which no value was found.
+    """
 
     pages: int
     failed: int
     entities: int
+    fields: int = 0
+    without_fields: int = 0
 
 
 def predict(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1, cpus: float = 0.5, gpus: float = 0) -> Prediction:
     """Answer every page that `ingest` has written to `ingested`, as `out/parquet` and `out/jsonl`, one row of JSON a page.
 
-    Dead letters are answered too: with status `failure` and what went wrong.
+    Dead letters are answered too: with status `failure` and what went wrong. Where the model looks for fields of documents, they are put
+    together from the answers of all pages, as `out/fields`: one process sorts the entities that are of fields, which takes memory for them.
 
     Raises:
         InputError: when `out` holds answers already.
         CheckpointError: when `checkpoint` is none, or not of a model that finds entities.
     """
     loaded = Extractor.load(checkpoint)  # speaks up before any worker starts
-    if any(sources.list_files(sources.join(out, "parquet"))) or any(sources.list_files(sources.join(out, "jsonl"))):
-        raise InputError(f"{out} holds answers already; delete its folders parquet and jsonl, or give another --out")
+    if any(any(sources.list_files(sources.join(out, part))) for part in _PARTS):
+        raise InputError(f"{out} holds answers already; delete its folders {', '.join(_PARTS)}, or give another --out")
     files = shards.shards(sources.join(ingested, "pages"))
     receipts: list[dict[str, Any]] = []
     if files:
@@ -54,8 +70,9 @@ def predict(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1
             compute=ActorPoolStrategy(size=workers),
         )
         receipts = answered.take_all()
+    fields, without = _answer_fields(loaded, out) if receipts and loaded.fields else (0, 0)
     failed = _answer_dead_letters(loaded, ingested, out)
-    return Prediction(sum(row["pages"] for row in receipts) + failed, failed, sum(row["entities"] for row in receipts))
+    return Prediction(sum(row["pages"] for row in receipts) + failed, failed, sum(row["entities"] for row in receipts), fields, without)
 
 
 class _AnswerShard:
@@ -69,6 +86,30 @@ class _AnswerShard:
         answers = self._extractor.answers(list(codec.pages_of(pages)))
         _write(answers, self._out, shards.part_name(pages["page_id"].to_pylist()))
         return pa.table({"pages": [len(answers)], "entities": [sum(len(answer.entities) for answer in answers)]})
+
+
+def _answer_fields(loaded: Extractor, out: str) -> tuple[int, int]:
+    """Write the fields of all documents whose pages are answered; how many values there are, and how many documents have none."""
+    answers = sources.join(out, "parquet")
+    entities = shards.read(answers, ANSWERS, filter=pc.field("type").isin(list(loaded.fields)))
+    documents = len(shards.read(answers, ANSWERS, ["doc_id"])["doc_id"].unique())
+    # A page's entities are in one shard, in their order, which the sort keeps.
+    answered = _document_fields(loaded, entities.sort_by([("doc_id", "ascending"), ("page", "ascending")]))
+    values = found = 0
+    while some := list(islice(answered, _DOCUMENTS_PER_SHARD)):
+        table = codec.fields_table(some)
+        shards.write(table, sources.join(out, "fields"), shards.part_name(document.doc_id for document in some))
+        values, found = values + table.num_rows, found + len(some)
+    return values, documents - found
+
+
+def _document_fields(loaded: Extractor, entities: pa.Table) -> Iterator[DocumentFields]:
+    """The fields of each document of ANSWERS rows in order of documents and pages; documents without values are left out."""
+    rows = (row for batch in entities.to_batches(max_chunksize=_PAGES_PER_SHARD) for row in batch.to_pylist())
+    for doc_id, group in groupby(rows, key=itemgetter("doc_id")):
+        found = list(group)
+        if fields := field_answers(map(codec.entity_of, found), loaded.fields):
+            yield DocumentFields(doc_id, found[0]["source"], loaded.model_id, loaded.model_version, fields)
 
 
 def _answer_dead_letters(loaded: Extractor, ingested: str, out: str) -> int:

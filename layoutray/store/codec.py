@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from layoutray.answers import Answer, Entity
+from layoutray.answers import Answer, DocumentFields, Entity, Region
 from layoutray.document import Box, Document, Field, Page, Provenance, Word
 from layoutray.store.dead_letter import DeadLetter
-from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, PAGES
+from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, FIELDS, PAGES
 
 
 def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
@@ -119,17 +119,33 @@ def answers_table(answers: Iterable[Answer]) -> pa.Table:
     return pa.Table.from_pylist([row for answer in answers for row in _answer_rows(answer)], schema=ANSWERS)
 
 
+def entity_of(row: Mapping[str, Any]) -> Entity:
+    """The entity of one ANSWERS row as a dict, without the numbers of its words, which are not in the table."""
+    regions = tuple(Region(row["page"], tuple(polygon)) for polygon in row["polygons"])
+    return Entity(row["type"], row["content"], row["confidence"], regions, ())
+
+
+def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
+    """FIELDS rows, one per value of a field; none for a document without values."""
+    return pa.Table.from_pylist([row for document in documents for row in _field_rows(document)], schema=FIELDS)
+
+
 def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
     shared = {name: getattr(answer, name) for name in ("doc_id", "source", "status", "model_id", "model_version")}
     for entity in answer.entities or (Entity("", "", 0.0, (), ()),):
-        regions = entity.bounding_regions
-        yield shared | {
-            "page": regions[0].page_number if regions else 0,
-            "type": entity.type,
-            "content": entity.content,
-            "confidence": entity.confidence,
-            "polygons": [region.polygon for region in regions],
-        }
+        plain = {name: getattr(entity, name) for name in ("type", "content", "confidence")}
+        yield shared | plain | _place(entity.bounding_regions)
+
+
+def _field_rows(document: DocumentFields) -> Iterator[dict[str, Any]]:
+    shared = {name: getattr(document, name) for name in ("doc_id", "source", "model_id", "model_version")}
+    for field in document.fields:
+        plain = {name: getattr(field, name) for name in ("name", "value", "content", "confidence", "score")}
+        yield shared | plain | _place(field.bounding_regions)
+
+
+def _place(regions: Sequence[Region]) -> dict[str, Any]:
+    return {"page": regions[0].page_number if regions else 0, "polygons": [region.polygon for region in regions]}
 
 
 def _offsets(lengths: Iterable[int]) -> pa.Array:

@@ -99,6 +99,21 @@ ANSWERS = _table(
     _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
 )
 
+FIELDS = _table(
+    "fields",
+    _required("doc_id", pa.string()),
+    _required("source", pa.string()),
+    _required("model_id", pa.string()),
+    _required("model_version", pa.string()),
+    _required("name", pa.string()),
+    _required("value", pa.large_string()),
+    _required("content", pa.large_string()),
+    _required("confidence", pa.float32()),
+    _required("score", pa.float32()),
+    _required("page", pa.int32()),
+    _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
+)
+
 
 def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
     """Raise SchemaError unless `schema` is `expected`: same table, version and columns.

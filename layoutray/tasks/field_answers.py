@@ -36,4 +36,4 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
 def _answer(value: str, entities: list[Entity]) -> FieldAnswer:
     surest = max(entities, key=lambda entity: entity.confidence)
     score = math.fsum(entity.confidence for entity in entities)
-    return FieldAnswer(surest.type, value, surest.content, score, surest.bounding_regions)
+    return FieldAnswer(surest.type, value, surest.content, surest.confidence, score, surest.bounding_regions)

@@ -2,18 +2,19 @@
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from layoutray import checkpoint, recipe, tokenizer
 from layoutray.checkpoint import Checkpoint
 from layoutray.readers.synthetic_render import render_page
 
 
-def save_untrained(folder: Path) -> None:
-    """Write the checkpoint of a tiny Skimformer that looks for dates and totals."""
+def save_untrained(folder: Path, **task: Any) -> None:
+    """Write the checkpoint of a tiny Skimformer that looks for dates and totals; `task` has more keys of the recipe's section."""
     chosen = recipe.from_dict(
         {
             "name": "untrained",
-            "task": {"name": "entities"},
+            "task": {"name": "entities", **task},
             "train": {"steps": 1},
             "model": {"arch": "skimformer", "size": "tiny"},
             "max_length": 128,

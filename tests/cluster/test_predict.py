@@ -1,5 +1,6 @@
 """Bulk prediction answers every page that went in, once."""
 
+import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -8,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from layoutray.cluster import predict as bulk
 from layoutray.cluster.connect import connect
 from layoutray.cluster.predict import Prediction, predict
+from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference import Extractor
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter
-from layoutray.store.schema import ANSWERS
+from layoutray.store.schema import ANSWERS, FIELDS
+from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import pages, write_pages
 
@@ -79,6 +83,46 @@ def test_the_table_says_what_the_lines_say(checkpoint: Path, tmp_path: Path) -> 
 def test_a_folder_where_everything_failed_is_answered_too(checkpoint: Path, tmp_path: Path) -> None:
     bury(tmp_path / "ingested", "a.pdf", "b.pdf", "c.pdf")
     assert predict(checkpoint, str(tmp_path / "ingested"), str(tmp_path / "out")) == Prediction(3, 3, 0)
+
+
+def documents() -> list[Page]:
+    """A document of seven pages, the last without words; one of a page, and one that has nothing to find."""
+    long = [dataclasses.replace(page, doc_id="long", number=number, source="long.pdf") for number, page in enumerate(MADE[:7], 1)]
+    return [*long[:6], dataclasses.replace(long[6], words=()), MADE[7], dataclasses.replace(MADE[8], words=())]
+
+
+def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "_PAGES_PER_SHARD", 2)  # so that the document is in several shards
+    monkeypatch.setattr(bulk, "_DOCUMENTS_PER_SHARD", 1)
+    save_untrained(tmp_path / "checkpoint", fields={"date": {"many": True}, "total": {}})
+    made = documents()
+    shuffled = [made[at] for at in (5, 2, 7, 0, 8, 4, 1, 6, 3)]
+    table = codec.pages_table(shuffled, map(str, range(9)))
+    shards.write(table, str(tmp_path / "ingested/pages"), "part-one.parquet")
+    done = predict(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"))
+    rows = shards.read(str(tmp_path / "out/fields"), FIELDS).to_pylist()
+    extractor = Extractor.load(tmp_path / "checkpoint")
+    entities = extractor.extract(made)
+    for doc_id, source, found in ((made[0].doc_id, "long.pdf", sum(entities[:7], ())), (made[7].doc_id, made[7].source, entities[7])):
+        expected = field_answers(found, extractor.fields)
+        assert {answer.name for answer in expected} == {"date", "total"}
+        assert [row for row in rows if row["doc_id"] == doc_id] == [
+            {
+                **{name: getattr(answer, name) for name in ("name", "value", "content")},
+                "doc_id": doc_id,
+                "source": source,
+                "model_id": "untrained",
+                "model_version": extractor.model_version,
+                "confidence": pytest.approx(answer.confidence, rel=1e-5),
+                "score": pytest.approx(answer.score, rel=1e-5),
+                "page": answer.bounding_regions[0].page_number,
+                "polygons": [pytest.approx(region.polygon, abs=1e-3) for region in answer.bounding_regions],
+            }
+            for answer in expected
+        ]
+    assert {row["doc_id"] for row in rows} == {made[0].doc_id, made[7].doc_id}
+    assert (done.pages, done.fields, done.without_fields) == (9, len(rows), 1)
+    assert len({row["page"] for row in rows if row["doc_id"] == "long"}) > 1
 
 
 def test_answers_are_not_mixed_with_older_ones(checkpoint: Path, tmp_path: Path) -> None:

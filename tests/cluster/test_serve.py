@@ -28,6 +28,7 @@ from layoutray.inference import Extractor
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Preprocessing, Recognition
 from layoutray.readers.synthetic_render import render_page
+from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
 from tests.ocr.files import encoded, pdf, typed
 
@@ -39,7 +40,7 @@ MAX_UPLOAD = 2**20
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("serve") / "checkpoint"
-    save_untrained(folder)
+    save_untrained(folder, fields={"date": {"many": True}, "total": {}})
     return folder
 
 
@@ -154,9 +155,29 @@ def test_a_page_that_fails_costs_that_page_alone(client: httpx.Client) -> None:
     assert measured(client)['layoutray_failures_total{reason="too_large"}'] >= 1
 
 
+def test_fields_are_those_of_the_whole_document(client: httpx.Client, settings: ServeSettings) -> None:
+    pages = [render_page(Random(seed))[0] for seed in ("first", "second", "third")]
+    data = encoded(pages[0], "TIFF", save_all=True, append_images=pages[1:], compression="tiff_lzw")
+    document = post(client, data).json()["document"]
+    with IsolatedRecogniser(Recognition()) as recogniser:
+        seen = [recogniser.recognise(data, number) for number in (1, 2, 3)]
+    extractor = Extractor.load(settings.checkpoint)
+    read = [Page("", number, one.width, one.height, one.words, "", "", "", one.provenance) for number, one in enumerate(seen, 1)]
+    expected = field_answers(sum(extractor.extract(read), ()), extractor.fields)
+    assert [(field["name"], field["value"], field["content"]) for field in document["fields"]] == [
+        (one.name, one.value, one.content) for one in expected
+    ]
+    assert [(field["confidence"], field["score"]) for field in document["fields"]] == [
+        pytest.approx((one.confidence, one.score), abs=1e-4) for one in expected
+    ]
+    places = [[(region["page_number"], tuple(region["polygon"])) for region in field["bounding_regions"]] for field in document["fields"]]
+    assert places == [[(region.page_number, region.polygon) for region in one.bounding_regions] for one in expected]
+    assert {number for place in places for number, _ in place} == {1, 2, 3}
+
+
 def test_a_page_without_text_has_no_entities(client: httpx.Client) -> None:
     answer = post(client, encoded(Image.new("L", (800, 600), 255), "PNG")).json()
-    assert (answer["status"], answer["document"]["entities"], answer["pages"][0]["num_words"]) == ("success", [], 0)
+    assert (answer["status"], answer["document"], answer["pages"][0]["num_words"]) == ("success", {"entities": [], "fields": []}, 0)
 
 
 def test_unusable_files_are_refused_by_reason(client: httpx.Client) -> None:

@@ -20,7 +20,7 @@ SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
 
 
 def answer(name: str, value: str, content: str) -> FieldAnswer:
-    return FieldAnswer(name, value, content, 1.0, ())
+    return FieldAnswer(name, value, content, 1.0, 1.0, ())
 
 
 def test_values_are_compared_as_normal_forms_as_kleister_writes_them_and_as_they_stand() -> None:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.answers import Answer, Entity, Region
+from layoutray.answers import Answer, DocumentFields, Entity, FieldAnswer, Region
 from layoutray.document import Box, Document, Field, Page, Word
 from layoutray.errors import DocumentError, Reason
 from layoutray.store import codec
 from layoutray.store.dead_letter import DeadLetter
-from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, PAGES
+from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, FIELDS, PAGES
 from tests.store.pages import page, word
 
 SIDES = st.floats(0, 1, width=32)
@@ -111,4 +111,18 @@ def test_answers_are_a_row_for_each_entity_and_one_for_a_document_without() -> N
     assert table.schema.equals(ANSWERS, check_metadata=True)
     rows = table.to_pylist()
     assert [(row["doc_id"], row["page"], row["type"]) for row in rows] == [("a", 2, "total"), ("b", 0, "")]
+    assert rows[0]["polygons"] == [list(region.polygon) for region in regions]
+    assert codec.entity_of(rows[0]) == Entity("total", "9.00", 0.5, regions, ())
+
+
+def test_fields_are_a_row_for_each_value() -> None:
+    regions = (Region(2, (1.0, 2.0, 3.0, 2.0, 3.0, 4.0, 1.0, 4.0)), Region(2, (0.0,) * 8))
+    answers = (FieldAnswer("total", "9", "9.00", 0.5, 1.25, regions), FieldAnswer("date", "2021-03-04", "4/3/21", 0.25, 0.25, regions[1:]))
+    table = codec.fields_table([DocumentFields("a", "a.pdf", "m", "1", answers), DocumentFields("b", "b.pdf", "m", "1", ())])
+    assert table.schema.equals(FIELDS, check_metadata=True)
+    rows = table.to_pylist()
+    assert [(row["doc_id"], row["name"], row["value"], row["score"], row["page"]) for row in rows] == [
+        ("a", "total", "9", 1.25, 2),
+        ("a", "date", "2021-03-04", 0.25, 2),
+    ]
     assert rows[0]["polygons"] == [list(region.polygon) for region in regions]

@@ -16,7 +16,7 @@ def entity(kind: str, content: str, confidence: float, page: int = 1) -> Entity:
 def test_equal_values_of_all_pages_are_one_with_the_sum_of_their_scores() -> None:
     found = [entity("total", "RM 9.00", 0.4), entity("total", "8.00", 0.6), entity("total", "9", 0.5, page=2)]
     (answer,) = field_answers(found, SCHEMA)
-    assert answer == FieldAnswer("total", "9", "9", pytest.approx(0.9), (Region(2, (0.0,) * 8),)), "the surest of them shows it"
+    assert answer == FieldAnswer("total", "9", "9", 0.5, pytest.approx(0.9), (Region(2, (0.0,) * 8),)), "the surest of them shows it"
 
 
 def test_a_field_of_many_values_has_them_all_from_the_best_on() -> None:

@@ -7,7 +7,7 @@ import asyncio
 import io
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from ray import serve
 from layoutray.answers import Entity, Problem
 from layoutray.cluster.serving.failures import problem_of
 from layoutray.document import Page
+from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
 from layoutray.inference import Extractor
 from layoutray.ocr.isolated import IsolatedRecogniser
@@ -52,6 +53,7 @@ class Model:
     model_id: str
     model_version: str
     entity_types: tuple[str, ...]
+    fields: Mapping[str, FieldType]
 
 
 class PageReader:
@@ -84,7 +86,7 @@ class ExtractorReplica:
         self.extract.set_batch_wait_timeout_s(batch_wait_s)  # pyright: ignore[reportAttributeAccessIssue]  (likewise)
 
     async def describe(self) -> Model:
-        return Model(self._extractor.model_id, self._version, self._extractor.entity_types)
+        return Model(self._extractor.model_id, self._version, self._extractor.entity_types, self._extractor.fields)
 
     @serve.batch
     async def extract(self, pages: list[Page]) -> list[Extracted | Problem]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 """Of the answers' shape: the first number grows when a client could break."""
 
 Confidence = Annotated[float, Field(ge=0, le=1)]
@@ -55,10 +55,22 @@ class EntityAnswer(_Wire):
     words: list[int] = Field(description="indices of its words within their page, from 0")
 
 
+class FieldAnswer(_Wire):
+    """One value of a field of the document, whichever of its pages state it."""
+
+    name: str
+    value: str = Field(description="its normal form, so that values that mean the same are the same text", examples=["2021-03-04"])
+    content: str = Field(description="its words as they stand where they are surest, joined by blanks", examples=["4 March 2021"])
+    confidence: Confidence = Field(description="of the place where it is surest")
+    score: float = Field(ge=0, description="confidences of all places that state it, summed up; can be above 1")
+    bounding_regions: list[RegionAnswer] = Field(description="where it is surest, one per line that it stands on")
+
+
 class DocumentAnswer(_Wire):
     """What was found in the document."""
 
     entities: list[EntityAnswer]
+    fields: list[FieldAnswer] = Field(description="empty for a model that looks for no fields of whole documents")
 
 
 class WordAnswer(_Wire):

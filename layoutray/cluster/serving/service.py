@@ -12,12 +12,13 @@ from ray.exceptions import RayActorError
 from ray.serve.exceptions import DeploymentUnavailableError, ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
 
-from layoutray.answers import Entity, Problem
+from layoutray.answers import Entity, FieldAnswer, Problem
 from layoutray.cluster.serving import failures, schema
 from layoutray.cluster.serving.replicas import Extracted, Model, ReadPage
 from layoutray.cluster.serving.submission import UploadedFile, WordPages
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.document import Page
+from layoutray.tasks.field_answers import field_answers
 
 _REPLICA_GONE = (RayActorError, DeploymentUnavailableError, ReplicaUnavailableError)
 
@@ -71,12 +72,15 @@ class Service:
             raise failures.of_problem(problems[0])
         for problem in problems:
             self._telemetry.page_failed(problem.code)
+        found = [entity for outcome in outcomes for entity in outcome.entities]
         return schema.ExtractAnswer(
             model_id=model.model_id,
             model_version=model.model_version,
             status="partial_success" if problems else "success",
             doc_id=document.doc_id,
-            document=schema.DocumentAnswer(entities=[_entity(entity) for outcome in outcomes for entity in outcome.entities]),
+            document=schema.DocumentAnswer(
+                entities=[_entity(entity) for entity in found], fields=[_field(field) for field in field_answers(found, model.fields)]
+            ),
             pages=[_page(outcome.page) for outcome in outcomes if outcome.page],
             errors=[schema.ProblemAnswer(**asdict(problem)) for problem in problems],
             timings=_timings(outcomes, time.perf_counter() - started),
@@ -129,6 +133,10 @@ async def _answer_of(response: Any, stage: str, page_number: int | None) -> Any:
 
 def _entity(entity: Entity) -> schema.EntityAnswer:
     return schema.EntityAnswer.model_validate(asdict(entity))
+
+
+def _field(field: FieldAnswer) -> schema.FieldAnswer:
+    return schema.FieldAnswer.model_validate(asdict(field))
 
 
 def _page(page: Page) -> schema.PageAnswer:
