@@ -6,10 +6,12 @@ model.safetensors   weights
 tokenizer.json      vocabulary
 metrics.json        what was measured when it was saved
 provenance.json     data, code version and parents it came from
+calibration.json    the temperature of its probabilities; 1 where this file is not there
 """
 
 import hashlib
 import json
+import math
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +31,8 @@ from layoutray.tasks import TaskModel
 from layoutray.tensors import Encoder
 from layoutray.tokenizer import Tokenizer
 
-FILES = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "metrics.json", "provenance.json")
+REQUIRED = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "metrics.json", "provenance.json")
+FILES = (*REQUIRED, "calibration.json")
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Checkpoint:
         metrics: what was measured when it was saved.
         provenance: data, code version and parents it came from.
         version: hash of the weights: changes when they do; empty while it is not loaded from disk.
+        temperature: what logits are divided by before they become probabilities, fitted on dev.
     """
 
     recipe: Recipe
@@ -50,6 +54,7 @@ class Checkpoint:
     metrics: dict[str, float]
     provenance: dict[str, Any]
     version: str = ""
+    temperature: float = 1.0
 
 
 def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) -> TaskModel:
@@ -71,6 +76,7 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
     _write(folder / "labels.json", list(checkpoint.labels))
     _write(folder / "metrics.json", checkpoint.metrics)
     _write(folder / "provenance.json", checkpoint.provenance)
+    _write(folder / "calibration.json", {"temperature": checkpoint.temperature})
     checkpoint.tokenizer.save(folder / "tokenizer.json")
     save_file(unique_tensors(checkpoint.model), folder / "model.safetensors")
 
@@ -79,7 +85,7 @@ def load(folder: str | Path) -> Checkpoint:
     """The checkpoint in `folder`; one at the address of an object store is copied to a temporary folder for as long as that takes.
 
     Raises:
-        CheckpointError: when a file is missing, or the weights do not fit the recipe's model (names the tensors).
+        CheckpointError: when a file is missing or wrong, or the weights do not fit the recipe's model (names the tensors).
     """
     address = str(folder)
     local = sources.local_path(address)
@@ -104,18 +110,18 @@ def _fetch(address: str, folder: Path) -> None:
 
 
 def _load(where: Path) -> Checkpoint:
-    missing = [name for name in FILES if not (where / name).is_file()]
+    missing = [name for name in REQUIRED if not (where / name).is_file()]
     if missing:
-        raise CheckpointError(f"{where} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(FILES)}")
+        raise CheckpointError(f"{where} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(REQUIRED)}")
     recipe = _recipe(where / "recipe.json")
     vocabulary = tokenizer.load(where)
     labels = tuple(read_json(where / "labels.json"))
     model = build_model(recipe, vocabulary, labels)
     load_weights(model, where / "model.safetensors")
     version = hashlib.sha256((where / "model.safetensors").read_bytes()).hexdigest()[:12]
-    return Checkpoint(
-        recipe, labels, vocabulary, model.eval(), read_json(where / "metrics.json"), read_json(where / "provenance.json"), version
-    )
+    metrics, provenance = read_json(where / "metrics.json"), read_json(where / "provenance.json")
+    temperature = _temperature(where / "calibration.json")
+    return Checkpoint(recipe, labels, vocabulary, model.eval(), metrics, provenance, version, temperature)
 
 
 def load_weights(model: TaskModel, file: Path) -> None:
@@ -176,6 +182,16 @@ def _recipe(file: Path) -> Recipe:
         return recipes.from_dict(read_json(file))
     except RecipeError as error:
         raise CheckpointError(f"{file} is no recipe of this version: {error}") from error
+
+
+def _temperature(file: Path) -> float:
+    if not file.is_file():
+        return 1.0
+    match read_json(file):
+        case {"temperature": float() | int() as temperature} if 0 < temperature < math.inf:
+            return float(temperature)
+        case other:
+            raise CheckpointError(f"{file} says {other!r:.100}; it must be an object with a temperature, a number above 0")
 
 
 def _write(file: Path, content: Any) -> None:

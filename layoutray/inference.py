@@ -84,7 +84,8 @@ class Extractor:
     def _probabilities(self, examples: Sequence[Example]) -> list[torch.Tensor]:
         batch = collate(examples, self._checkpoint.tokenizer.pad_id).to(self._device)
         encoded, logits = self._model.scores(batch)
-        shares, origin, real = functional.softmax(logits.float(), -1).cpu(), encoded.origin.cpu(), encoded.mask.cpu()
+        shares = functional.softmax(logits.float() / self._checkpoint.temperature, -1).cpu()
+        origin, real = encoded.origin.cpu(), encoded.mask.cpu()
         return [
             _in_input_order(shares[row, real[row]], origin[row, real[row]], len(example.input_ids)) for row, example in enumerate(examples)
         ]

@@ -18,29 +18,36 @@ from layoutray.store.schema import PAGES
 from layoutray.tasks.field_answers import field_answers
 from layoutray.training import world
 
+Pair = tuple[Sequence[Field], Sequence[FieldAnswer]]
+"""The expected and the answered fields of a document."""
 
-def field_scores(loaded: Checkpoint, folders: Sequence[str], split: str) -> dict[str, float]:
-    """Scores of the documents of a split that `ingest` has written to `folders`; those whose pages all failed are answered with nothing.
+
+def field_pairs(loaded: Checkpoint, folders: Sequence[str], split: str) -> list[Pair]:
+    """Of each document of a split that `ingest` has written to `folders`; those whose pages all failed are answered with nothing.
+
+    None where the recipe of the checkpoint names no fields.
+    """
+    schema = loaded.recipe.task.fields
+    if not schema:
+        return []
+    inside = [sources.join(folder, "pages") for folder in folders]
+    expected = {document.doc_id: document.fields for document in documents_of(inside, pc.field("split") == split)}
+    answered = {doc_id: field_answers(found, schema) for doc_id, found in _entities(loaded, inside, split).items()}
+    # Documents without any value are such as nobody has labelled.
+    return [(_wanted(fields, schema), answered.get(doc_id, ())) for doc_id, fields in expected.items() if fields]
+
+
+def scores_of(pairs: Sequence[Pair], schema: Mapping[str, FieldType]) -> dict[str, float]:
+    """What the answers are worth.
 
     Returns:
         `field_f1`, `field_precision`, `field_recall` of normal forms, also of each field (`field_f1.total`); `geval_f1` of normal forms
         against the values as they were written (Kleister's score), and `exact_f1` of the words on the page against them (SROIE's).
     """
-    schema = loaded.recipe.task.fields
-    inside = [sources.join(folder, "pages") for folder in folders]
-    expected = {document.doc_id: document.fields for document in documents_of(inside, pc.field("split") == split)}
-    answered = {doc_id: field_answers(found, schema) for doc_id, found in _entities(loaded, inside, split).items()}
-    # Documents without any value are such as nobody has labelled.
-    pairs = [(_wanted(fields, schema), answered.get(doc_id, ())) for doc_id, fields in expected.items() if fields]
-    return scores_of(pairs, schema)
-
-
-def scores_of(pairs: Sequence[tuple[Sequence[Field], Sequence[FieldAnswer]]], schema: Mapping[str, FieldType]) -> dict[str, float]:
-    """See `field_scores`; of the expected and the answered fields of each document."""
     values = [[Field(one.name, one.value) for one in answers] for _, answers in pairs]
     contents = [[Field(one.name, one.content) for one in answers] for _, answers in pairs]
     truths = [fields for fields, _ in pairs]
-    forms = [[Field(one.name, normal_form(one.value, schema[one.name]) or one.value) for one in fields] for fields in truths]
+    forms = [normal_fields(fields, schema) for fields in truths]
     scores: dict[str, float] = {}
     for name, score in field_f1([*map(exact_items, forms)], [*map(exact_items, values)]).items():
         suffix = "" if name == "micro" else f".{name}"
@@ -48,6 +55,11 @@ def scores_of(pairs: Sequence[tuple[Sequence[Field], Sequence[FieldAnswer]]], sc
     scores["geval_f1"] = field_f1([*map(geval_items, truths)], [*map(geval_items, values)], upper=True)["micro"].f1
     scores["exact_f1"] = field_f1([*map(exact_items, truths)], [*map(exact_items, contents)])["micro"].f1
     return scores
+
+
+def normal_fields(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> list[Field]:
+    """Expected fields with the normal forms of their values; values that have none stay as they are."""
+    return [Field(one.name, normal_form(one.value, schema[one.name]) or one.value) for one in fields]
 
 
 def _wanted(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> list[Field]:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +27,8 @@ from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
 from layoutray.training import job, loop, world
 from pipelines import _terminal as terminal
-from pipelines._field_scores import field_scores
+from pipelines._field_scores import field_pairs, scores_of
+from pipelines._reliability import field_calibration, reliability_picture, word_calibration
 
 _OVERLAYS = 4
 
@@ -38,11 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     loaded = checkpoint.load(folder)
     task = tasks.load(loaded.recipe.task.name)
     examples, dead = encoded(loaded, options.pages, options.split, loaded.recipe.max_length)
-    here = world.alone()
-    seen = loop.observe(loaded.model.to(here.device), task, job.feed(loaded.recipe, loaded.tokenizer, examples), here)
-    metrics = task.summarise(seen, loaded.labels)
+    seen = observed(loaded, examples)
+    pairs = field_pairs(loaded, options.pages, options.split)
+    metrics = task.summarise(seen, loaded.labels) | word_calibration(loaded, seen)
     if loaded.recipe.task.fields:
-        metrics |= field_scores(loaded, options.pages, options.split)
+        metrics |= scores_of(pairs, loaded.recipe.task.fields) | field_calibration(pairs, loaded.recipe.task.fields)
     if options.truth:
         metrics |= _with_lost(metrics, _lost_entities(options.pages, options.truth, options.split))
     terminal.show_table(f"{loaded.recipe.name} on {options.split}, {len(examples)} windows", ("metric", "value"), sorted(metrics.items()))
@@ -56,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run.log_metrics(int(loaded.metrics["step"]), {f"{options.split}.{name}": value for name, value in metrics.items()})
         if loaded.labels:
             run.log_picture(f"confusion_{options.split}", _confusion(task.confusion(seen, loaded.labels)))
+            run.log_picture(f"reliability_{options.split}", reliability_picture(loaded, seen, pairs))
             for number, picture in enumerate(_overlays(loaded, options.pages, options.split), start=1):
                 run.log_picture(f"overlay_{options.split}_{number}", picture)
     return 0
@@ -63,9 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="layoutray evaluate", description=__doc__)
-    parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
-    parser.add_argument("pages", nargs="+", help="folders that `layoutray ingest` has written")
-    parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
+    add_pages_options(parser)
     parser.add_argument(
         "--truth",
         nargs="+",
@@ -74,8 +75,15 @@ def _parser() -> argparse.ArgumentParser:
         help="the same set ingested with words=annotation: its entities that no recognised word stands for count as missed",
     )
     parser.add_argument("--json", type=Path, help="also write the metrics to this file")
-    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
     return parser
+
+
+def add_pages_options(parser: argparse.ArgumentParser) -> None:
+    """The checkpoint, and the split of which folders it is measured on."""
+    parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
+    parser.add_argument("pages", nargs="+", help="folders that `layoutray ingest` has written")
+    parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
+    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
 
 
 def encoded(loaded: Checkpoint, folders: Sequence[str], split: str, max_length: int) -> tuple[ExampleSet, int]:
@@ -93,6 +101,13 @@ def encoded(loaded: Checkpoint, folders: Sequence[str], split: str, max_length: 
     if not tables:
         raise InputError(f"no page of {', '.join(folders)} is in split {split}; see the counts in their manifest.json")
     return ExampleSet(pa.concat_tables(tables).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])), dead
+
+
+def observed(loaded: Checkpoint, examples: ExampleSet) -> list[Any]:
+    """What the checkpoint's task observes on `examples`."""
+    here = world.alone()
+    feed = job.feed(loaded.recipe, loaded.tokenizer, examples)
+    return loop.observe(loaded.model.to(here.device), tasks.load(loaded.recipe.task.name), feed, here)
 
 
 def _lost_entities(folders: Sequence[str], truth: Sequence[str], split: str) -> int:

@@ -1,4 +1,4 @@
-"""Draw what papers show: Skim-Attention over a page, the graph of its words, metrics of runs over steps, time and memory over length."""
+"""Draw what papers show: attention over a page, the graph of its words, metrics over steps, time and memory over length, reliability."""
 
 import sys
 from collections.abc import Sequence

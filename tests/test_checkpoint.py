@@ -89,10 +89,25 @@ def test_tied_weights_are_stored_once_and_tied_again(tmp_path: Path) -> None:
     assert model.head.decoder.weight is model.encoder.word_embedding.weight
 
 
-@pytest.mark.parametrize("name", checkpoint.FILES)
+@pytest.mark.parametrize("name", checkpoint.REQUIRED)
 def test_a_missing_file_is_named(name: str, tmp_path: Path) -> None:
     (saved(tmp_path) / name).unlink()
     with pytest.raises(CheckpointError, match=rf"is not a checkpoint: {name} missing"):
+        checkpoint.load(tmp_path)
+
+
+def test_the_temperature_is_kept_and_is_1_in_older_folders(tmp_path: Path) -> None:
+    chosen = recipe("entities")
+    checkpoint.save(tmp_path, Checkpoint(chosen, LABELS, VOCABULARY, fresh(chosen), {}, {}, temperature=1.75))
+    assert checkpoint.load(tmp_path).temperature == 1.75
+    (tmp_path / "calibration.json").unlink()
+    assert checkpoint.load(tmp_path).temperature == 1
+
+
+@pytest.mark.parametrize("content", [{}, [2.0], {"temperature": 0}, {"temperature": "2"}, {"temperature": float("nan")}])
+def test_a_temperature_that_is_none_is_refused(content: Any, tmp_path: Path) -> None:
+    rewrite(saved(tmp_path), "calibration.json", content)
+    with pytest.raises(CheckpointError, match=r"calibration\.json says .*; it must be an object with a temperature, a number above 0"):
         checkpoint.load(tmp_path)
 
 

@@ -44,6 +44,19 @@ def test_it_finds_what_it_has_learned(extractor: Extractor) -> None:
     assert all(0.5 < entity.confidence <= 1 for entities in found for entity in entities)
 
 
+def test_probabilities_are_those_at_the_checkpoints_temperature(tmp_path: Path) -> None:
+    settings = recipe("entities", model=NO_DROPOUT, steps=60, learning_rate=5e-3, max_length=24)
+    one = job(tmp_path, settings, pages(6))
+    alone(one)
+    found: dict[float, list[Any]] = {}
+    for temperature in (1.0, 3.0):
+        loaded = dataclasses.replace(checkpoint.load(one.out), temperature=temperature)
+        found[temperature] = [entity for page in Extractor(loaded, "m", torch.device("cpu")).extract(pages(6)) for entity in page]
+    assert [(one.type, one.words) for one in found[1.0]] == [(one.type, one.words) for one in found[3.0]]
+    assert found[1.0]
+    assert all(mild.confidence < sure.confidence for sure, mild in zip(found[1.0], found[3.0], strict=True))
+
+
 def test_company_does_not_change_an_answer(extractor: Extractor) -> None:
     together = extractor.extract(pages(30))
     for number, entities in enumerate(together):

@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol, cast
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from layoutray import registry
@@ -21,6 +23,8 @@ from layoutray.errors import InputError
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 
+Certainties = tuple[NDArray[np.float64], NDArray[np.bool_]]
+"""Confidences, 0..1, and whether each of these answers is right."""
 Corruption = Callable[[Batch, torch.Generator], Batch]
 """Turns a collated batch into what the model sees, with its targets."""
 
@@ -97,6 +101,14 @@ class Task(Protocol):
 
     def confusion(self, observations: Sequence[Any], labels: Sequence[str]) -> Counter[tuple[str, str]]:
         """Words by (true type, predicted type); empty for tasks that label no words."""
+        ...
+
+    def temperature(self, observations: Sequence[Any]) -> float:
+        """What logits are to be divided by, so that probabilities suit these observations best; 1 for tasks that label no words."""
+        ...
+
+    def certainties(self, observations: Sequence[Any], labels: Sequence[str], temperature: float) -> Certainties:
+        """How sure the model is of each word's label, and whether it is right; empty for tasks that label no words."""
         ...
 
     def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -21,7 +22,7 @@ from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.tasks import Corruption, TaskModel, targets_of
+from layoutray.tasks import Certainties, Corruption, TaskModel, targets_of
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 
@@ -100,6 +101,12 @@ class MaskedLanguageModel:
 
     def confusion(self, observations: Sequence[tuple[float, int]], labels: Sequence[str]) -> Counter[tuple[str, str]]:
         return Counter()
+
+    def temperature(self, observations: Sequence[tuple[float, int]]) -> float:
+        return 1.0
+
+    def certainties(self, observations: Sequence[tuple[float, int]], labels: Sequence[str], temperature: float) -> Certainties:
+        return np.zeros(0), np.zeros(0, np.bool_)
 
     def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
         raise InputError(_ANSWERS_NOTHING)

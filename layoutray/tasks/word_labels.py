@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
+from scipy.special import softmax
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -19,8 +20,8 @@ from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import DocumentError, Reason
-from layoutray.metrics import confusion
-from layoutray.tasks import Corruption, TaskModel, targets_of
+from layoutray.metrics import calibration, confusion
+from layoutray.tasks import Certainties, Corruption, TaskModel, targets_of
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 
@@ -71,14 +72,29 @@ class WordLabelling(ABC):
 
     def by_page(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> list["PageLabels"]:
         """Windows in any order put together, and their words labelled; a word cut by a border counts once, at its start."""
-        pages: dict[tuple[str, int], list[WindowLabels]] = defaultdict(list)
-        for seen in sorted(observations, key=lambda seen: (seen.doc_id, seen.page, seen.window)):
-            pages[seen.doc_id, seen.page].append(seen)
-        return [self._page_labels(windows, labels) for windows in pages.values()]
+        return [
+            PageLabels(page.areas.tolist(), _named(page.gold, labels), _named(self.decode(page.scores, labels), labels))
+            for page in _whole_pages(observations)
+        ]
 
     def confusion(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> Counter[tuple[str, str]]:
         pages = self.by_page(observations, labels)
         return confusion.count([page.gold for page in pages], [page.predicted for page in pages])
+
+    def temperature(self, observations: Sequence["WindowLabels"]) -> float:
+        pages = [*_whole_pages(observations)]
+        if not pages:
+            return 1.0
+        logits, gold = (np.concatenate([getattr(page, column)[page.kept] for page in pages]) for column in ("scores", "gold"))
+        return calibration.temperature(logits, gold)
+
+    def certainties(self, observations: Sequence["WindowLabels"], labels: Sequence[str], temperature: float) -> Certainties:
+        sure, right = [np.zeros(0)], [np.zeros(0, np.bool_)]
+        for page in _whole_pages(observations):
+            chosen = self.decode(page.scores, labels)
+            sure.append(softmax(page.scores / temperature, 1)[np.arange(len(chosen)), chosen])
+            right.append(chosen == page.gold)
+        return np.concatenate(sure), np.concatenate(right)
 
     def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
         shares = _word_shares(page, outputs, len(labels))
@@ -89,11 +105,6 @@ class WordLabelling(ABC):
     @abstractmethod
     def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         """See `layoutray.tasks.Task`."""
-
-    def _page_labels(self, windows: Sequence["WindowLabels"], labels: Sequence[str]) -> "PageLabels":
-        _, first = np.unique(np.concatenate([seen.words for seen in windows]), return_index=True)
-        areas, gold, scores = (np.concatenate([getattr(seen, column) for seen in windows])[first] for column in ("areas", "gold", "scores"))
-        return PageLabels(areas.tolist(), _named(gold, labels), _named(self.decode(scores, labels), labels))
 
 
 def _named(chosen: NDArray[np.integer], labels: Sequence[str]) -> list[str]:
@@ -131,6 +142,7 @@ class WindowLabels:
         areas: of the words' boxes, in millionths of the page.
         gold: numbers of the true labels.
         scores: (words, labels) logits.
+        kept: whether the architecture kept the word's token; the logits of dropped ones are not the model's.
     """
 
     doc_id: str
@@ -140,6 +152,7 @@ class WindowLabels:
     areas: NDArray[np.int32]
     gold: NDArray[np.int32]
     scores: NDArray[np.float32]
+    kept: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +162,17 @@ class PageLabels:
     areas: list[int]
     gold: list[str]
     predicted: list[str]
+
+
+def _whole_pages(observations: Sequence[WindowLabels]) -> Iterator[WindowLabels]:
+    """The windows of each page as one, whatever order they come in; of a word cut by a border its start stays."""
+    pages: dict[tuple[str, int], list[WindowLabels]] = defaultdict(list)
+    for seen in sorted(observations, key=lambda seen: (seen.doc_id, seen.page, seen.window)):
+        pages[seen.doc_id, seen.page].append(seen)
+    for (doc_id, page), windows in pages.items():
+        words, first = np.unique(np.concatenate([seen.words for seen in windows]), return_index=True)
+        columns = ("areas", "gold", "scores", "kept")
+        yield WindowLabels(doc_id, page, 0, words, *(np.concatenate([getattr(seen, name) for seen in windows])[first] for name in columns))
 
 
 def _word_shares(page: Page, outputs: Sequence[tuple[Example, Tensor]], num_labels: int) -> NDArray[np.float32]:
@@ -171,6 +195,7 @@ def _window_labels(example: Example, scores: NDArray[np.float32], origin: NDArra
     ordered = np.zeros((len(example.input_ids), scores.shape[1]), np.float32)
     ordered[:, 0] = _CERTAIN
     ordered[origin] = scores
+    kept = np.isin(np.arange(len(ordered)), origin)
     starts = np.flatnonzero(first_pieces(example.word_index) & (example.labels != IGNORED))
     x0, y0, x1, y1 = example.boxes[starts].T
     return WindowLabels(
@@ -181,6 +206,7 @@ def _window_labels(example: Example, scores: NDArray[np.float32], origin: NDArra
         areas=(x1 - x0) * (y1 - y0),
         gold=example.labels[starts],
         scores=ordered[starts],
+        kept=kept[starts],
     )
 
 

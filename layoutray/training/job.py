@@ -4,7 +4,7 @@ import importlib.metadata
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,14 +71,14 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
     model, fresh = _starting_model(job, vocabulary, card.labels)
     task = tasks.load(job.recipe.task.name)
     splits = read_splits(job.examples)
-    keep = partial(_keep, job, vocabulary, card.labels, _provenance(job, card, fresh))
+    keep = partial(_keep, job.out, Checkpoint(job.recipe, card.labels, vocabulary, model, {}, _provenance(job, card, fresh)))
     evaluation = feed(job.recipe, vocabulary, splits["dev"]) if len(splits["dev"]) else None
     loop = Loop(
         model, task, card.labels, feed(job.recipe, vocabulary, splits["train"]), evaluation, job.recipe.train, world, reporter, state
     )
     progress = loop.run(resume_from, keep)
     if evaluation is None and world.leads:
-        keep(model, {"step": float(progress.step)})
+        keep(model, {"step": float(progress.step)}, 1.0)
     if world.leads:
         (job.out / FINISHED).write_text(json.dumps(asdict(progress)), encoding="utf-8")
     return progress
@@ -179,15 +179,8 @@ def _starting_model(job: Job, vocabulary: Tokenizer, labels: tuple[str, ...]) ->
     return model, start_encoder(model, job.recipe, vocabulary, job.init)
 
 
-def _keep(
-    job: Job,
-    vocabulary: Tokenizer,
-    labels: tuple[str, ...],
-    provenance: dict[str, Any],
-    model: TaskModel,
-    metrics: Mapping[str, float],
-) -> None:
-    checkpoint.save(job.out, Checkpoint(job.recipe, labels, vocabulary, model, dict(metrics), provenance))
+def _keep(out: Path, start: Checkpoint, model: TaskModel, metrics: Mapping[str, float], temperature: float) -> None:
+    checkpoint.save(out, replace(start, model=model, metrics=dict(metrics), temperature=temperature))
 
 
 def _provenance(job: Job, card: Card, fresh: tuple[str, ...]) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from layoutray.training.reporter import Reporter
 from layoutray.training.resume import Progress
 from layoutray.training.world import World
 
-KeepBest = Callable[[TaskModel, Mapping[str, float]], None]
-"""Called on the leading worker with the model and the metrics of an evaluation that beats all before it."""
+KeepBest = Callable[[TaskModel, Mapping[str, float], float], None]
+"""Called on the leading worker with the model, the metrics of an evaluation that beats all before it, and the temperature fitted to it."""
 
 
 @dataclass
@@ -100,7 +100,8 @@ class Loop:
     def _evaluate(self, keep_best: KeepBest) -> None:
         if self.evaluation is None:
             return
-        values = evaluate(self.model, self.task, self.labels, self.evaluation, self.world)
+        seen = observe(self.model, self.task, self.evaluation, self.world)
+        values = self.task.summarise(seen, self.labels)
         self._report({f"dev.{name}": value for name, value in values.items()})
         name, direction = self.task.objective
         value = values[name]
@@ -108,7 +109,8 @@ class Loop:
         if best is None or (value < best if direction == "min" else value > best):
             self.progress.best, self.progress.best_step, self.progress.worse = value, self.progress.step, 0
             if self.world.leads:
-                keep_best(self.model, {f"dev.{key}": number for key, number in values.items()} | {"step": float(self.progress.step)})
+                metrics = {f"dev.{key}": number for key, number in values.items()} | {"step": float(self.progress.step)}
+                keep_best(self.model, metrics, self.task.temperature(seen))
         else:
             self.progress.worse += 1
 
@@ -135,14 +137,8 @@ class Loop:
 
 
 @torch.no_grad()
-def evaluate(model: TaskModel, task: Task, labels: tuple[str, ...], feed: Feed, world: World) -> dict[str, float]:
-    """Metrics of `model` on all examples of `feed`, shared by the workers; the same on each of them."""
-    return task.summarise(observe(model, task, feed, world), labels)
-
-
-@torch.no_grad()
 def observe(model: TaskModel, task: Task, feed: Feed, world: World) -> list[Any]:
-    """What `task` observes on all examples of `feed`, on every worker."""
+    """What `task` observes on all examples of `feed`, shared by the workers; all of it on every worker."""
     model.eval()
     seen: list[Any] = []
     for part in feed.evaluation(world.rank, world.size):

@@ -62,7 +62,8 @@ def test_the_run_has_curves_scores_and_pictures(here: Path) -> None:
     reported = json.loads((here / "report.json").read_text())["metrics"]
     assert {name.removeprefix("test."): value for name, value in kept.data.metrics.items() if name.startswith("test.")} == reported
     assert {"f1", "precision", "recall", "support"} <= reported.keys()
-    assert {"pictures/loss.png", "pictures/confusion_test.png", "pictures/overlay_test_1.png"} <= pictures(run)
+    expected = ("loss", "confusion_test", "reliability_test", "overlay_test_1")
+    assert {f"pictures/{name}.png" for name in expected} <= pictures(run)
     with Image.open(run.client.download_artifacts(run.run_id, "pictures/overlay_test_1.png")) as overlay:
         assert overlay.height > 500
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from layoutray import recipe as recipes
 from layoutray.answers import FieldAnswer
@@ -12,15 +13,17 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.tags import spans
 from layoutray.store import codec, shards
 from pipelines import evaluate
+from pipelines.__main__ import main
 from pipelines._field_scores import scores_of
+from pipelines._reliability import field_calibration
 from tests.jobs import NO_DROPOUT, job, pages, recipe
 from tests.training.runs import alone
 
 SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
 
 
-def answer(name: str, value: str, content: str) -> FieldAnswer:
-    return FieldAnswer(name, value, content, 1.0, 1.0, ())
+def answer(name: str, value: str, content: str, confidence: float = 1.0) -> FieldAnswer:
+    return FieldAnswer(name, value, content, confidence, confidence, ())
 
 
 def test_values_are_compared_as_normal_forms_as_kleister_writes_them_and_as_they_stand() -> None:
@@ -39,6 +42,21 @@ def test_values_are_compared_as_normal_forms_as_kleister_writes_them_and_as_they
 
 def test_no_documents_are_no_mistakes() -> None:
     assert scores_of([], SCHEMA)["field_f1"] == 1.0
+    assert field_calibration([], SCHEMA) == {"field_ece": 0, "accepted_at_99": 0, "accepted_at_99.party": 0, "accepted_at_99.total": 0}
+
+
+def test_fields_are_accepted_from_the_surest_on_each_for_itself() -> None:
+    pairs = [
+        ([Field("party", "A"), Field("total", "RM 1.00")], [answer("party", "A", "A", 0.75), answer("total", "1", "1.0", 0.5)]),
+        ([Field("party", "B"), Field("total", "2")], [answer("party", "B", "B", 0.5), answer("party", "C", "C", 0.25)]),
+        ([Field("total", "3")], [answer("total", "4", "4", 1.0)]),
+    ]
+    assert field_calibration(pairs, SCHEMA) == {
+        "field_ece": pytest.approx((0.25 + 0.5 + 0.5 + 0.25 + 1.0) / 5),
+        "accepted_at_99": 0,
+        "accepted_at_99.party": pytest.approx(2 / 3),
+        "accepted_at_99.total": 0,
+    }
 
 
 def document(of: Page) -> Document:
@@ -60,3 +78,9 @@ def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
     assert evaluate.main(words) == 0
     scores = json.loads(report.read_text())["metrics"]
     assert min(scores["f1"], scores["field_f1"], scores["field_f1.date"], scores["geval_f1"], scores["exact_f1"]) > 0.9
+    assert {"ece", "ece_uncalibrated", "field_ece", "accepted_at_99", "accepted_at_99.date", "accepted_at_99.total"} <= scores.keys()
+    picture = tmp_path / "reliability.png"
+    words = [str(one.out), str(tmp_path / "ingested"), "--split", "train", "--out", str(picture), "--tracking-uri", tracking]
+    assert main(["picture", "reliability", *words]) == 0
+    with Image.open(picture) as drawn:
+        assert drawn.size == (720, 720)

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from layoutray import checkpoint, tracking
 from layoutray import recipe as recipes
-from layoutray import tracking
+from layoutray.checkpoint import Checkpoint
 from layoutray.training.reporter import JsonLines
 from pipelines import _picture_curves
 from pipelines.__main__ import main
 from tests.cluster.checkpoints import save_untrained
-from tests.jobs import page, recipe, write_pages
+from tests.jobs import page, recipe, vocabulary, write_pages
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +135,14 @@ def test_scaling_is_drawn_from_a_file(tmp_path: Path) -> None:
         assert picture.width == 1200
 
 
+def test_a_model_that_labels_no_words_is_sure_of_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = recipe("masked_lm")
+    model = checkpoint.build_model(chosen, vocabulary(), ())
+    checkpoint.save(tmp_path / "model", Checkpoint(chosen, (), vocabulary(), model, {}, {}))
+    assert main(["picture", "reliability", str(tmp_path / "model"), str(tmp_path)]) == 1
+    assert "labels no words" in capsys.readouterr().err
+
+
 def test_only_png_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["picture", "scaling", "measured.json", "--out", "scaling.pdf"])
@@ -142,4 +151,4 @@ def test_only_png_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_name_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["picture", "curve"]) == 2
-    assert "NAME is one of attention, curves, graph, scaling" in capsys.readouterr().err
+    assert "NAME is one of attention, curves, graph, reliability, scaling" in capsys.readouterr().err

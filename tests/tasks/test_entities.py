@@ -13,6 +13,7 @@ from layoutray.batching.windows import cut, first_pieces
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks.entities import Entities
+from layoutray.tasks.word_labels import WindowLabels
 from layoutray.tensors import Encoded
 from tests.jobs import vocabulary
 
@@ -115,6 +116,36 @@ def test_a_word_cut_by_a_border_counts_once() -> None:
         "f1.date": 1.0,
         "support.date": 1.0,
     }
+
+
+def test_confidences_and_temperature_are_of_the_words_that_the_model_saw() -> None:
+    made = page(("9", "B-date", 0), ("8", "I-date", 0), ("cash", "O", 0), ("7", "B-total", 0))
+    (one,) = examples(made, 512)
+    places = {int(word): int(token) for token, word in enumerate(one.word_index) if word >= 0 and first_pieces(one.word_index)[token]}
+    logits = torch.zeros(1, len(one.input_ids), len(LABELS))
+    for word, label in ((0, 1), (1, 2), (2, 2), (3, 3)):
+        logits[0, places[word], label] = 4.0
+
+    def seen(dropped: set[int]) -> list[WindowLabels]:
+        class Dropping(torch.nn.Module):
+            def scores(self, batch: object) -> tuple[Encoded, torch.Tensor]:
+                origin = torch.tensor([[token for token in range(logits.shape[1]) if token not in dropped]])
+                kept = logits[:, origin[0]]
+                return Encoded(kept, torch.ones_like(origin, dtype=torch.bool), origin), kept
+
+        return TASK.observe(Dropping(), None, [one])  # pyright: ignore[reportArgumentType]
+
+    sure, right = TASK.certainties(seen(set()), LABELS, 2.0)
+    assert sure == pytest.approx([math.exp(2) / (math.exp(2) + 4)] * 4)
+    assert right.tolist() == [True, True, False, True]
+    # Of four equal scores with one error, the best probability is 3 in 4: exp(4 / T) = 12.
+    assert TASK.temperature(seen(set())) == pytest.approx(4 / math.log(12), rel=1e-3)
+    without = seen({places[3]})
+    assert TASK.certainties(without, LABELS, 2.0)[0][3] == pytest.approx(1.0)
+    assert TASK.certainties(without, LABELS, 2.0)[1].tolist() == [True, True, False, False], "a dropped word is in no entity, for certain"
+    assert TASK.temperature(without) == pytest.approx(4 / math.log(8), rel=1e-3)
+    assert TASK.temperature([]) == 1
+    assert TASK.certainties([], LABELS, 1.0)[0].shape == (0,)
 
 
 def test_an_answer_has_the_words_the_mean_confidence_and_a_region_per_line() -> None:

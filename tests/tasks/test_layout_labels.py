@@ -62,7 +62,7 @@ def test_a_word_outside_the_labelled_regions_has_no_target_and_is_not_scored() -
 
 def test_scores_weigh_by_area_and_by_word() -> None:
     words, areas, gold = (np.array(column, np.int32) for column in ((0, 1, 2), (10, 30, 60), (2, 0, 0)))
-    seen = [WindowLabels("d", 1, 0, words, areas, gold, scores=np.array([[1, 0, 0]] * 3, np.float32))]
+    seen = [WindowLabels("d", 1, 0, words, areas, gold, scores=np.array([[1, 0, 0]] * 3, np.float32), kept=np.ones(3, np.bool_))]
     found = TASK.summarise(seen, LABELS)
     assert (found["area_precision.paragraph"], found["area_recall.paragraph"]) == (pytest.approx(0.9), 1.0)
     assert (found["token_precision.paragraph"], found["token_f1.title"]) == (pytest.approx(2 / 3), 0.0)

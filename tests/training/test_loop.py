@@ -3,7 +3,9 @@
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from layoutray import checkpoint, tasks
 from layoutray.training import job as jobs
@@ -81,8 +83,27 @@ def test_the_kept_checkpoint_is_the_best_evaluation(tmp_path: Path) -> None:
     loaded = checkpoint.load(one.out)
     assert (loaded.metrics["step"], loaded.metrics["dev.perplexity"]) == (step, best)
     dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
-    values = loop.evaluate(loaded.model, tasks.load("masked_lm"), (), dev, world.alone())
+    task = tasks.load("masked_lm")
+    values = task.summarise(loop.observe(loaded.model, task, dev, world.alone()), ())
     assert values["perplexity"] == pytest.approx(best, rel=1e-6), "the weights in it are those that were measured"
+
+
+def test_the_kept_temperature_is_the_best_on_dev(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("entities", steps=60, learning_rate=5e-3, evaluate_every=20))
+    alone(one)
+    loaded = checkpoint.load(one.out)
+    dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
+    task = tasks.load("entities")
+    seen = loop.observe(loaded.model, task, dev, world.alone())
+    assert loaded.temperature != 1
+    assert loaded.temperature == pytest.approx(task.temperature(seen), rel=1e-4)
+
+    def loss(temperature: float) -> float:
+        logits, gold = (torch.from_numpy(np.concatenate([getattr(one, column) for one in seen])) for column in ("scores", "gold"))
+        return float(torch.nn.functional.cross_entropy(logits / temperature, gold.long()))
+
+    # Nearly: a word that a window cuts is twice in here, and once in what was fitted.
+    assert loss(loaded.temperature) < min(loss(1.0), loss(1.1 * loaded.temperature), loss(loaded.temperature / 1.1))
 
 
 def test_clipping_bounds_the_update(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""How far stated confidences can be believed, and what makes those of a classifier more believable.
+
+Calibration error and temperature scaling are those of Guo et al. (arXiv:1706.04599, sections 2 and 4.2), but for the bins: they hold
+equal numbers of answers, as confidences crowd near 1.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+_BINS = 10
+_HOTTEST = 10.0
+"""Temperatures are between one by this and this: further out, a set says that confidences mean nothing, not how much they mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Answers of about the same confidence.
+
+    Attributes:
+        count: of the answers.
+        confidence: their mean, 0..1.
+        accuracy: the share of them that is right.
+    """
+
+    count: int
+    confidence: float
+    accuracy: float
+
+
+def bins(confidences: NDArray[np.floating], correct: NDArray[np.bool_]) -> list[Bin]:
+    """Answers by rising confidence in 10 bins of as many, to within one; fewer where there are fewer answers.
+
+    Where a bin ends between answers of equal confidence, each side gets its part of those that are right.
+    """
+    values, which, counts = np.unique(confidences, return_inverse=True, return_counts=True)
+    accuracies = np.bincount(which, weights=correct) / counts
+    ordered = np.repeat(np.stack([values, accuracies], 1), counts, axis=0)
+    return [Bin(len(part), *map(float, part.mean(0))) for part in np.array_split(ordered, _BINS) if len(part)]
+
+
+def calibration_error(found: Sequence[Bin]) -> float:
+    """By how much mean confidence and accuracy of a bin differ, on average over all answers; 0 without any."""
+    total = sum(one.count for one in found)
+    return math.fsum(one.count * abs(one.confidence - one.accuracy) for one in found) / total if total else 0.0
+
+
+def accepted_share(confidences: NDArray[np.floating], correct: NDArray[np.bool_], precision: float) -> float:
+    """The largest share of answers that a threshold of confidence can accept with at least `precision` of them right; 0 where none can."""
+    order = np.argsort(-confidences)
+    falling, right = confidences[order], np.cumsum(correct[order])
+    # A threshold takes all answers of one confidence, or none of them.
+    accepted = np.flatnonzero(np.diff(falling, append=-np.inf)) + 1
+    enough = accepted[right[accepted - 1] / accepted >= precision]
+    return float(enough.max(initial=0)) / max(len(falling), 1)
+
+
+def temperature(logits: NDArray[np.floating], gold: NDArray[np.integer]) -> float:
+    """What `logits` (answers, labels) are to be divided by so that the mean log-loss of the labels `gold` (answers) is least, 0.1 to 10.
+
+    1 where the highest logit is always that of the true label: the colder, the better would be its loss, down to nothing.
+    """
+    if (logits.argmax(1) == gold).all():
+        return 1.0
+
+    def loss(warmth: float) -> float:
+        likelihoods = np.take_along_axis(log_softmax(logits * math.exp(-warmth), axis=1), gold[:, None], 1)
+        return -float(likelihoods.mean(dtype=np.float64))
+
+    # The loss is convex in what logits are multiplied by, so that over the logarithm too it falls to one least value.
+    most = math.log(_HOTTEST)
+    return math.exp(minimize_scalar(loss, bounds=(-most, most), method="bounded").x)
