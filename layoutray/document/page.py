@@ -73,6 +73,10 @@ class Page:
     provenance: Provenance
 
 
+SUMMARY = "summary"
+"""Name of the fields that hold the summaries of a document; each of several is as good as the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One wanted value of a document, as its annotator wrote it."""

@@ -1,0 +1,73 @@
+"""QMSum: transcripts of meetings, and questions about them that summaries answer (Zhong et al., NAACL 2021, arXiv:2104.05938).
+
+Files: `{train,val,test}/*.json`, a meeting each, with its turns and two lists of queries and answers, general and specific ones. A document
+is a query and then the whole meeting, a turn a paragraph, and its summary is the answer; it is named by meeting and query,
+`Bed003.json#2`, and identified by the bytes of both. Marks of noises and of words broken off ({vocalsound}, {disfmarker}) stay, and which
+turns a query is about is not read.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from layoutray.errors import DocumentError
+from layoutray.readers import Item, Truth
+from layoutray.readers.annotation import file_name, folder_of, json_object, malformed, member, nothing_found
+from layoutray.readers.texts import text_truth
+from layoutray.store import sources
+
+_SPLITS = {"train": "train", "val": "dev", "test": "test"}
+_QUERIES = ("general_query_list", "specific_query_list")
+
+
+class _QmSum:
+    name = "qmsum"
+    tags = ""
+
+    def discover(self, root: str) -> Iterator[Item]:
+        files = [uri for uri in sources.list_files(root) if file_name(uri).suffix == ".json" and file_name(folder_of(uri)).name in _SPLITS]
+        if not files:
+            raise nothing_found(root, f"{{{','.join(_SPLITS)}}}/*.json")
+        for uri in files:
+            yield from _items(uri, _SPLITS[file_name(folder_of(uri)).name])
+
+    def read(self, item: Item) -> Truth:
+        if not item.annotation:
+            _queries(item.source)  # says what kept it from being listed by its queries
+        uri = item.source.rpartition("#")[0]
+        data, asked = sources.read_bytes(uri), sources.read_bytes(item.annotation)
+        query, answer = _texts(json_object(asked, item.source), ("query", "answer"), item.source)
+        turns = member(json_object(data, uri), "meeting_transcripts", list, uri)
+        lines = [query, *(": ".join(_texts(turn, ("speaker", "content"), uri)) for turn in turns)]
+        return text_truth(item, sources.content_id(asked + data), "\n".join(" ".join(line.split()) for line in lines), [answer])
+
+
+def _items(uri: str, split: str) -> Iterator[Item]:
+    """One for each query; a meeting whose queries cannot be read is one all the same, so that reading it says so."""
+    try:
+        queries = _queries(uri)
+    except DocumentError:
+        yield Item(file_name(uri).stem, source=uri, image="", annotation="", split=split)
+        return
+    for number, query in enumerate(queries, start=1):
+        # The query as JSON, because it alone is what is known of the document.
+        annotation = sources.data_uri("application/json", json.dumps(query).encode())
+        yield Item(f"{file_name(uri).stem}-{number}", source=f"{uri}#{number}", image="", annotation=annotation, split=split)
+
+
+def _queries(uri: str) -> list[Any]:
+    meeting = json_object(sources.read_bytes(uri), uri)
+    queries = [query for key in _QUERIES for query in member(meeting, key, list, uri)]
+    if not queries:
+        raise malformed(uri, "has no queries")
+    return queries
+
+
+def _texts(owner: Any, keys: tuple[str, str], where: str) -> tuple[str, str]:
+    if not isinstance(owner, dict):
+        raise malformed(where, f"{owner!r:.80} is not an object with `{'` and `'.join(keys)}`")
+    first, second = (member(owner, key, str, where) for key in keys)
+    return first, second
+
+
+READER = _QmSum()
