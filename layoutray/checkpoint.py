@@ -64,7 +64,7 @@ def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) ->
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         encoder = architecture.build(arch_config, vocab_size=vocabulary.vocab_size, pad_id=vocabulary.pad_id)
-        head = tasks.load(recipe.task.name).head(cast(Encoder, encoder), len(labels), arch_config.dropout)
+        head = tasks.load(recipe.task.name).head(cast(Encoder, encoder), len(labels), arch_config.dropout, recipe.task.writing)
         architecture.initialise(head, cast(Encoder, encoder).width)
     return TaskModel(encoder, head)
 

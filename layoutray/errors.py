@@ -49,6 +49,7 @@ class Reason(StrEnum):
     BAD_ANNOTATION = "bad_annotation"
     BAD_BOX = "bad_box"
     VALUE_NOT_FOUND = "value_not_found"
+    CUT = "cut"
     TIMEOUT = "timeout"
     WORKER_CRASH = "worker_crash"
     OUT_OF_MEMORY = "out_of_memory"

@@ -17,6 +17,7 @@ from layoutray import architectures, config, tasks
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError, RecipeError
 from layoutray.ocr.settings import Recognition
+from layoutray.tasks import Writing
 from layoutray.tasks.entities import Entities
 
 Plugin = TypeVar("Plugin")
@@ -113,11 +114,13 @@ class TaskRecipe:
     mask_share: masked_lm: share of non-special tokens to predict (the paper's 15 %).
     fields: entities and entities_bioes: the wanted fields of a document by their names, each a section of `FieldType`. Words
         are then tagged from the documents' values, and tags that the pages have are not read.
+    writing: summary: how texts are written.
     """
 
     name: str
     mask_share: float = 0.15
     fields: dict[str, FieldType] = field(default_factory=dict[str, FieldType])
+    writing: Writing = field(default_factory=Writing)
 
     def __post_init__(self) -> None:
         if not 0 < self.mask_share <= 1:
@@ -182,7 +185,7 @@ class Recipe:
 
     Attributes:
         model: `arch`, optionally `size`, and any key of that architecture's configuration; resolved when read.
-        max_length: tokens per window, the two special ones included.
+        max_length: tokens per window, or per document where a task writes, the two special ones included.
         seed: of initial weights, order of windows, dropout and masking.
     """
 

@@ -19,7 +19,7 @@ class Batch:
         input_ids: token ids; padding holds the tokenizer's pad id.
         boxes: x0 y0 x1 y1, integers 0..1000 in thousandths of the page; special and padding tokens hold zeros.
         mask: True on real tokens (special ones too), False on padding.
-        labels: target per token, -100 where none; absent when there is no truth.
+        labels: target per token, or the tokens of the text to write, its end included; -100 where none; absent when there is no truth.
         word_index: number of each token's word within the window, from 0; -1 on special and padding tokens.
         neighbours: for each word of a window its neighbours on the page, the nearest first; -1 where there are fewer than 8.
         page_sizes: width and height of each window's page, in pixels.
@@ -28,7 +28,7 @@ class Batch:
     input_ids: Int[Tensor, "batch length"]
     boxes: Int[Tensor, "batch length 4"]
     mask: Bool[Tensor, "batch length"]
-    labels: Int[Tensor, "batch length"] | None = None
+    labels: Int[Tensor, "batch targets"] | None = None
     word_index: Int[Tensor, "batch length"] | None = None
     neighbours: Int[Tensor, "batch words 8"] | None = None
     page_sizes: Int[Tensor, "batch 2"] | None = None

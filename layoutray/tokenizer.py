@@ -57,6 +57,18 @@ class Tokenizer:
         ids = [encoding.ids for encoding in self.inner.encode_batch([f" {word}" for word in words], add_special_tokens=False)]
         return [word_ids or [self.unknown_id] for word_ids in ids]
 
+    def text_to_ids(self, text: str) -> list[int]:
+        """Token ids of a text that a model is to write: the start token, with which writing begins, parts its lines; blank ones go."""
+        lines = [self.words_to_ids(words) for line in text.splitlines() if (words := line.split())]
+        return [piece for line in lines for piece in (self.start_id, *(piece for word in line for piece in word))][1:]
+
+    def ids_to_text(self, ids: Iterable[int]) -> str:
+        """What `ids` say, as far as the vocabulary keeps it: WordPiece forgets, as BERT's, case and the blanks around punctuation."""
+        lines: list[list[int]] = [[]]
+        for piece in ids:
+            lines.append([]) if piece == self.start_id else lines[-1].append(piece)
+        return "\n".join(self.inner.decode(line).strip() for line in lines)
+
     def save(self, path: Path) -> None:
         self.inner.save(str(path))
 

@@ -12,7 +12,7 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.inference import Extractor
 from layoutray.metrics.field_f1 import exact_items, field_f1, geval_items
-from layoutray.prepare.field_truth import documents_of
+from layoutray.prepare.whole_documents import documents_of
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
 from layoutray.tasks.field_answers import field_answers

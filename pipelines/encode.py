@@ -1,4 +1,4 @@
-"""Cut PAGES into the windows of tokens that a task trains on."""
+"""Cut PAGES into the windows of tokens that a task trains on, or join them to whole documents where it writes."""
 
 import argparse
 import sys
@@ -32,6 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         terminal.say(f"{card.dead} pages could not be encoded: see {options.out}/dead_letters")
     if card.missing:
         terminal.say(f"{card.missing} values stand on no page of their document: see {options.out}/dead_letters")
+    if card.cut:
+        terminal.say(
+            f"{card.cut} documents, or texts to write about them, were cut to what the model takes: see {options.out}/dead_letters"
+        )
     return 0
 
 

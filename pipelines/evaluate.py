@@ -1,4 +1,4 @@
-"""Measure a checkpoint on pages with truth: perplexity, or precision, recall and F1 of entities and of documents' fields."""
+"""Measure a checkpoint on pages with truth: perplexity, ROUGE of texts, or precision, recall and F1 of entities and documents' fields."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ from layoutray import checkpoint, tasks, tracking
 from layoutray.batching.examples import ExampleSet
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
-from layoutray.errors import DocumentError, InputError
+from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference import Extractor
 from layoutray.metrics.entity_f1 import Score, with_missed
 from layoutray.prepare.align import transfer_tags
@@ -24,11 +24,14 @@ from layoutray.report import overlay, png
 from layoutray.report.confusion import confusion as confusion_picture
 from layoutray.report.page_picture import page_picture
 from layoutray.store import codec, shards, sources
+from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import PAGES
+from layoutray.tasks import Writes
 from layoutray.training import job, loop, world
 from pipelines import _terminal as terminal
 from pipelines._field_scores import field_pairs, scores_of
 from pipelines._reliability import field_calibration, reliability_picture, word_calibration
+from pipelines._text_scores import text_scores
 
 _OVERLAYS = 4
 
@@ -39,18 +42,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder, _ = tracking.checkpoint_folder(options.checkpoint, uri)
     loaded = checkpoint.load(folder)
     task = tasks.load(loaded.recipe.task.name)
-    examples, dead = encoded(loaded, options.pages, options.split, loaded.recipe.max_length)
+    examples, letters = encoded(loaded, options.pages, options.split, loaded.recipe.max_length)
+    dead, cut = sum(letter.page is not None for letter in letters), sum(letter.reason == Reason.CUT for letter in letters)
     seen = observed(loaded, examples)
     pairs = field_pairs(loaded, options.pages, options.split)
     metrics = task.summarise(seen, loaded.labels) | word_calibration(loaded, seen)
     if loaded.recipe.task.fields:
         metrics |= scores_of(pairs, loaded.recipe.task.fields) | field_calibration(pairs, loaded.recipe.task.fields)
+    if isinstance(task, Writes):
+        metrics |= text_scores(loaded, options.pages, options.split, options.beams)
     if options.truth:
         metrics |= _with_lost(metrics, _lost_entities(options.pages, options.truth, options.split))
     terminal.show_table(f"{loaded.recipe.name} on {options.split}, {len(examples)} windows", ("metric", "value"), sorted(metrics.items()))
     if dead:
         terminal.say(f"{dead} pages could not be encoded and are not in these numbers")
-    report = {"checkpoint": str(options.checkpoint), "pages": options.pages, "split": options.split, "dead": dead, "metrics": metrics}
+    if cut:
+        terminal.say(f"{cut} documents, or texts to write about them, were cut to what the model takes")
+    counts = {"dead": dead, "cut": cut}
+    report = {"checkpoint": str(options.checkpoint), "pages": options.pages, "split": options.split, **counts, "metrics": metrics}
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
     if options.json:
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
@@ -74,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="the same set ingested with words=annotation: its entities that no recognised word stands for count as missed",
     )
+    parser.add_argument("--beams", type=int, default=1, help="of models that write: hypotheses that are kept at each word; 1 is greedy")
     parser.add_argument("--json", type=Path, help="also write the metrics to this file")
     return parser
 
@@ -86,18 +96,18 @@ def add_pages_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
 
 
-def encoded(loaded: Checkpoint, folders: Sequence[str], split: str, max_length: int) -> tuple[ExampleSet, int]:
-    """The pages of a split as this checkpoint sees them, in windows of up to `max_length` tokens, and how many could not be encoded."""
+def encoded(loaded: Checkpoint, folders: Sequence[str], split: str, max_length: int) -> tuple[ExampleSet, list[DeadLetter]]:
+    """The pages of a split as this checkpoint sees them, in windows of up to `max_length` tokens, and letters about what is missing."""
     recipe = loaded.recipe
     inside = tuple(sources.join(folder, "pages") for folder in folders)
     encoder = Encoder(recipe.task, max_length, loaded.labels, loaded.tokenizer.inner.to_str(), inside)
     tables: list[pa.Table] = []
-    dead = 0
+    dead: list[DeadLetter] = []
     for folder in inside:
         for pages in shards.scan(folder, PAGES, filter=pc.field("split") == split):
             table, letters = encoder(pages)
             tables.append(table)
-            dead += sum(letter.page is not None for letter in letters)
+            dead += letters
     if not tables:
         raise InputError(f"no page of {', '.join(folders)} is in split {split}; see the counts in their manifest.json")
     return ExampleSet(pa.concat_tables(tables).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])), dead

@@ -45,6 +45,19 @@ def test_a_word_outside_the_alphabet_is_unknown_and_none_is_lost() -> None:
     assert vocabulary.words_to_ids(["猫", "", "\u200b", "ab"])[:3] == [[vocabulary.unknown_id]] * 3
 
 
+def test_texts_come_back_line_by_line() -> None:
+    table = tokenizer.train_wordpiece(["sum", "total", "9", "of", "é", ":"], 60)
+    text = "total of sum\nsotal: 9\n9"
+    ids = table.text_to_ids(f"\n {text.upper()}\n\n")
+    assert ids.count(table.start_id) == 2
+    assert table.ids_to_text(ids).replace(" :", ":") == text
+    assert table.text_to_ids(table.ids_to_text(ids)) == ids
+    assert (table.text_to_ids(" \n"), table.ids_to_text([])) == ([], "")
+    lost = table.text_to_ids("total 漢 9")
+    assert table.unknown_id in lost
+    assert table.ids_to_text(lost) == "total 9"
+
+
 def test_characters_of_every_plane_train() -> None:
     vocabulary = tokenizer.train_wordpiece(["𝒜𝒷𝒷", "日本語", "a\U0010ffff", "\U000f0001\U000f0001"] * 3, 60)
     assert vocabulary.unknown_id not in vocabulary.words_to_ids(["𝒜𝒷𝒷"])[0]

@@ -1,13 +1,14 @@
 """EXAMPLES as arrays: of a table, where a column is read once and a row is a view of it, or of one page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from layoutray.batching.windows import windows
+from layoutray.batching.windows import Window, document_window, windows
 from layoutray.document import Page
 from layoutray.document.word_graph import MOST_NEIGHBOURS
 from layoutray.tokenizer import Tokenizer
@@ -15,14 +16,14 @@ from layoutray.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One window of a page.
+    """One window of a page, or a whole document, which is numbered as the first window of its first page.
 
     Attributes:
         boxes: a row of x0 y0 x1 y1 in 0..1000 per token.
-        word_index: word of the page that each token came from, -1 for special tokens.
+        word_index: word of the page, or of the document, that each token came from, -1 for special tokens.
         neighbours: a row of 8 per word of the window, see `Window`.
-        page_size: width and height in pixels.
-        labels: target per token, -100 where none; None where the task makes its own targets.
+        page_size: width and height in pixels, of a document's first page.
+        labels: target per token, -100 where none, or the tokens of the text to write; None where the task makes its own targets.
     """
 
     doc_id: str
@@ -38,11 +39,35 @@ class Example:
 
 def unlabelled(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Example]:
     """The windows of a page to ask a model about, in order; none for a page without words."""
+    return [_unlabelled(page, number, window) for number, window in enumerate(windows(page, vocabulary, max_length))]
+
+
+def unlabelled_document(pages: Sequence[Page], vocabulary: Tokenizer, max_length: int) -> tuple[Example | None, int]:
+    """A document to ask a model about, as much of it as fits, and how many tokens all of it would take; None for one without words."""
+    window, length = document_window(pages, vocabulary, max_length)
+    return window and _unlabelled(pages[0], 0, window), length
+
+
+def _unlabelled(page: Page, number: int, window: Window) -> Example:
     size = (page.width, page.height)
-    return [
-        Example(page.doc_id, page.number, number, window.input_ids, window.boxes, window.word_index, window.neighbours, size, None)
-        for number, window in enumerate(windows(page, vocabulary, max_length))
-    ]
+    return Example(page.doc_id, page.number, number, window.input_ids, window.boxes, window.word_index, window.neighbours, size, None)
+
+
+def row_of(page: Page, number: int, window: Window, labels: list[int] | None) -> dict[str, Any]:
+    """The EXAMPLES row of window `number` of a page, or of a document that begins with `page`."""
+    return {
+        "doc_id": page.doc_id,
+        "page": page.number,
+        "window": number,
+        "split": page.split,
+        "input_ids": window.input_ids,
+        "boxes": window.boxes.tolist(),
+        "word_index": window.word_index,
+        "neighbours": window.neighbours.tolist(),
+        "page_width": page.width,
+        "page_height": page.height,
+        "labels": labels,
+    }
 
 
 class ExampleSet:
@@ -62,6 +87,7 @@ class ExampleSet:
         self._sizes = list(zip(table["page_width"].to_pylist(), table["page_height"].to_pylist(), strict=True))
         labels = _list_column(table, "labels")
         self._labels = labels.values.to_numpy() if labels.null_count == 0 else None
+        self._label_offsets = labels.offsets.to_numpy()
 
     def __len__(self) -> int:
         return len(self._where)
@@ -69,7 +95,7 @@ class ExampleSet:
     def __getitem__(self, index: int) -> Example:
         rows = slice(self._offsets[index], self._offsets[index + 1])
         neighbours = self._neighbours[self._word_offsets[index] : self._word_offsets[index + 1]]
-        labels = None if self._labels is None else self._labels[rows]
+        labels = None if self._labels is None else self._labels[self._label_offsets[index] : self._label_offsets[index + 1]]
         return Example(*self._where[index], self._ids[rows], self._boxes[rows], self._words[rows], neighbours, self._sizes[index], labels)
 
     def __iter__(self) -> Iterator[Example]:

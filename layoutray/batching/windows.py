@@ -1,10 +1,12 @@
-"""Cut the words of a page into windows of tokens: with overflow, without stride, nothing dropped.
+"""Cut the words of a page into windows of tokens: with overflow, without stride, nothing dropped. Or join those of a whole document.
 
 The scheme of the Skim-Attention release (§1.3 of its data pipeline): a page becomes as many windows as it needs; every
 sub-token carries its word's box; special tokens carry zeros; a word cut by a window's border goes on in the next one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -25,9 +27,9 @@ class Window:
     Attributes:
         input_ids: start token, pieces, end token; at most the maximum length, unpadded.
         boxes: a row of x0 y0 x1 y1 in 0..1000 per token.
-        word_index: word of the page that each token came from, -1 for special tokens.
+        word_index: word of the page, or of the document, that each token came from, -1 for special tokens.
         neighbours: a row of at most 8 per word of the window, in order: its nearest neighbours in the graph of the window's words
-            (`document.word_graph`), counted from 0 in the window; -1 where there are fewer.
+            (`document.word_graph`) on its page, counted from 0 in the window; -1 where there are fewer.
     """
 
     input_ids: NDArray[np.int32]
@@ -51,11 +53,10 @@ def cut(words: list[str], boxes: Int[np.ndarray, "words 4"], tokenizer: Tokenize
 
     A page without words gives no window.
     """
-    pieces = tokenizer.words_to_ids(words)
-    ids = np.fromiter((piece for word in pieces for piece in word), np.int32)
-    origin = np.repeat(np.arange(len(words), dtype=np.int32), [len(word) for word in pieces])
+    ids, origin = _pieces(words, tokenizer)
     room = max_length - 2
-    return [_window(ids[at : at + room], origin[at : at + room], boxes, tokenizer) for at in range(0, len(ids), room)]
+    parts = [(ids[at : at + room], origin[at : at + room]) for at in range(0, len(ids), room)]
+    return [_window(*part, boxes, word_neighbours(boxes[np.unique(part[1])]), tokenizer) for part in parts]
 
 
 def windows(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Window]:
@@ -63,13 +64,38 @@ def windows(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Window]:
     return cut([word.text for word in page.words], grid_boxes(page), vocabulary, max_length)
 
 
-def _window(ids: NDArray[np.int32], origin: NDArray[np.int32], boxes: NDArray[np.int32], tokenizer: Tokenizer) -> Window:
+def document_window(pages: Sequence[Page], vocabulary: Tokenizer, max_length: int) -> tuple[Window | None, int]:
+    """A document's pages, in order, as one model input of at most `max_length` tokens; and how many all of it would take.
+
+    Words are counted through the document, while boxes and neighbours are those of each page. None for a document without words.
+    """
+    ids, origin = _pieces([word.text for page in pages for word in page.words], vocabulary)
+    kept = slice(max_length - 2)
+    if not len(ids):
+        return None, 0
+    boxes = np.concatenate([grid_boxes(page) for page in pages])[: origin[kept][-1] + 1]
+    starts = accumulate((len(page.words) for page in pages), initial=0)
+    graphs = [(start, word_neighbours(boxes[start:end])) for start, end in pairwise(starts) if start < len(boxes)]
+    neighbours = np.concatenate([np.where(graph >= 0, graph + start, -1) for start, graph in graphs])
+    return _window(ids[kept], origin[kept], boxes, neighbours, vocabulary), len(ids) + 2
+
+
+def _pieces(words: list[str], tokenizer: Tokenizer) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Ids of the pieces of all words, and the number of the word of each."""
+    pieces = tokenizer.words_to_ids(words)
+    ids = np.fromiter((piece for word in pieces for piece in word), np.int32)
+    return ids, np.repeat(np.arange(len(words), dtype=np.int32), [len(word) for word in pieces])
+
+
+def _window(
+    ids: NDArray[np.int32], origin: NDArray[np.int32], boxes: NDArray[np.int32], neighbours: NDArray[np.int32], tokenizer: Tokenizer
+) -> Window:
     nowhere = np.zeros((1, 4), np.int32)
     return Window(
         np.concatenate(([tokenizer.start_id], ids, [tokenizer.end_id])).astype(np.int32),
         np.concatenate((nowhere, boxes[origin], nowhere)).astype(np.int32),
         np.concatenate(([-1], origin, [-1])).astype(np.int32),
-        word_neighbours(boxes[np.unique(origin)]),
+        neighbours,
     )
 
 

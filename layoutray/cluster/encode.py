@@ -10,7 +10,7 @@ import ray.data
 from ray.data import ActorPoolStrategy
 
 from layoutray.cluster.connect import num_workers
-from layoutray.errors import InputError
+from layoutray.errors import InputError, Reason
 from layoutray.prepare.encode import SPLITS, Encoder, digest_of, labels_for, vocabulary_for
 from layoutray.recipe import Recipe
 from layoutray.store import codec, shards, sources
@@ -24,8 +24,8 @@ _PAGES_PER_SHARD = 256
 def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
     """Encode the PAGES of `folders` for the recipe's task into `out`: shards by split, `tokenizer.json`, `dataset.json`.
 
-    Pages that cannot be encoded and values found nowhere become dead letters in `out/dead_letters`. The card is written last: without
-    it the folder is no data set.
+    Pages that cannot be encoded, values found nowhere and what was cut become dead letters in `out/dead_letters`. The card is written
+    last: without it the folder is no data set.
 
     Raises:
         InputError: when `out` is already a data set or what is left of one, or no page is for training.
@@ -60,6 +60,7 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
         dead=sum(receipt["dead"] for receipt in receipts),
         digest=digest_of(encoder, ids),
         missing=sum(receipt["missing"] for receipt in receipts),
+        cut=sum(receipt["cut"] for receipt in receipts),
     )
     card.write(out)
     return card
@@ -75,8 +76,13 @@ class _EncodeShard:
     def __call__(self, pages: pa.Table) -> pa.Table:
         examples, dead = self._encoder(pages)
         ids = pages["page_id"].to_pylist()
-        lost_pages = sum(letter.page is not None for letter in dead)
-        receipt: dict[str, Any] = {"page_ids": ids, "dead": lost_pages, "missing": len(dead) - lost_pages}
+        reasons = Counter(letter.reason for letter in dead if letter.page is None)
+        receipt: dict[str, Any] = {
+            "page_ids": ids,
+            "dead": len(dead) - reasons.total(),
+            "missing": reasons[Reason.VALUE_NOT_FOUND],
+            "cut": reasons[Reason.CUT],
+        }
         for split in SPLITS:
             part = examples.filter(pc.field("split") == split)
             if part.num_rows:

@@ -1,25 +1,29 @@
 """PAGES to EXAMPLES: the same function on one table of pages, wherever it runs."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from layoutray import tasks, tokenizer
-from layoutray.batching.windows import windows
-from layoutray.document import Page
-from layoutray.errors import DocumentError
+from layoutray.batching.examples import row_of
+from layoutray.batching.windows import document_window, windows
+from layoutray.document import Document, Page
+from layoutray.errors import DocumentError, Reason
 from layoutray.prepare.field_truth import tagged_pages
+from layoutray.prepare.whole_documents import whole_documents
 from layoutray.recipe import TaskRecipe, TokenizerRecipe
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import EXAMPLES, PAGES
-from layoutray.tasks import Task
+from layoutray.tasks import Task, Writes
 from layoutray.tokenizer import Tokenizer
 
 SPLITS = ("train", "dev", "test")
+
+_RowsAndLetters = tuple[list[dict[str, Any]], list[DeadLetter]]
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Encoder:
 
     Attributes:
         vocabulary: JSON of the tokenizer (the object itself does not travel between processes).
-        folders: of PAGES, whose documents' values tag the words where the task wants fields.
+        folders: of PAGES, with the documents beside them, whose values tag the words where the task wants fields, or are what to write.
     """
 
     task: TaskRecipe
@@ -38,38 +42,68 @@ class Encoder:
     folders: tuple[str, ...] = field(default=(), repr=False)  # a data set is the same wherever it lies
 
     def __call__(self, pages: pa.Table) -> tuple[pa.Table, list[DeadLetter]]:
-        """EXAMPLES of a PAGES table, and the pages that could not be encoded, and letters without a page of values found nowhere."""
+        """EXAMPLES of a PAGES table, and the pages that could not be encoded.
+
+        Of tasks that write, the examples are of the documents whose first page is in the table, and so are the dead letters. Letters
+        without a page are of values found nowhere, and of documents and texts that were cut.
+        """
         vocabulary = tokenizer.parse(self.vocabulary)
         task = tasks.load(self.task.name)
+        made, page_ids = list(codec.pages_of(pages)), pages["page_id"].to_pylist()
+        if isinstance(task, Writes):
+            rows, letters = self._documents(made, page_ids, task, vocabulary)
+        else:
+            rows, letters = self._pages(made, page_ids, task, vocabulary)
+        return pa.Table.from_pylist(rows, schema=EXAMPLES), letters
+
+    def _pages(self, pages: list[Page], page_ids: Sequence[str], task: Task, vocabulary: Tokenizer) -> _RowsAndLetters:
         rows: list[dict[str, Any]] = []
-        dead: list[DeadLetter] = []
-        made = list(codec.pages_of(pages))
+        letters: list[DeadLetter] = []
         if self.task.fields:
-            made, dead = tagged_pages(made, self.folders, self.task.fields)
-        for page_id, page in zip(pages["page_id"].to_pylist(), made, strict=True):
+            pages, letters = tagged_pages(pages, self.folders, self.task.fields)
+        for page, page_id in zip(pages, page_ids, strict=True):
+            found = enumerate(windows(page, vocabulary, self.max_length))
             try:
-                rows += page_rows(page, task, self.labels, vocabulary, self.max_length)
+                rows += [row_of(page, number, window, task.targets(page, window, self.labels)) for number, window in found]
             except DocumentError as error:
-                dead.append(DeadLetter.of(error, source=page.source, doc_id=page.doc_id, page_id=page_id, page=page.number))
-        return pa.Table.from_pylist(rows, schema=EXAMPLES), dead
+                letters.append(_letter(error, page, page_id))
+        return rows, letters
+
+    def _documents(self, pages: Sequence[Page], page_ids: Sequence[str], task: Writes, vocabulary: Tokenizer) -> _RowsAndLetters:
+        """Of the documents whose first page is among `pages`."""
+        rows: list[dict[str, Any]] = []
+        letters: list[DeadLetter] = []
+        asked = {(page.doc_id, page.number): page_id for page, page_id in zip(pages, page_ids, strict=True)}
+        for document, whole in whole_documents(self.folders, {page.doc_id for page in pages}, pages):
+            if (first := (document.doc_id, whole[0].number)) in asked:
+                try:
+                    text = vocabulary.text_to_ids(task.text(document))
+                except DocumentError as error:
+                    letters.append(_letter(error, whole[0], asked[first]))
+                else:
+                    row, cuts = self._document(document, whole, text, vocabulary)
+                    rows += row
+                    letters += cuts
+        return rows, letters
+
+    def _document(self, document: Document, pages: Sequence[Page], text: list[int], vocabulary: Tokenizer) -> _RowsAndLetters:
+        window, length = document_window(pages, vocabulary, self.max_length)
+        longest = self.task.writing.max_length
+        labels = text[:longest] if len(text) > longest else [*text, vocabulary.end_id]
+        lengths = {"the document": (length, self.max_length), "the text to write": (len(text), longest)}
+        return [row_of(pages[0], 0, window, labels)] if window else [], list(_cuts(document, lengths))
 
 
-def page_rows(page: Page, task: Task, labels: Sequence[str], vocabulary: Tokenizer, max_length: int) -> Iterator[dict[str, Any]]:
-    """EXAMPLES rows of one page. Raises DocumentError when its truth does not fit the task."""
-    for number, window in enumerate(windows(page, vocabulary, max_length)):
-        yield {
-            "doc_id": page.doc_id,
-            "page": page.number,
-            "window": number,
-            "split": page.split,
-            "input_ids": window.input_ids,
-            "boxes": window.boxes.tolist(),
-            "word_index": window.word_index,
-            "neighbours": window.neighbours.tolist(),
-            "page_width": page.width,
-            "page_height": page.height,
-            "labels": task.targets(page, window, labels),
-        }
+def _letter(error: DocumentError, page: Page, page_id: str) -> DeadLetter:
+    return DeadLetter.of(error, source=page.source, doc_id=page.doc_id, page_id=page_id, page=page.number)
+
+
+def _cuts(document: Document, lengths: Mapping[str, tuple[int, int]]) -> Iterator[DeadLetter]:
+    """Letters about what has more tokens than are taken; `lengths` has both by what it is."""
+    for what, (length, longest) in lengths.items():
+        if length > longest:
+            message = f"{what} has {length} tokens, of which the first {longest} are taken; more are with a higher max_length"
+            yield DeadLetter.of(DocumentError(Reason.CUT, message, stage="encode"), source=document.source, doc_id=document.doc_id)
 
 
 def vocabulary_for(recipe: TokenizerRecipe, folders: Iterable[str]) -> Tokenizer:

@@ -20,6 +20,7 @@ class Card:
         pages, examples: counts by split; `dead` counts pages that could not be encoded.
         digest: identity of the content: pages, vocabulary and settings.
         missing: values of wanted fields that stand on no page of their document.
+        cut: documents, and texts to write about them, that are longer than the model takes.
     """
 
     task: str
@@ -31,6 +32,7 @@ class Card:
     dead: int
     digest: str
     missing: int = 0
+    cut: int = 0
 
     @classmethod
     def read(cls, folder: str) -> "Card":

@@ -1,12 +1,14 @@
 """What a model is trained for. A task is a module here that ends in `TASK`.
 
 A task meets a model in two places: its head turns encoded states into a loss or into scores, and `observe`/`summarise`
-turn those into metrics: observations are made batch by batch on any worker and summed up once.
+turn those into metrics: observations are made batch by batch on any worker and summed up once. Most tasks are of pages, in windows;
+those that write (`Writes`) are of whole documents.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, Protocol, cast
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
 import torch
@@ -16,10 +18,12 @@ from torch import Tensor, nn
 
 from layoutray import registry
 from layoutray.answers import Entity
+from layoutray.architectures import check_ranges
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
-from layoutray.document import Page
+from layoutray.document import Document, Page
 from layoutray.errors import InputError
+from layoutray.nn.decoder import DecoderConfig
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 
@@ -27,6 +31,25 @@ Certainties = tuple[NDArray[np.float64], NDArray[np.bool_]]
 """Confidences, 0..1, and whether each of these answers is right."""
 Corruption = Callable[[Batch, torch.Generator], Batch]
 """Turns a collated batch into what the model sees, with its targets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a text is written.
+
+    Attributes:
+        max_length: tokens of the longest text, its end not counted; longer ones are cut in training, and counted.
+        label_smoothing: in training, the share of each target that all words of the vocabulary have in equal parts.
+        decoder: what writes.
+    """
+
+    max_length: int = 128
+    label_smoothing: float = 0.0
+    decoder: DecoderConfig = field(default_factory=DecoderConfig)
+
+    def __post_init__(self) -> None:
+        for part in (self, self.decoder):
+            check_ranges(part, smallest={})
 
 
 class Head(Protocol):
@@ -52,14 +75,15 @@ class TaskModel(nn.Module):
         self.head = head
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        return cast(Head, self.head).loss(self._encoded(batch), batch)
+        return cast(Head, self.head).loss(self.encoded(batch), batch)
 
     def scores(self, batch: Batch) -> tuple[Encoded, Float[Tensor, "batch kept labels"]]:
         """Encoded states, and the head's logits for each."""
-        encoded = self._encoded(batch)
+        encoded = self.encoded(batch)
         return encoded, self.head(encoded)
 
-    def _encoded(self, batch: Batch) -> Encoded:
+    def encoded(self, batch: Batch) -> Encoded:
+        """The encoder's states."""
         length, longest = batch.input_ids.shape[1], cast(Encoder, self.encoder).max_length
         if length > longest:
             raise InputError(
@@ -87,7 +111,7 @@ class Task(Protocol):
         """
         ...
 
-    def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module: ...
+    def head(self, encoder: Encoder, num_labels: int, dropout: float, writing: Writing) -> nn.Module: ...
 
     def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption: ...
 
@@ -128,9 +152,27 @@ class Task(Protocol):
         ...
 
 
+@runtime_checkable
+class Writes(Protocol):
+    """A task whose model reads a document and writes a text; its head has a `decoder`."""
+
+    def text(self, document: Document) -> str:
+        """What should be written about `document`.
+
+        Raises:
+            DocumentError: (bad_annotation) when nobody has.
+        """
+        ...
+
+
 def load(name: str) -> Task:
     """The task called `name`."""
     return cast(Task, registry.load(__name__, "TASK", name))
+
+
+def unchanged(batch: Batch, generator: torch.Generator) -> Batch:
+    """The corruption of tasks whose targets come with the data: the model sees everything."""
+    return batch
 
 
 def targets_of(encoded: Encoded, batch: Batch) -> Tensor:

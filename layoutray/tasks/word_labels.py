@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 from scipy.special import softmax
@@ -21,7 +20,7 @@ from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import DocumentError, Reason
 from layoutray.metrics import calibration, confusion
-from layoutray.tasks import Certainties, Corruption, TaskModel, targets_of
+from layoutray.tasks import Certainties, Corruption, TaskModel, Writing, targets_of, unchanged
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 
@@ -59,11 +58,11 @@ class WordLabelling(ABC):
             for word, starts in zip(window.word_index.tolist(), first.tolist(), strict=True)
         ]
 
-    def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
+    def head(self, encoder: Encoder, num_labels: int, dropout: float, writing: Writing) -> nn.Module:
         return TokenClassificationHead(encoder.width, num_labels, dropout)
 
     def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption:
-        return _unchanged
+        return unchanged
 
     def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list["WindowLabels"]:
         encoded, logits = model.scores(batch)
@@ -110,11 +109,6 @@ class WordLabelling(ABC):
 def _named(chosen: NDArray[np.integer], labels: Sequence[str]) -> list[str]:
     numbers: list[int] = chosen.tolist()
     return [labels[number] for number in numbers]
-
-
-def _unchanged(batch: Batch, generator: torch.Generator) -> Batch:
-    """Targets come with the data, and the model sees everything."""
-    return batch
 
 
 class TokenClassificationHead(nn.Module):

@@ -40,7 +40,7 @@ def assert_same(examples: ExampleSet, rows: list[dict[str, Any]]) -> None:
     assert examples.lengths.tolist() == [len(expected["input_ids"]) for expected in rows]
 
 
-@pytest.mark.parametrize("labels", [None, [4]])
+@pytest.mark.parametrize("labels", [None, [4], [4, 5]], ids=["none", "one a token", "of another length"])
 def test_rows_come_back_whole_sliced_and_in_chunks(labels: list[int] | None) -> None:
     rows = [row(number, labels) for number in range(7)]
     table = pa.Table.from_pylist(rows, schema=EXAMPLES)

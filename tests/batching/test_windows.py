@@ -1,11 +1,13 @@
 """Windows hold every piece of every word once, in order, each with its word's box."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layoutray.batching.windows import GRID, cut, first_pieces, quantise, windows, within_window
+from layoutray.batching.windows import GRID, cut, document_window, first_pieces, quantise, windows, within_window
 from layoutray.document.word_graph import word_neighbours
 from tests.jobs import page, vocabulary
 
@@ -59,6 +61,31 @@ def test_a_page_gives_its_words_boxes_in_thousandths() -> None:
     one = windows(made, VOCABULARY, 512)[0]
     box = made.words[0].box
     assert one.boxes[1].tolist() == [round(1000 * side) for side in (box.x0, box.y0, box.x1, box.y1)]
+
+
+@given(st.lists(st.integers(0, 30), max_size=4), st.integers(3, 150))
+def test_a_document_is_its_pages_one_after_the_other_as_far_as_they_fit(numbers: list[int], max_length: int) -> None:
+    pages = [page(number) if number % 5 else replace(page(number), words=()) for number in numbers]
+    alone = [one for made in pages for one in windows(made, VOCABULARY, 10_000)]
+    window, length = document_window(pages, VOCABULARY, max_length)
+    if not alone:
+        assert (window, length) == (None, 0)
+        return
+    assert window is not None
+    inner = slice(1, min(length, max_length) - 1)
+    pieces, boxes = (np.concatenate([getattr(one, name)[1:-1] for one in alone]) for name in ("input_ids", "boxes"))
+    assert (len(pieces) + 2, len(window.input_ids)) == (length, min(length, max_length))
+    assert (window.input_ids[inner].tolist(), window.boxes[inner].tolist()) == (
+        pieces[: max_length - 2].tolist(),
+        boxes[: max_length - 2].tolist(),
+    )
+    starts = np.cumsum([0, *(len(one.neighbours) for one in alone)])
+    words = np.concatenate([one.word_index[1:-1] + start for one, start in zip(alone, starts, strict=False)])
+    assert window.word_index.tolist() == [-1, *words[: max_length - 2], -1]
+    if length <= max_length:
+        graphs = [np.where(one.neighbours < 0, -1, one.neighbours + start) for one, start in zip(alone, starts, strict=False)]
+        assert window.neighbours.tolist() == np.concatenate(graphs).tolist()
+    assert len(window.neighbours) == window.word_index.max() + 1 > window.neighbours.max()
 
 
 def test_a_page_without_words_gives_no_window() -> None:

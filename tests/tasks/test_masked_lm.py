@@ -113,7 +113,7 @@ def test_the_decoder_is_the_word_embedding() -> None:
 def test_perplexity_weighs_words_not_batches() -> None:
     summary = TASK.summarise([(2.0, 1), (4.0, 5)], ())
     assert summary == {"loss": 1.0, "perplexity": pytest.approx(math.e), "masked_tokens": 6.0}
-    with pytest.raises(InputError, match="no token was masked"):
+    with pytest.raises(InputError, match="no masked tokens"):
         TASK.summarise([(0.0, 0)], ())
 
 

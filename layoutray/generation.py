@@ -1,0 +1,80 @@
+"""A trained writer: documents in, texts out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import torch
+
+from layoutray import checkpoint, tasks
+from layoutray.batching.collate import collate
+from layoutray.batching.examples import Example, unlabelled_document
+from layoutray.checkpoint import Checkpoint
+from layoutray.document import Page
+from layoutray.errors import CheckpointError
+from layoutray.nn.beam_search import Search, beam_search
+from layoutray.tasks import Writes
+from layoutray.tasks.writer import WritingHead
+
+_DOCUMENTS_PER_PASS = 8
+"""Bounds the memory of one forward pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What was written about a document.
+
+    Attributes:
+        tokens: of the document, the special ones included; 0 of one without words, about which nothing is written.
+        tokens_read: of these, fewer where the document is longer than the model takes.
+    """
+
+    text: str
+    tokens: int
+    tokens_read: int
+
+
+class TextGenerator:
+    """A checkpoint ready to write. Not thread safe: one per process or actor."""
+
+    def __init__(self, loaded: Checkpoint, device: torch.device, beams: int = 1) -> None:
+        """Write with so many `beams`; one is greedy. Raises CheckpointError for a model of a task that writes nothing."""
+        task = loaded.recipe.task
+        if not isinstance(tasks.load(task.name), Writes):
+            raise CheckpointError(
+                f"{loaded.recipe.name} is a model of {task.name}, which writes no texts; take one of a task such as summary"
+            )
+        self._vocabulary, self._max_length = loaded.tokenizer, loaded.recipe.max_length
+        self._model = loaded.model.to(device)
+        self._device = device
+        self._search = Search(self._vocabulary.start_id, self._vocabulary.end_id, task.writing.max_length, beams=beams)
+        self.model_id = loaded.recipe.name
+        self.model_version = loaded.version
+
+    @classmethod
+    def load(cls, folder: str | Path, beams: int = 1) -> "TextGenerator":
+        """The writer in a checkpoint folder, on the first GPU where there is one.
+
+        Raises:
+            CheckpointError: when the folder is no checkpoint, or not of a model that writes.
+        """
+        return cls(checkpoint.load(folder), torch.device("cuda" if torch.cuda.is_available() else "cpu"), beams)
+
+    def write(self, documents: Sequence[Sequence[Page]]) -> list[Text]:
+        """The text about each document, which is given as its pages in order."""
+        made = [unlabelled_document(pages, self._vocabulary, self._max_length) for pages in documents]
+        examples = [example for example, _ in made if example is not None]
+        texts = self._texts(examples)
+        return [Text(next(texts), length, len(example.input_ids)) if example else Text("", 0, 0) for example, length in made]
+
+    def _texts(self, examples: Sequence[Example]) -> Iterator[str]:
+        for at in range(0, len(examples), _DOCUMENTS_PER_PASS):
+            yield from self._texts_of_batch(examples[at : at + _DOCUMENTS_PER_PASS])
+
+    @torch.inference_mode()
+    def _texts_of_batch(self, examples: Sequence[Example]) -> list[str]:
+        pad_id = self._vocabulary.pad_id
+        encoded = self._model.encoded(collate(examples, pad_id).to(self._device))
+        best = beam_search(cast(WritingHead, self._model.head).decoder, encoded, self._search).words[:, 0].cpu()
+        return [self._vocabulary.ids_to_text(words[words != pad_id].tolist()) for words in best]

@@ -1,0 +1,94 @@
+"""Examples of whole documents: one each, whichever of their pages come together."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from layoutray.batching.collate import collate
+from layoutray.batching.examples import ExampleSet
+from layoutray.document import Page
+from layoutray.prepare.encode import Encoder
+from layoutray.prepare.whole_documents import whole_documents
+from layoutray.store import codec, shards
+from layoutray.store.schema import EXAMPLES, PAGES
+from tests.documents import document, pages, recipe, summary, write_documents
+from tests.jobs import vocabulary
+
+VOCABULARY = vocabulary()
+WHOLES = [pages(number) for number in range(3)]
+UNSEEN = [pages(8)[0]]
+
+
+def table(made: list[Page]) -> pa.Table:
+    """As PAGES rows."""
+    return codec.pages_table(made, [f"{one.source} {one.number}" for one in made])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    made = [*(whole[1] for whole in WHOLES), *(whole[0] for whole in WHOLES), *UNSEEN]
+    for at in range(0, len(made), 2):
+        shards.write(table(made[at : at + 2]), str(tmp_path / "pages"), f"part-{at}.parquet")
+    write_documents(tmp_path, [*(document(whole, summary(whole), "another") for whole in WHOLES), document(UNSEEN)])
+    return str(tmp_path / "pages")
+
+
+def encoder(folder: str, max_length: int = 160, longest_text: int = 30) -> Encoder:
+    task = recipe().task
+    writing = replace(task.writing, max_length=longest_text)
+    return Encoder(replace(task, writing=writing), max_length, (), VOCABULARY.inner.to_str(), (folder,))
+
+
+def test_documents_are_whole_and_in_order(folder: str) -> None:
+    ids = {whole[0].doc_id for whole in WHOLES[:2]}
+    found = {one.doc_id: made for one, made in whole_documents([folder], ids)}
+    assert found.keys() == ids
+    for whole in WHOLES[:2]:
+        for known in ([], whole[1:], whole):
+            ((_, made),) = whole_documents([folder], [whole[0].doc_id], known)
+            assert [[word.text for word in page.words] for page in made] == [[word.text for word in page.words] for page in whole]
+
+
+def test_a_document_is_one_example_with_the_text_to_write(folder: str) -> None:
+    made = [encoder(folder)(part) for part in (table([one]) for whole in WHOLES for one in whole)]
+    assert [letters for _, letters in made] == [[]] * 6
+    assert [examples.num_rows for examples, _ in made] == [1, 0] * 3, "it comes with its first page"
+    together, _ = encoder(folder)(shards.read(folder, PAGES))
+    key = [("doc_id", "ascending")]
+    assert together.sort_by(key) == pa.concat_tables(examples for examples, _ in made).sort_by(key)
+    for row, whole in zip(pa.concat_tables(examples for examples, _ in made if examples.num_rows).to_pylist(), WHOLES, strict=True):
+        assert (row["doc_id"], row["page"], row["window"]) == (whole[0].doc_id, 1, 0)
+        words = [word.text for page in whole for word in page.words]
+        assert row["input_ids"][1:-1] == [piece for word in VOCABULARY.words_to_ids(words) for piece in word]
+        assert row["labels"] == [*VOCABULARY.text_to_ids(summary(whole)), VOCABULARY.end_id]
+
+
+def test_texts_of_other_lengths_than_documents_are_read_and_collated(folder: str) -> None:
+    examples = ExampleSet(encoder(folder)(shards.read(folder, PAGES))[0])
+    expected = {whole[0].doc_id: [*VOCABULARY.text_to_ids(summary(whole)), VOCABULARY.end_id] for whole in WHOLES}
+    batch = collate(list(examples), VOCABULARY.pad_id)
+    assert batch.labels is not None
+    for example, labels in zip(examples, batch.labels.tolist(), strict=True):
+        assert [label for label in labels if label >= 0] == expected[example.doc_id]
+    assert batch.labels.shape[1] < batch.input_ids.shape[1]
+
+
+def test_what_is_longer_than_the_model_takes_is_cut_and_told(folder: str) -> None:
+    examples, letters = encoder(folder, 20, longest_text=3)(table(WHOLES[0][:1]))
+    (row,) = examples.to_pylist()
+    whole, text = WHOLES[0], VOCABULARY.text_to_ids(summary(WHOLES[0]))
+    length = 2 + sum(map(len, VOCABULARY.words_to_ids([word.text for page in whole for word in page.words])))
+    assert (len(row["input_ids"]), row["labels"]) == (20, text[:3]), "a text that goes on has no end"
+    assert [(letter.reason, letter.page, letter.doc_id) for letter in letters] == [("cut", None, whole[0].doc_id)] * 2
+    assert [letter.message.partition(",")[0] for letter in letters] == [
+        f"the document has {length} tokens",
+        f"the text to write has {len(text)} tokens",
+    ]
+
+
+def test_a_document_without_a_summary_is_a_dead_letter(folder: str) -> None:
+    examples, (letter,) = encoder(folder)(table(UNSEEN))
+    assert examples == EXAMPLES.empty_table()
+    assert (letter.reason, letter.page, letter.page_id) == ("bad_annotation", 1, f"{UNSEEN[0].source} 1")

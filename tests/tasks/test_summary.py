@@ -1,0 +1,89 @@
+"""Writers learn each word from the true ones before it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn import functional
+
+from layoutray import checkpoint, tasks
+from layoutray.batching.collate import IGNORED
+from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.generation import TextGenerator
+from layoutray.tasks import TaskModel, Writes
+from layoutray.tensors import Batch
+from tests.documents import document, pages, recipe, summary, write_documents
+from tests.jobs import job, vocabulary
+from tests.training.runs import alone
+
+TASK = tasks.load("summary")
+
+
+def model(smoothing: float = 0.0) -> TaskModel:
+    chosen = recipe()
+    writing = replace(chosen.task.writing, label_smoothing=smoothing)
+    return checkpoint.build_model(replace(chosen, task=replace(chosen.task, writing=writing)), vocabulary(), ())
+
+
+def batch() -> Batch:
+    """Two documents whose texts have three words and one."""
+    ids = torch.tensor([[2, 9, 10, 11, 12, 3], [2, 30, 31, 3, 0, 0]])
+    labels = torch.tensor([[7, 8, 9, 3], [6, 3, IGNORED, IGNORED]])
+    return Batch(ids, torch.zeros(2, 6, 4, dtype=torch.long), ids != 0, labels)
+
+
+def test_the_text_is_the_first_summary_and_a_document_without_one_is_refused() -> None:
+    assert isinstance(TASK, Writes)
+    assert TASK.text(document(pages(0), "one", "two")) == "one"
+    with pytest.raises(DocumentError, match=r"receipt-0\.png has no summary") as refused:
+        TASK.text(document(pages(0)))
+    assert refused.value.reason is Reason.BAD_ANNOTATION
+
+
+@torch.no_grad()
+def test_the_loss_is_that_of_each_word_after_the_true_ones() -> None:
+    made, given = model().eval(), batch()
+    expected = 0.0
+    for row, text in enumerate(([7, 8, 9, 3], [6, 3])):
+        encoded = made.encoded(Batch(given.input_ids[row : row + 1], given.boxes[row : row + 1], given.mask[row : row + 1]))
+        for place, word in enumerate(text):
+            logits = made.head.decoder(torch.tensor([[2, *text[:place]]]), encoded)
+            expected += float(functional.cross_entropy(logits[0, -1:], torch.tensor([word])))
+    assert float(made(given)) == pytest.approx(expected, abs=1e-3)
+    assert TASK.summarise(TASK.observe(made, given, ()), ())["written_tokens"] == 6
+
+
+@torch.no_grad()
+def test_labels_are_smoothed_in_training_alone() -> None:
+    sharp, smooth = model(), model(0.2)
+    assert float(smooth.eval()(batch())) == pytest.approx(float(sharp.eval()(batch())), rel=1e-6)
+    encoded = sharp.train().encoded(batch())
+    previous = torch.tensor([[2, 7, 8, 9], [2, 6, 0, 0]])
+    chances = sharp.head(previous, encoded).log_softmax(-1)[batch().labels != IGNORED]
+    spread = -0.2 * chances.mean(-1).sum()
+    assert float(smooth.train()(batch())) == pytest.approx(0.8 * float(sharp(batch())) + float(spread), rel=1e-5)
+
+
+def test_the_decoder_reads_the_words_of_the_encoder_by_the_same_table() -> None:
+    made = model()
+    assert made.head.decoder.word_embedding is made.encoder.word_embedding
+    made(batch()).backward()
+    silent = [name for name, parameter in made.named_parameters() if parameter.grad is None or not parameter.grad.any()]
+    assert silent == []
+
+
+def test_it_finds_no_entities() -> None:
+    assert TASK.label_names([["B-a"]]) == ()
+    with pytest.raises(InputError, match="a summary checkpoint finds no entities"):
+        TASK.answer(pages(0)[0], [], ())
+
+
+def test_it_learns_eight_documents_by_heart(tmp_path: Path) -> None:
+    wholes = [pages(number) for number in range(8)]
+    write_documents(tmp_path / "ingested", [document(whole, summary(whole)) for whole in wholes])
+    one = job(tmp_path, recipe(), [page for whole in wholes for page in whole])
+    losses = [loss for _, loss in alone(one)["loss"]]
+    assert losses[0] > 4 > 0.1 > losses[-1]
+    texts, table = TextGenerator.load(one.out).write(wholes), vocabulary()
+    assert [table.text_to_ids(text.text) for text in texts] == [table.text_to_ids(summary(whole)) for whole in wholes]
