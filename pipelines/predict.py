@@ -1,4 +1,4 @@
-"""Answer a folder of files, or pages that were ingested before, with a trained extractor."""
+"""Answer a folder of files, or pages that were ingested before, with a trained extractor, or with a model that writes texts."""
 
 import argparse
 import json
@@ -6,11 +6,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from layoutray import recipe, tracking
+from layoutray import checkpoint, recipe, tasks, tracking
 from layoutray.cluster.connect import connect
 from layoutray.cluster.data import ingest
 from layoutray.cluster.predict import predict
+from layoutray.cluster.write import write
 from layoutray.store import sources
+from layoutray.tasks import Writes
 from pipelines import _terminal as terminal
 from pipelines._progress import IngestProgress
 
@@ -23,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--recipe", default="ingest-folder", help="how files are read, where SOURCE is not ingested yet")
     parser.add_argument("--workers", type=int, default=1, help="model replicas")
     parser.add_argument("--gpus", type=float, default=0, help="GPUs of each replica")
+    parser.add_argument("--beams", type=int, default=1, help="of models that write: hypotheses that are kept at each word; 1 is greedy")
     parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
     terminal.add_recipe_options(parser)
     options = parser.parse_args(arguments)
@@ -37,10 +40,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ingested = sources.join(out, "ingested")
             with IngestProgress() as progress:
                 ingest(sources.absolute(options.source), ingested, reading, progress=progress)
-        done = predict(folder, ingested, out, workers=options.workers, gpus=options.gpus)
-    if done.fields or done.without_fields:
-        terminal.say(f"{done.fields} values of fields; {done.without_fields} documents without any")
-    terminal.say(f"{done.pages} pages answered, {done.failed} of them with a failure; {done.entities} entities; answers in {options.out}")
+        if isinstance(tasks.load(checkpoint.load(folder).recipe.task.name), Writes):
+            done = write(folder, ingested, out, workers=options.workers, gpus=options.gpus, beams=options.beams)
+            terminal.say(f"{done.documents} documents answered, {done.failed} of them with a failure; texts in {options.out}")
+            if done.cut:
+                terminal.say(f"{done.cut} of them are longer than the model takes: compare `tokens` and `tokens_read`")
+        else:
+            done = predict(folder, ingested, out, workers=options.workers, gpus=options.gpus)
+            if done.fields or done.without_fields:
+                terminal.say(f"{done.fields} values of fields; {done.without_fields} documents without any")
+            terminal.say(
+                f"{done.pages} pages answered, {done.failed} of them with a failure; {done.entities} entities; answers in {options.out}"
+            )
     sys.stdout.write(json.dumps(asdict(done)) + "\n")
     return 0
 

@@ -1,7 +1,7 @@
 """Bulk extraction over the cluster: PAGES shards in, ANSWERS shards and JSON lines out, and FIELDS of whole documents."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter
@@ -53,8 +53,7 @@ def predict(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1
         CheckpointError: when `checkpoint` is none, or not of a model that finds entities.
     """
     loaded = Extractor.load(checkpoint)  # speaks up before any worker starts
-    if any(any(sources.list_files(sources.join(out, part))) for part in _PARTS):
-        raise InputError(f"{out} holds answers already; delete its folders {', '.join(_PARTS)}, or give another --out")
+    check_no_answers(out)
     files = shards.shards(sources.join(ingested, "pages"))
     receipts: list[dict[str, Any]] = []
     if files:
@@ -73,6 +72,12 @@ def predict(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1
     fields, without = _answer_fields(loaded, out) if receipts and loaded.fields else (0, 0)
     failed = _answer_dead_letters(loaded, ingested, out)
     return Prediction(sum(row["pages"] for row in receipts) + failed, failed, sum(row["entities"] for row in receipts), fields, without)
+
+
+def check_no_answers(out: str) -> None:
+    """Raise InputError when `out` holds answers."""
+    if any(any(sources.list_files(sources.join(out, part))) for part in _PARTS):
+        raise InputError(f"{out} holds answers already; delete its folders {', '.join(_PARTS)}, or give another --out")
 
 
 class _AnswerShard:
@@ -135,6 +140,11 @@ def _answer_dead_letters(loaded: Extractor, ingested: str, out: str) -> int:
 
 
 def _write(answers: list[Answer], out: str, name: str) -> None:
-    shards.write(codec.answers_table(answers), sources.join(out, "parquet"), name)
-    lines = "".join(json.dumps(answer.to_json(), ensure_ascii=False) + "\n" for answer in answers)
-    shards.write_bytes(lines.encode(), sources.join(out, "jsonl"), name.replace(".parquet", ".jsonl"))
+    commit(codec.answers_table(answers), [answer.to_json() for answer in answers], out, name)
+
+
+def commit(table: pa.Table, lines: Sequence[Mapping[str, Any]], out: str, name: str) -> None:
+    """Write a shard of answers both as a table and as lines of JSON."""
+    shards.write(table, sources.join(out, "parquet"), name)
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    shards.write_bytes(text.encode(), sources.join(out, "jsonl"), name.replace(".parquet", ".jsonl"))

@@ -115,6 +115,19 @@ FIELDS = _table(
 )
 
 
+TEXTS = _table(
+    "texts",
+    _required("doc_id", pa.string()),
+    _required("source", pa.string()),
+    _required("status", pa.string()),
+    _required("model_id", pa.string()),
+    _required("model_version", pa.string()),
+    _required("text", pa.large_string()),
+    _required("tokens", pa.int32()),  # of the document, the special ones included
+    _required("tokens_read", pa.int32()),  # fewer where it is longer than the model takes
+)
+
+
 def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
     """Raise SchemaError unless `schema` is `expected`: same table, version and columns.
 

@@ -1,0 +1,55 @@
+"""Bulk writing answers every document that went in, once."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from layoutray import checkpoint
+from layoutray.checkpoint import Checkpoint
+from layoutray.cluster.connect import connect
+from layoutray.cluster.write import WrittenTexts, write
+from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.generation import TextGenerator
+from layoutray.store import codec, shards
+from layoutray.store.dead_letter import DeadLetter
+from layoutray.store.schema import TEXTS
+from tests.documents import document, pages, recipe, write_documents
+from tests.jobs import vocabulary, write_pages
+
+pytestmark = pytest.mark.ray
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    with connect(cores=2):
+        yield
+
+
+def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
+    chosen = recipe(max_length=100)
+    model = checkpoint.build_model(chosen, vocabulary(), ())
+    checkpoint.save(tmp_path / "checkpoint", Checkpoint(chosen, (), vocabulary(), model, {}, {}))
+    wholes = [pages(number) for number in range(5)]
+    lost = pages(9)
+    write_pages(tmp_path / "ingested", [page for whole in wholes for page in whole])
+    write_documents(tmp_path / "ingested", [document(whole) for whole in (*wholes, lost)])
+    error = DocumentError(Reason.BAD_ANNOTATION, "is no text", stage="annotation")
+    letters = [DeadLetter.of(error, source="a.txt"), DeadLetter.of(error, lost[0].source, doc_id=lost[0].doc_id, page_id="x", page=1)]
+    shards.write(codec.dead_letters_table(letters), str(tmp_path / "ingested" / "dead_letters"), "part-x.parquet")
+
+    done = write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"))
+    expected = TextGenerator.load(tmp_path / "checkpoint").write(wholes)
+    cut = sum(text.tokens_read < text.tokens for text in expected)
+    assert done == WrittenTexts(documents=7, failed=2, cut=cut)
+    assert 0 < cut < 5
+    rows = {row["source"]: row for row in shards.read(str(tmp_path / "out" / "parquet"), TEXTS).to_pylist()}
+    assert {rows[source]["status"] for source in ("a.txt", lost[0].source)} == {"failure"}
+    for whole, text in zip(wholes, expected, strict=True):
+        row = rows[whole[0].source]
+        assert (row["status"], row["text"], row["tokens"], row["tokens_read"]) == ("success", text.text, text.tokens, text.tokens_read)
+    lines = [json.loads(line) for file in (tmp_path / "out" / "jsonl").iterdir() for line in file.read_text().splitlines()]
+    assert {line["source"]: line for line in lines} == rows
+    with pytest.raises(InputError, match="holds answers already"):
+        write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"))
