@@ -19,6 +19,7 @@ from ray.exceptions import RayTaskError
 
 from layoutray import readers
 from layoutray.cluster.connect import connect, num_workers
+from layoutray.cluster.meters import IngestMeter
 from layoutray.cluster.page_worker import DocumentOpener, PageWorker
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
@@ -137,9 +138,11 @@ def open_all(items: Sequence[Item], recipe: IngestRecipe, progress: Callable[[Pr
 def carry_out(plan: Plan, done: Done, output: Output, recipe: IngestRecipe, workers: int, progress: Callable[[Progress], None]) -> int:
     """Do the pages of `plan` that are not `done`, and bring `output` to what the plan says. Returns how many pages were to do."""
     todo = [unit for unit in plan.units if unit not in done]
+    meter = IngestMeter()
+    meter.dead([letter.reason for letter in plan.letters])
     if todo:
         receipts = _recognise(todo, output.root, recipe, min(workers, len(todo)))
-        _follow(receipts, Progress("recognise", 0, len(todo), len(plan.units) - len(todo)), progress)
+        _follow(receipts, Progress("recognise", 0, len(todo), len(plan.units) - len(todo)), progress, meter)
     output.settle(plan)
     return len(todo)
 
@@ -199,10 +202,14 @@ def _mapped(tables: Sequence[pa.Table], worker: type, arguments: dict[str, Any],
         raise
 
 
-def _follow(receipts: Iterator[pa.Table], start: Progress, progress: Callable[[Progress], None]) -> None:
+def _follow(receipts: Iterator[pa.Table], start: Progress, progress: Callable[[Progress], None], meter: IngestMeter) -> None:
     done = start.done
     progress(start)
+    meter.done(done, waiting=start.total - done)
     for table in receipts:
         done += table.num_rows
-        start.failures.update(reason for reason in table["reason"].to_pylist() if reason)
+        reasons = [reason for reason in table["reason"].to_pylist() if reason]
+        start.failures.update(reasons)
+        meter.dead(reasons)
+        meter.done(table.num_rows, waiting=start.total - done)
         progress(Progress(start.stage, done, start.total, start.skipped, start.failures))

@@ -13,6 +13,7 @@ import torch
 from ray.train import Checkpoint, FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 
+from layoutray.cluster.meters import TrainingMeter
 from layoutray.cluster.relay import relay_to
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
@@ -101,12 +102,13 @@ class _StateReporter:
 def _work(config: dict[str, Any]) -> dict[str, Any]:
     torch.set_num_threads(config["threads"])
     world = worlds.joined() if ray.train.get_context().get_world_size() > 1 else worlds.alone()
-    wired = [*config["reporters"](), config["relay"], _StateReporter()] if world.leads else [_StateReporter()]
+    leading = [*config["reporters"](), config["relay"], TrainingMeter(config["job"].recipe.name)] if world.leads else []
+    together = Together([*leading, _StateReporter()])
     last = ray.train.get_checkpoint()
     with tempfile.TemporaryDirectory() as state:
         if last is None:
-            progress = jobs.train(config["job"], world, Together(wired), Path(state))
+            progress = jobs.train(config["job"], world, together, Path(state))
         else:
             with last.as_directory() as folder:
-                progress = jobs.train(config["job"], world, Together(wired), Path(state), resume_from=Path(folder))
+                progress = jobs.train(config["job"], world, together, Path(state), resume_from=Path(folder))
     return vars(progress)
