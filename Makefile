@@ -6,15 +6,15 @@ READY := $(VENV)/.ready
 MODEL ?= models:/layoutray-demo@champion
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check style types layers test demo serve bench clean tesseract
+.PHONY: help setup check style types layers manifests test demo serve bench clean tesseract
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) tesseract  ## virtual environment in .venv and Tesseract; every target below does this first
 
-check: $(READY)  ## formatting, lint, types and layers; runs no tests
-	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 style types layers
+check: $(READY)  ## formatting, lint, types, layers and the files of infra/
+	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 style types layers manifests
 
 test: setup  ## the tests that need no GPU and no long wait
 	$(BIN)/python -m pytest
@@ -41,6 +41,9 @@ types:
 
 layers:
 	$(BIN)/lint-imports
+
+manifests:
+	$(BIN)/python -m pytest -q tests/infra
 
 $(READY): pyproject.toml constraints.txt infra/setup.sh
 	@bash infra/setup.sh environment $(PYTHON) $(VENV)

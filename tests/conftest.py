@@ -39,3 +39,9 @@ def data_root() -> Path:
 def oracle_root() -> Path:
     """Folder of independent numeric oracles."""
     return _folder("LAYOUTRAY_ORACLE", "oracle")
+
+
+@pytest.fixture(scope="session")
+def schemas_root() -> Path:
+    """Folder of published schemas that no package brings."""
+    return _folder("LAYOUTRAY_SCHEMAS", "schemas")

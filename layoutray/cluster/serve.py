@@ -5,12 +5,14 @@ import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 from ray.serve.schema import LoggingConfig
 
+from layoutray import config
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.replicas import ExtractorReplica, PageReader
@@ -81,6 +83,17 @@ def build_app(settings: ServeSettings) -> serve.Application:
         reader.bind(_bounded(settings)),
         extractor.bind(settings.checkpoint, settings.model_version, settings.batch_size, settings.batch_wait_s),
     )
+
+
+def application(arguments: dict[str, Any]) -> serve.Application:
+    """`build_app` for a Serve configuration file (`import_path`); its `args` are keys of `ServeSettings`.
+
+    Where the endpoint listens is the file's own matter, so `host` and `port` say nothing there.
+
+    Raises:
+        RecipeError: for a key that is none of them, or a value of another type.
+    """
+    return build_app(config.build(ServeSettings, arguments))
 
 
 @contextmanager

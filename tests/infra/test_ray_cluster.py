@@ -30,6 +30,23 @@ def test_ray_accepts_the_file(cluster: dict[str, Any]) -> None:
     assert pools["ocr"]["max_workers"] > 0
 
 
+def test_workers_may_be_lost_and_reach_the_bucket(cluster: dict[str, Any]) -> None:
+    pools = accept(cluster)["available_node_types"]
+    assert pools["ocr"]["node_config"]["InstanceMarketOptions"] == {"MarketType": "spot"}
+    assert {name for name, pool in pools.items() if "IamInstanceProfile" in pool["node_config"]} == {"ocr", "gpu"}
+
+
+def test_every_start_asks_for_the_token_and_reads_the_settings(cluster: dict[str, Any]) -> None:
+    commands = [command for part in ("head", "worker") for command in cluster[f"{part}_start_ray_commands"] if "ray start" in command]
+    assert len(commands) == 2
+    mounted = cluster["file_mounts"]
+    assert "~/.ray/auth_token" in mounted
+    (settings,) = [target for target in mounted if target.endswith(".env")]
+    for command in commands:
+        assert "RAY_AUTH_MODE=token ray start" in command
+        assert f"set -a && source {settings} &&" in command
+
+
 def test_ray_refuses_a_misspelt_key(cluster: dict[str, Any]) -> None:
     cluster["idle_timeout_minute"] = 5
     with pytest.raises((ValidationError, ValueError)):

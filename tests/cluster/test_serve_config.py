@@ -1,0 +1,39 @@
+"""The Serve configuration of the RayService is one that Serve takes, and that our application understands."""
+
+from typing import Any
+
+import pytest
+import yaml
+from ray import serve
+from ray.serve.schema import ServeDeploySchema
+
+from layoutray.cluster import serve as ours
+from layoutray.errors import RecipeError
+from tests.infra.manifests import manifests
+
+SERVICE = manifests()["RayService/extractor"]["spec"]
+
+
+def arguments() -> dict[str, Any]:
+    (application,) = ServeDeploySchema.model_validate(yaml.safe_load(SERVICE["serveConfigV2"])).applications
+    assert application.import_path == f"{ours.__name__}:{ours.application.__name__}"
+    assert isinstance(application.args, dict)
+    return application.args
+
+
+def test_it_builds_the_endpoint() -> None:
+    assert isinstance(ours.application(arguments()), serve.Application)
+
+
+def test_its_pods_have_what_it_asks_for() -> None:
+    asked = arguments()
+    limits = [
+        group["template"]["spec"]["containers"][0]["resources"]["limits"] for group in SERVICE["rayClusterConfig"]["workerGroupSpecs"]
+    ]
+    assert asked["cpus_per_replica"] * (asked["ocr_replicas"] + asked["model_replicas"]) <= sum(int(limit["cpu"]) for limit in limits)
+    assert asked["gpus_per_model"] * asked["model_replicas"] == sum(int(limit.get("nvidia.com/gpu", 0)) for limit in limits)
+
+
+def test_a_key_that_the_endpoint_does_not_know_is_named() -> None:
+    with pytest.raises(RecipeError, match="unknown recipe key ocr_replica "):
+        ours.application(arguments() | {"ocr_replica": 2})
