@@ -1,0 +1,41 @@
+"""What travels with `ray job submit --working-dir .` is small, and is what a job needs."""
+
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from ray._private.ray_constants import get_runtime_env_default_excludes
+from ray._private.runtime_env.packaging import create_package
+
+from tests.infra.manifests import REPOSITORY
+
+MAX_BYTES = 2 * 2**20
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """The repository as a newcomer has it, and what work leaves beside it."""
+    folder = tmp_path / "clone"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (REPOSITORY / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(REPOSITORY / name, folder / name)
+    for left in (".venv/bin/python", "runs/pages/part.parquet", "mlruns/0/meta.yaml", "mlflow.db", ".git/HEAD"):
+        (folder / left).parent.mkdir(parents=True, exist_ok=True)
+        (folder / left).write_bytes(bytes(2**20))
+    return folder
+
+
+def test_what_travels_is_small_and_is_what_a_job_needs(clone: Path, tmp_path: Path) -> None:
+    package = tmp_path / "package.zip"
+    create_package(str(clone), package, include_gitignore=True, excludes=get_runtime_env_default_excludes())
+    with zipfile.ZipFile(package) as opened:
+        names = {name for name in opened.namelist() if not name.endswith("/")}
+    assert package.stat().st_size < MAX_BYTES
+    assert {"layoutray/__init__.py", "pipelines/ingest.py", "pipelines/recipes/ingest-folder.toml"} <= names
+    assert {name.partition("/")[0] for name in names} & {"tests", "infra", ".venv", ".git", "runs", "mlruns", "mlflow.db"} == set()
