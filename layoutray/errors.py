@@ -48,6 +48,7 @@ class Reason(StrEnum):
     NOT_FOUND = "not_found"
     BAD_ANNOTATION = "bad_annotation"
     BAD_BOX = "bad_box"
+    NOT_ANNOTATED = "not_annotated"
     VALUE_NOT_FOUND = "value_not_found"
     CUT = "cut"
     TIMEOUT = "timeout"

@@ -35,7 +35,7 @@ def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
         ours = [words[1:]] if words[0] == "layoutray" else []
         ours += [[word.removeprefix("pipelines."), *words[at + 1 :]] for at, word in enumerate(words) if word.startswith("pipelines.")]
         for verb, *arguments in ours:
-            named = verb in ("benchmark", "dead-letters", "picture")
+            named = verb in ("benchmark", "dead-letters", "export", "picture")
             calls.append((" ".join([verb, *arguments[:named]]), tuple(arguments[named:])))
     return calls
 

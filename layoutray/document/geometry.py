@@ -1,7 +1,7 @@
 """Boxes: page-relative, origin top left."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from layoutray.errors import DocumentError, Reason
@@ -83,6 +83,14 @@ class Box:
         """Eight numbers, clockwise from top left, in pixels: the shape that answers use."""
         x0, y0, x1, y1 = (round(side, 2) for side in self.to_pixels(width, height))
         return x0, y0, x1, y0, x1, y1, x0, y1
+
+
+def smallest_around(boxes: Iterable[Box], areas: Sequence[Box]) -> Iterator[int | None]:
+    """For each of `boxes`, which of `areas` is the smallest that holds its centre; None where none does."""
+    by_size = sorted(range(len(areas)), key=lambda number: areas[number].area)
+    for box in boxes:
+        x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+        yield next((n for n in by_size if areas[n].x0 <= x <= areas[n].x1 and areas[n].y0 <= y <= areas[n].y1), None)
 
 
 def _exact(x0: float, y0: float, x1: float, y1: float, width: float, height: float) -> Box | None:

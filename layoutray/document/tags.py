@@ -67,6 +67,17 @@ def kind_of(label: str) -> str:
     return label[2:] if label[:1] in _PREFIXES and label[1:2] == "-" else label
 
 
+def hold_entities(tags: Iterable[str | None]) -> bool:
+    """Whether `tags` are of entities (IOB2 or BIOES); False for labels of regions, and where there is none at all."""
+    given = [tag for tag in tags if tag is not None]
+    try:
+        for tag in given:
+            split_tag(tag)
+    except InputError:
+        return False
+    return bool(given)
+
+
 def split_tag(tag: str | None) -> tuple[str, str]:
     """Prefix (`B`, `I`, `E`, `S` or `O`) and type of a tag; the type of `O` and None is empty.
 

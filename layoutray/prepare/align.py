@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from layoutray.document import Box, LabelledArea, Word
-from layoutray.document.tags import OUTSIDE, spans, split_tag
-from layoutray.errors import InputError
+from layoutray.document import LabelledArea, Word
+from layoutray.document.geometry import smallest_around
+from layoutray.document.tags import OUTSIDE, hold_entities, spans
 
 _LEAST_SHARE = 0.5
 """Of the smaller word's area that two words must share to be the same one."""
@@ -39,7 +39,7 @@ def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignmen
     that match nothing have none.
     """
     matches = _matches(recognised, truth)
-    if _holds_entities(truth):
+    if hold_entities(word.tag for word in truth):
         return _with_entities(recognised, truth, matches)
     tags = [None if match < 0 else truth[match].tag for match in matches]
     tagged = {index for index, word in enumerate(truth) if word.tag is not None}
@@ -48,13 +48,9 @@ def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignmen
 
 def label_by_area(recognised: Sequence[Word], areas: Sequence[LabelledArea]) -> tuple[Word, ...]:
     """Tag each recognised word with the label of the smallest area that holds its centre; words outside all areas get none."""
-    by_size = sorted(areas, key=lambda area: area.box.area)
-    return tuple(replace(word, tag=_label_of(word.box, by_size)) for word in recognised)
-
-
-def _label_of(box: Box, areas: Sequence[LabelledArea]) -> str | None:
-    x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
-    return next((label for label, at in ((area.label, area.box) for area in areas) if at.x0 <= x <= at.x1 and at.y0 <= y <= at.y1), None)
+    around = smallest_around((word.box for word in recognised), [area.box for area in areas])
+    labels = (None if number is None else areas[number].label for number in around)
+    return tuple(replace(word, tag=label) for word, label in zip(recognised, labels, strict=True))
 
 
 def _with_entities(recognised: Sequence[Word], truth: Sequence[Word], matches: list[int]) -> Alignment:
@@ -68,17 +64,6 @@ def _with_entities(recognised: Sequence[Word], truth: Sequence[Word], matches: l
 def _alignment(recognised: Sequence[Word], tags: Sequence[str | None], found: set[int], wanted: set[int]) -> Alignment:
     words = tuple(replace(word, tag=tag) for word, tag in zip(recognised, tags, strict=True))
     return Alignment(words, matched_entities=len(found), lost_entities=len(wanted - found))
-
-
-def _holds_entities(truth: Sequence[Word]) -> bool:
-    if all(word.tag is None for word in truth):
-        return False
-    try:
-        for word in truth:
-            split_tag(word.tag)
-    except InputError:
-        return False
-    return True
 
 
 def _matches(recognised: Sequence[Word], truth: Sequence[Word]) -> list[int]:

@@ -55,12 +55,17 @@ class AnnotationLane:
 
     def open(self, item: Item) -> Opened:
         truth = self.truth(item)
-        if not truth.pages:
+        numbers = (*(page.number for page in truth.pages), *truth.not_annotated)
+        if not numbers:
             raise _bad_annotation(f"{item.source} has no words of its own; ingest the set with words = 'ocr'")
-        return Opened(item, truth.document, None, tuple(page.number for page in truth.pages), repairs=truth.repairs, dropped=truth.dropped)
+        return Opened(item, truth.document, None, numbers, repairs=truth.repairs, dropped=truth.dropped)
 
     def page(self, unit: Unit) -> Page:
-        found = [page for page in self.truth(unit.item).pages if page.number == unit.page]
+        truth = self.truth(unit.item)
+        found = [page for page in truth.pages if page.number == unit.page]
+        if unit.page in truth.not_annotated:
+            message = f"nobody has annotated page {unit.page} of {unit.item.source}, or whoever did has cancelled it"
+            raise DocumentError(Reason.NOT_ANNOTATED, message, stage="annotation")
         if not found:
             raise _bad_annotation(f"{unit.item.annotation or unit.item.source} says nothing of page {unit.page}")
         return replace(found[0], doc_id=unit.doc_id, split=unit.item.split)
@@ -115,10 +120,9 @@ class OcrLane:
         truth = self._annotation.truth(unit.item)
         if truth.regions is not None:
             return label_by_area(words, truth.regions)
-        # By position: a picture's pages count from 1 even where the data set cut it out of a longer document.
-        if unit.page > len(truth.pages):
-            raise _bad_annotation(f"{unit.item.annotation} annotates {len(truth.pages)} pages, {unit.item.image} has a page {unit.page}")
-        return transfer_tags(words, truth.pages[unit.page - 1].words).words
+        # A picture's pages count from 1 even where the data set cut a page out of a longer document: the only one is meant, whatever it is.
+        page = truth.pages[0] if truth.document.num_pages == len(truth.pages) == unit.page == 1 else self._annotation.page(unit)
+        return transfer_tags(words, page.words).words
 
     def __enter__(self) -> Self:
         return self

@@ -34,6 +34,7 @@ class Truth:
     Attributes:
         repairs: how many boxes had to be put in order or cut to the page.
         dropped: how many annotated words or lines were left out: without text, without a place, or exact repeats.
+        not_annotated: numbers of pages that were given to people to annotate, and that nobody has annotated.
         regions: labelled areas of a one-page document, of sets that label areas and ship no words; None of all other sets.
     """
 
@@ -42,6 +43,7 @@ class Truth:
     repairs: int = 0
     dropped: int = 0
     regions: tuple[LabelledArea, ...] | None = None
+    not_annotated: tuple[int, ...] = ()
 
 
 class Reader(Protocol):

@@ -17,8 +17,11 @@ from layoutray.prepare.units import Opened, Unit
 from layoutray.readers import Item, load
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
+from tests.exchange.projects import exported, submitted, write
 from tests.ocr.files import encoded, pdf, picture, typed
 from tests.readers.native import put
+from tests.store.pages import page as made_page
+from tests.store.pages import word
 
 pytestmark = pytest.mark.ocr
 SETTINGS = Recognition()
@@ -197,3 +200,32 @@ def test_annotations_without_words_are_refused_with_what_to_do(tmp_path: Path, r
     assert found.letter is not None
     assert found.letter.reason == "bad_annotation"
     assert "words = 'ocr'" in found.letter.message
+
+
+def test_pages_that_nobody_has_annotated_are_dead_letters_of_their_own(tmp_path: Path) -> None:
+    made = [made_page("d", number, word("x")) for number in (1, 2)]
+    tasks = submitted(exported(made))
+    tasks[0]["annotations"] = []
+    (item,) = load("label_studio").discover(str(write(tmp_path, tasks)))
+    with lane("label_studio", "annotation", SETTINGS) as by:
+        found = plan_of([open_item(by, item)], IngestRecipe("label_studio", words="annotation", dev_share=0), own=()).units
+        first, second = sorted((recognise_unit(by, unit) for unit in found), key=lambda one: isinstance(one, Page))
+    assert isinstance(first, DeadLetter)
+    assert (first.reason, first.page, first.retryable) == ("not_annotated", 1, False)
+    assert isinstance(second, Page)
+    assert second.number == 2
+
+
+def test_ocr_words_get_the_tags_of_their_own_page(tmp_path: Path) -> None:
+    document = written(tmp_path, "a.pdf", pdf(typed("Dear customer", x=72, y=700), typed("Yours faithfully", x=72, y=700)))
+    with OcrLane(load("folder"), SETTINGS) as by:
+        seen = [by.page(unit) for unit in units(by, document)]
+    signed = dataclasses.replace(seen[1], words=tuple(dataclasses.replace(one, tag="B-closing") for one in seen[1].words))
+    (item,) = load("label_studio").discover(str(write(tmp_path / "project", submitted(exported([signed])))))
+    with lane("label_studio", "ocr", SETTINGS) as by:
+        found = plan_of([open_item(by, item)], IngestRecipe("label_studio", dev_share=0), own=()).units
+        first, second = (recognise_unit(by, unit) for unit in found)
+    assert isinstance(first, DeadLetter)
+    assert (first.reason, first.page) == ("bad_annotation", 1)
+    assert isinstance(second, Page)
+    assert [(one.text, one.tag) for one in second.words] == [("Yours", "B-closing"), ("faithfully", "B-closing")]
