@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from layoutray import architectures, config, tasks
 from layoutray.document.field_type import FieldType
+from layoutray.document.filters import Filters
 from layoutray.errors import InputError, RecipeError
 from layoutray.ocr.settings import Recognition
 from layoutray.tasks import Writing
@@ -185,6 +186,7 @@ class Recipe:
 
     Attributes:
         model: `arch`, optionally `size`, and any key of that architecture's configuration; resolved when read.
+        filters: which pages `encode` takes; all, unless something is stated.
         max_length: tokens per window, or per document where a task writes, the two special ones included.
         seed: of initial weights, order of windows, dropout and masking.
     """
@@ -194,6 +196,7 @@ class Recipe:
     train: TrainRecipe
     model: dict[str, Any]
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
+    filters: Filters = field(default_factory=Filters)
     max_length: int = 512
     seed: int = 42
 

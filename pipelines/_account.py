@@ -25,6 +25,12 @@ def show(manifest: Manifest, out: str) -> None:
         ("pages", manifest.pages_in, manifest.pages_out, manifest.pages_dead, ""),
     ]
     terminal.show_table(f"Ingest of {manifest.source}", ("", "in", "out", "dead letters", "duplicates"), rows)
+    if manifest.duplicates:
+        first = manifest.duplicates[0]
+        terminal.say(
+            f"{len(manifest.duplicates)} documents have the bytes of another, which stands for both with its own values and labels alone, "
+            f"such as {first['same_as']} for {first['source']}"
+        )
     if manifest.without_picture:
         terminal.say(
             f"{manifest.without_picture} documents come without a picture; words = 'annotation' takes the words that the set ships"

@@ -12,6 +12,7 @@ import numpy as np
 from layoutray.batching.windows import grid_boxes
 from layoutray.bench.word_graph import FILTER, LIBPYSAL, NEAREST, OURS, Measured, in_table, measure, on_lines, scattered, throughput
 from layoutray.document import Page
+from layoutray.document.filters import Filters
 from layoutray.document.word_graph import Points
 from layoutray.errors import InputError
 from layoutray.prepare.encode import vocabulary_for
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.pages:
         pages = _pages(options.pages, options.limit)
         found[f"real, {len(pages)} pages"] = measure([_centres(page) for page in pages])
-        vocabulary = vocabulary_for(TokenizerRecipe(vocab_size=4000), [sources.join(options.pages, "pages")])
+        vocabulary = vocabulary_for(TokenizerRecipe(vocab_size=4000), [sources.join(options.pages, "pages")], Filters())
         speed = throughput(pages, vocabulary, options.length)
         report["windows"] = asdict(speed)
         terminal.say(f"windows of {len(pages)} pages: {speed.with_graph:.0f} pages/s a core, {speed.without:.0f} without the graph")

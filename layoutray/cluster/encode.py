@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
@@ -9,15 +10,20 @@ import pyarrow.compute as pc
 import ray.data
 from ray.data import ActorPoolStrategy
 
+from layoutray import tasks
 from layoutray.cluster.connect import num_workers
+from layoutray.document.filters import Filters
 from layoutray.errors import InputError, Reason
-from layoutray.prepare.encode import SPLITS, Encoder, digest_of, labels_for, vocabulary_for
+from layoutray.prepare.encode import SPLITS, Encoder, chosen, digest_of, labels_for, vocabulary_for
+from layoutray.prepare.field_truth import count_values
 from layoutray.recipe import Recipe
 from layoutray.store import codec, shards, sources
 from layoutray.store.card import Card
 from layoutray.store.schema import PAGES
+from layoutray.tasks import Writes
 from layoutray.tokenizer import Tokenizer
 
+_FILTERS = tuple(field.name for field in fields(Filters))
 _PAGES_PER_SHARD = 256
 
 
@@ -28,26 +34,39 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
     last: without it the folder is no data set.
 
     Raises:
-        InputError: when `out` is already a data set or what is left of one, or no page is for training.
+        InputError: when `out` is already a data set or what is left of one, no page is for training, or filters would take pages out of
+            documents that are to be read as a whole.
         SchemaError: when a folder holds no PAGES.
     """
     if sources.exists(sources.join(out, "dataset.json")):
         raise InputError(f"{out} already holds encoded examples; give another --out, or delete that folder")
     if any(shards.shards(sources.join(out, part)) for part in (*SPLITS, "dead_letters")):
         raise InputError(f"{out} holds shards of an `encode` that did not finish; delete that folder, or give another --out")
+    if recipe.filters != Filters() and isinstance(tasks.load(recipe.task.name), Writes):
+        raise InputError(f"[filters] refuse single pages, and task {recipe.task.name} reads whole documents; leave [filters] out")
     inputs = [_pages_folder(folder) for folder in folders]
     if not any("train" in table["split"].to_pylist() for folder in inputs for table in shards.scan(folder, PAGES, ["split"])):
         raise InputError(f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting")
-    vocabulary = vocabulary_for(recipe.tokenizer, inputs)
+    values = count_values(inputs, recipe.task.fields) if recipe.task.fields else 0
+    vocabulary = vocabulary_for(recipe.tokenizer, inputs, recipe.filters)
     encoder = Encoder(recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str(), tuple(inputs))
-    receipts = list(_run(encoder, inputs, out))
+    receipts = list(_run(encoder, recipe.filters, inputs, out))
     pages = Counter[str]()
     examples = Counter[str]()
+    filtered = Counter[str]()
     for receipt in receipts:
         pages.update({split: receipt[f"{split}_pages"] for split in SPLITS})
         examples.update({split: receipt[f"{split}_examples"] for split in SPLITS})
+        filtered.update({name: receipt[f"{name}_filtered"] for name in _FILTERS})
     if not examples["train"]:
-        raise InputError(f"no training page of {', '.join(folders)} has words that could be encoded; see {out}/dead_letters")
+        refused = f"; filters refused {dict(+filtered)}" if filtered.total() else ""
+        raise InputError(f"no training page of {', '.join(folders)} has words that could be encoded{refused}; see {out}/dead_letters")
+    missing = sum(receipt["missing"] for receipt in receipts)
+    if values and missing == values:
+        raise InputError(
+            f"none of the {values} values in {', '.join(folders)} stands on a page of its document, so there is nothing to learn; "
+            f"see {out}/dead_letters for how they should be written, and compare the types in [task.fields]"
+        )
     ids = [page_id for receipt in receipts for page_id in receipt["page_ids"]]
     _write_vocabulary(vocabulary, out)
     card = Card(
@@ -59,8 +78,10 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
         examples=dict(examples),
         dead=sum(receipt["dead"] for receipt in receipts),
         digest=digest_of(encoder, ids),
-        missing=sum(receipt["missing"] for receipt in receipts),
+        values=values,
+        missing=missing,
         cut=sum(receipt["cut"] for receipt in receipts),
+        filtered=dict(+filtered),
     )
     card.write(out)
     return card
@@ -69,20 +90,22 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
 class _EncodeShard:
     """Encodes a batch of pages and writes its shard; the name comes from the pages, so a repeated task replaces its own shard."""
 
-    def __init__(self, encoder: Encoder, out: str) -> None:
+    def __init__(self, encoder: Encoder, filters: Filters, out: str) -> None:
         self._encoder = encoder
+        self._filters = filters
         self._out = out
 
     def __call__(self, pages: pa.Table) -> pa.Table:
-        examples, dead = self._encoder(pages)
-        ids = pages["page_id"].to_pylist()
+        taken, refused = chosen(pages, self._filters)
+        examples, dead = self._encoder(taken)
+        ids = taken["page_id"].to_pylist()
         reasons = Counter(letter.reason for letter in dead if letter.page is None)
-        receipt: dict[str, Any] = {
-            "page_ids": ids,
+        receipt = {
             "dead": len(dead) - reasons.total(),
             "missing": reasons[Reason.VALUE_NOT_FOUND],
             "cut": reasons[Reason.CUT],
         }
+        receipt |= {f"{name}_filtered": refused[name] for name in _FILTERS}
         for split in SPLITS:
             part = examples.filter(pc.field("split") == split)
             if part.num_rows:
@@ -91,15 +114,16 @@ class _EncodeShard:
             receipt[f"{split}_pages"] = pages["split"].to_pylist().count(split)
         if dead:
             shards.write(codec.dead_letters_table(dead), sources.join(self._out, "dead_letters"), shards.part_name(ids))
-        return pa.Table.from_pylist([receipt])
+        # Of a type that does not depend on whether a page has passed.
+        return pa.table({"page_ids": pa.array([ids], pa.list_(pa.string())), **{name: [count] for name, count in receipt.items()}})
 
 
-def _run(encoder: Encoder, inputs: Sequence[str], out: str) -> list[dict[str, Any]]:
+def _run(encoder: Encoder, filters: Filters, inputs: Sequence[str], out: str) -> list[dict[str, Any]]:
     files = [uri for folder in inputs for uri in shards.shards(folder)]
     pages = ray.data.read_parquet(files, num_cpus=0.1)
     done = pages.map_batches(
         _EncodeShard,
-        fn_constructor_args=(encoder, out),
+        fn_constructor_args=(encoder, filters, out),
         batch_size=_PAGES_PER_SHARD,
         batch_format="pyarrow",
         num_cpus=0.5,

@@ -1,16 +1,19 @@
 """PAGES to EXAMPLES: the same function on one table of pages, wherever it runs."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from layoutray import tasks, tokenizer
 from layoutray.batching.examples import row_of
 from layoutray.batching.windows import document_window, windows
 from layoutray.document import Document, Page
+from layoutray.document.filters import Filters
 from layoutray.errors import DocumentError, Reason
 from layoutray.prepare.field_truth import tagged_pages
 from layoutray.prepare.whole_documents import whole_documents
@@ -106,11 +109,19 @@ def _cuts(document: Document, lengths: Mapping[str, tuple[int, int]]) -> Iterato
             yield DeadLetter.of(DocumentError(Reason.CUT, message, stage="encode"), source=document.source, doc_id=document.doc_id)
 
 
-def vocabulary_for(recipe: TokenizerRecipe, folders: Iterable[str]) -> Tokenizer:
-    """The recipe's tokenizer: loaded from its path, or trained on the training pages of the PAGES folders."""
+def chosen(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:
+    """The rows of a PAGES table that pass `filters`, and how many each filter refuses; a page counts under the first that does."""
+    if filters == Filters():
+        return pages, Counter()
+    refusals = [filters.refusal(page) for page in codec.pages_of(pages)]
+    return pages.filter(pa.array([not refusal for refusal in refusals], pa.bool_())), Counter(filter(None, refusals))
+
+
+def vocabulary_for(recipe: TokenizerRecipe, folders: Iterable[str], filters: Filters) -> Tokenizer:
+    """The recipe's tokenizer: loaded from its path, or trained on the training pages of the PAGES folders that pass `filters`."""
     if recipe.path:
         return tokenizer.load(recipe.path)
-    return tokenizer.train_wordpiece(_training_words(folders), recipe.vocab_size)
+    return tokenizer.train_wordpiece(_training_words(folders, filters), recipe.vocab_size)
 
 
 def labels_for(task: TaskRecipe, folders: Iterable[str]) -> tuple[str, ...]:
@@ -129,9 +140,8 @@ def digest_of(encoder: Encoder, page_ids: Iterable[str]) -> str:
     return hashed.hexdigest()[:16]
 
 
-def _training_words(folders: Iterable[str]) -> Iterator[str]:
+def _training_words(folders: Iterable[str], filters: Filters) -> Iterator[str]:
     for folder in folders:
-        for table in shards.scan(folder, PAGES, ["words", "split"]):
-            for words, split in zip(table["words"].to_pylist(), table["split"].to_pylist(), strict=True):
-                if split == "train":
-                    yield from words
+        for table in shards.scan(folder, PAGES, filter=pc.field("split") == "train"):
+            for words in chosen(table, filters)[0]["words"].to_pylist():
+                yield from words

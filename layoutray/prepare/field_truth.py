@@ -1,12 +1,15 @@
 """Tag pages from what DOCUMENTS, beside them, says should come out of each document."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+
+import pyarrow.compute as pc
 
 from layoutray.document import Document, Field, Page
 from layoutray.document.field_type import FieldType
-from layoutray.errors import DocumentError, Reason
+from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.tag_fields import tag_fields
-from layoutray.prepare.whole_documents import whole_documents
+from layoutray.prepare.whole_documents import documents_of, whole_documents
 from layoutray.store.dead_letter import DeadLetter
 
 
@@ -28,6 +31,21 @@ def tagged_pages(pages: Sequence[Page], folders: Sequence[str], schema: Mapping[
             tagged |= {(page.doc_id, page.number): page for page in found.pages}
             letters += [_letter(document, field) for field in found.missing if (document.doc_id, whole[0].number) in asked]
     return [tagged.get((page.doc_id, page.number), page) for page in pages], letters
+
+
+def count_values(folders: Sequence[str], schema: Mapping[str, FieldType]) -> int:
+    """How many values of the fields in `schema` the documents beside the PAGES `folders` have.
+
+    Raises:
+        InputError: for a field that no document has a value of, as where its name is misspelt.
+    """
+    counts = Counter(field.name for document in documents_of(folders, pc.scalar(True)) for field in dict.fromkeys(document.fields))
+    if unknown := [name for name in schema if name not in counts]:
+        raise InputError(
+            f"task.fields names {', '.join(unknown)}, and no document has a value of that name; "
+            f"there are {', '.join(sorted(counts)) or 'no values at all'}; correct the name, or leave the field out"
+        )
+    return sum(counts[name] for name in schema)
 
 
 def _letter(document: Document, field: Field) -> DeadLetter:

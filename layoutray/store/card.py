@@ -1,7 +1,7 @@
 """The card beside an EXAMPLES data set: how it was made, and what it holds."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from layoutray.errors import DocumentError, InputError
@@ -17,9 +17,10 @@ class Card:
 
     Attributes:
         labels: names of the model's outputs.
-        pages, examples: counts by split; `dead` counts pages that could not be encoded.
+        pages, examples: counts by split. Of the pages, `filtered` counts those that a filter refused, by its name, and `dead` those that
+            could not be encoded; all others are encoded.
         digest: identity of the content: pages, vocabulary and settings.
-        missing: values of wanted fields that stand on no page of their document.
+        values: of wanted fields, in all documents; `missing` counts those that stand on no page of their document.
         cut: documents, and texts to write about them, that are longer than the model takes.
     """
 
@@ -31,8 +32,10 @@ class Card:
     examples: dict[str, int]
     dead: int
     digest: str
+    values: int = 0
     missing: int = 0
     cut: int = 0
+    filtered: dict[str, int] = field(default_factory=dict[str, int])
 
     @classmethod
     def read(cls, folder: str) -> "Card":

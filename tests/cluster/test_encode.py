@@ -1,6 +1,7 @@
 """Encoding over the cluster gives the rows that one process gives."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,12 @@ import pytest
 from layoutray import tokenizer
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode
-from layoutray.document import Page
+from layoutray.document import Document, Field, Page
+from layoutray.document.field_type import FieldType
+from layoutray.document.filters import Filters
 from layoutray.errors import InputError, SchemaError
 from layoutray.prepare.encode import Encoder, digest_of, labels_for, vocabulary_for
+from layoutray.recipe import TaskRecipe
 from layoutray.store import codec, shards
 from layoutray.store.card import Card
 from layoutray.store.schema import DEAD_LETTERS, EXAMPLES
@@ -44,7 +48,7 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     card = encode(RECIPE, folders, out)
 
     inside = [f"{folder}/pages" for folder in folders]
-    vocabulary, labels = vocabulary_for(RECIPE.tokenizer, inside), labels_for(RECIPE.task, inside)
+    vocabulary, labels = vocabulary_for(RECIPE.tokenizer, inside, RECIPE.filters), labels_for(RECIPE.task, inside)
     table = codec.pages_table(made, [f"page-{one.source}" for one in made])
     encoder = Encoder(RECIPE.task, RECIPE.max_length, labels, vocabulary.inner.to_str())
     expected, dead = encoder(table)
@@ -70,3 +74,32 @@ def test_what_cannot_be_encoded_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match=r"no \.parquet shards"):
         encode(RECIPE, [str(tmp_path / "nowhere")], str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+def test_pages_that_do_not_pass_are_counted_by_filter_and_are_in_no_example_and_no_vocabulary(tmp_path: Path) -> None:
+    odd = dataclasses.replace(page(99), words=page(99).words[:1])
+    strange = dataclasses.replace(page(98), words=tuple(dataclasses.replace(word, text="ωψ") for word in page(98).words))
+    folder = write_pages(tmp_path, [*pages(5), odd, strange])
+    chosen = dataclasses.replace(recipe("masked_lm", max_length=24), filters=Filters(min_words=2, languages=("en",)))
+    card = encode(chosen, [folder], str(tmp_path / "out"))
+    refused = {one.doc_id: chosen.filters.refusal(one) for one in [*pages(5), odd, strange]}
+    assert refused[odd.doc_id] == "min_words"
+    assert refused[strange.doc_id] == "languages"
+    assert card.filtered == Counter(filter(None, refused.values()))
+    encoded = {row["doc_id"] for row in rows(shards.read(str(tmp_path / "out/train"), EXAMPLES))}
+    assert encoded == {doc_id for doc_id, refusal in refused.items() if not refusal}
+    assert sum(card.pages.values()) == len(encoded) + sum(card.filtered.values()) + card.dead
+    assert tokenizer.load(str(tmp_path / "out")).words_to_ids(["ω"]) == [[tokenizer.load(str(tmp_path / "out")).unknown_id]]
+    with pytest.raises(InputError, match=r"filters refused .*'min_words': 7"):
+        encode(dataclasses.replace(chosen, filters=Filters(min_words=1000)), [folder], str(tmp_path / "none"))
+
+
+def test_values_that_no_page_states_leave_nothing_to_learn(tmp_path: Path) -> None:
+    made = pages(3)
+    folder = write_pages(tmp_path, made)
+    documents = [Document(one.doc_id, one.source, "train", 1, (Field("party", "Nobody & Co."),)) for one in made]
+    shards.write(codec.documents_table(documents), f"{folder}/documents", "part.parquet")
+    for name, message in (("party", "none of the 3 values .* stands on a page"), ("partie", "names partie, .* there are party")):
+        task = TaskRecipe("entities", fields={name: FieldType("name")})
+        with pytest.raises(InputError, match=message):
+            encode(dataclasses.replace(RECIPE, task=task), [folder], str(tmp_path / name))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from layoutray.document import Page
+from layoutray.document.filters import Filters
 from layoutray.prepare.encode import Encoder, digest_of, labels_for, vocabulary_for
 from layoutray.recipe import TaskRecipe, TokenizerRecipe
 from layoutray.store import codec
@@ -66,10 +67,10 @@ def test_masked_lm_needs_no_truth() -> None:
 def test_the_vocabulary_is_trained_on_training_pages_alone(tmp_path: Path) -> None:
     dev = dataclasses.replace(page(9, "dev"), words=tuple(dataclasses.replace(word, text="ω") for word in page(9).words))
     folder = write_pages(tmp_path, [*pages(4), dev]) + "/pages"
-    trained = vocabulary_for(TokenizerRecipe(vocab_size=100), [folder])
+    trained = vocabulary_for(TokenizerRecipe(vocab_size=100), [folder], Filters())
     assert trained.words_to_ids(["ω"]) == [[trained.unknown_id]]
     VOCABULARY.save(tmp_path / "tokenizer.json")
-    assert vocabulary_for(TokenizerRecipe(path=str(tmp_path)), [folder]).vocab_size == VOCABULARY.vocab_size
+    assert vocabulary_for(TokenizerRecipe(path=str(tmp_path)), [folder], Filters()).vocab_size == VOCABULARY.vocab_size
 
 
 def test_labels_come_from_all_pages_of_all_folders(tmp_path: Path) -> None:

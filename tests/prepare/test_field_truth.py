@@ -7,9 +7,9 @@ import pytest
 
 from layoutray.document import Box, Document, Field, Page, Word
 from layoutray.document.field_type import FieldType
-from layoutray.errors import SchemaError
+from layoutray.errors import InputError, SchemaError
 from layoutray.prepare.encode import Encoder, labels_for
-from layoutray.prepare.field_truth import tagged_pages
+from layoutray.prepare.field_truth import count_values, tagged_pages
 from layoutray.readers.annotation import ANNOTATED
 from layoutray.recipe import TaskRecipe
 from layoutray.store import codec, shards
@@ -78,3 +78,9 @@ def test_values_that_stand_nowhere_are_told_once_for_each_document(folder: str) 
 def test_pages_without_documents_beside_them_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="documents has no"):
         tagged_pages([ONE], [str(tmp_path / "pages")], SCHEMA)
+
+
+def test_values_are_counted_and_a_name_that_no_document_has_is_refused_with_those_that_there_are(folder: str) -> None:
+    assert count_values([folder], SCHEMA) == 1
+    with pytest.raises(InputError, match=r"names partie, and no document has a value of that name; there are party;"):
+        count_values([folder], SCHEMA | {"partie": FieldType("name")})
