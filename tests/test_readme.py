@@ -87,6 +87,7 @@ def test_the_table_of_verbs_is_complete() -> None:
         ("EXAMPLES, one row", schema.EXAMPLES),
         ("Answers of `predict`, one row", schema.ANSWERS),
         ("Fields of `predict`, one row", schema.FIELDS),
+        ("Texts of `predict`, one row", schema.TEXTS),
     ],
 )
 def test_tables_have_the_columns_that_are_explained(heading: str, table: pa.Schema) -> None:
