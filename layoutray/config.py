@@ -5,6 +5,7 @@ A key that no dataclass knows is an error that names its dotted path and the key
 
 import dataclasses
 import difflib
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -85,8 +86,8 @@ def build(kind: type[Settings], values: Mapping[str, Any], path: str = "") -> Se
 
 
 def to_dict(settings: object) -> dict[str, Any]:
-    """Nested plain dict of a settings dataclass: what `build` takes."""
-    return dataclasses.asdict(settings)  # pyright: ignore[reportArgumentType]
+    """Nested plain dict of a settings dataclass: what `build` takes, and what JSON gives back (lists, where the settings have tuples)."""
+    return json.loads(json.dumps(dataclasses.asdict(settings)))  # pyright: ignore[reportArgumentType]
 
 
 def _typed(kind: Any, value: Any, where: str) -> Any:

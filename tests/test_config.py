@@ -33,7 +33,7 @@ class Outer:
 def test_nested_values_become_dataclasses() -> None:
     values = {"name": "a", "count": 2, "anything": {"x": [1, "b"]}, "inner": {"share": 0.25, "mode": "exact"}}
     assert config.build(Outer, values) == Outer("a", 2, {"x": [1, "b"]}, (), Inner(0.25, "exact"))
-    assert config.to_dict(config.build(Outer, values)) == values | {"numbers": (), "named": {}}
+    assert config.to_dict(config.build(Outer, values)) == values | {"numbers": [], "named": {}}
 
 
 def test_sections_of_any_name_become_dataclasses() -> None:

@@ -1,5 +1,6 @@
 """Recipes are resolved when they are read, and say everything that a run does."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -38,6 +39,7 @@ def test_shipped_recipes_resolve_and_come_back_from_their_dict(file: Path) -> No
     else:
         loaded = recipe.load(file.stem)
         assert recipe.from_dict(loaded.to_dict()) == loaded
+        assert json.loads(json.dumps(loaded.to_dict())) == loaded.to_dict()
 
 
 def test_a_size_is_expanded_and_the_window_becomes_the_models() -> None:
