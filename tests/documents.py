@@ -27,7 +27,7 @@ def recipe(task: str = "summary", *, max_length: int = 160, model: dict[str, Any
     values = {
         "name": f"small-{task}",
         "task": {"name": task, "writing": WRITING},
-        "train": {"steps": 120, "batch_size": 8, "micro_batch_size": 8, "learning_rate": 1e-2, "warmup_steps": 10, **train},
+        "train": {"steps": 300, "batch_size": 8, "micro_batch_size": 8, "learning_rate": 1e-2, "warmup_steps": 10, **train},
         "model": PYRAMIDION | (model or {}),
         "tokenizer": {"vocab_size": 120},
         "max_length": max_length,
