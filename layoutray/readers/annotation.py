@@ -51,20 +51,30 @@ class PageWords:
         self.repairs += changed
         return box
 
-    def truth(self, document: Document, item: Item) -> Truth:
-        """What is collected, as all that is known of a document of one page whose size in pixels is `size`."""
-        page = Page(
-            doc_id=document.doc_id,
-            number=1,
-            width=int(self.size.width),
-            height=int(self.size.height),
+    def page(self, doc_id: str, item: Item, number: int = 1, pixels: PageSize | None = None) -> Page:
+        """What is collected, as a page.
+
+        Args:
+            doc_id: of the document that it is a page of.
+            number: of the page, from 1.
+            pixels: the page's size, where boxes come in another unit than pixels.
+        """
+        pixels = pixels or self.size
+        return Page(
+            doc_id=doc_id,
+            number=number,
+            width=int(pixels.width),
+            height=int(pixels.height),
             words=tuple(self.words),
             source=item.source,
             image=item.image,
             split=item.split,
             provenance=ANNOTATED,
         )
-        return Truth(document, (page,), self.repairs, self.dropped)
+
+    def truth(self, document: Document, item: Item, number: int = 1, pixels: PageSize | None = None) -> Truth:
+        """All that is known of a document, which has this one page; the arguments are those of `page`."""
+        return Truth(document, (self.page(document.doc_id, item, number, pixels),), self.repairs, self.dropped)
 
 
 def malformed(where: str, what: str) -> DocumentError:

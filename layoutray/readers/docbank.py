@@ -10,11 +10,10 @@ text file is the document: its picture shows the page in pixels, and without one
 import re
 from collections.abc import Iterator
 
-from layoutray.document import Document, Page, Word
+from layoutray.document import Document, Word
 from layoutray.errors import InputError
 from layoutray.readers import Item, Truth
 from layoutray.readers.annotation import (
-    ANNOTATED,
     PageSize,
     PageWords,
     file_name,
@@ -65,19 +64,8 @@ class _DocBank:
         doc_id = sources.content_id(data)
         size = picture_size(sources.read_bytes(item.image), item.image) if item.image else _THOUSANDTHS
         collected = _collect(text_of(data, item.source), item.source)
-        page = Page(
-            doc_id=doc_id,
-            number=_page_number(item),
-            width=int(size.width),
-            height=int(size.height),
-            words=tuple(collected.words),
-            source=item.source,
-            image=item.image,
-            split=item.split,
-            provenance=ANNOTATED,
-        )
         document = Document(doc_id, item.source, item.split, num_pages=1)
-        return Truth(document, (page,), collected.repairs, collected.dropped)
+        return collected.truth(document, item, _page_number(item), size)
 
 
 def _splits(indexes: list[str]) -> dict[str, str]:

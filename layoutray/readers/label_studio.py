@@ -20,11 +20,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from layoutray.document import Document, Page
+from layoutray.document import Document
 from layoutray.document.tags import OUTSIDE, kind_of
 from layoutray.readers import Item, Truth
 from layoutray.readers.annotation import (
-    ANNOTATED,
     IMAGE_SUFFIXES,
     PageSize,
     PageWords,
@@ -86,20 +85,7 @@ class _LabelStudio:
         tasks = json_value(sources.read_bytes(item.annotation), item.source)
         doc_id = tasks[0]["origin"].get("doc_id") or _doc_id(item, tasks[0])
         done = [(task, *_collect(task, item)) for task in tasks if task["result"] is not None]
-        pages = [
-            Page(
-                doc_id=doc_id,
-                number=task["origin"].get("page", 1),
-                width=int(size.width),
-                height=int(size.height),
-                words=tuple(collected.words),
-                source=item.source,
-                image=item.image,
-                split=item.split,
-                provenance=ANNOTATED,
-            )
-            for task, size, collected in done
-        ]
+        pages = [collected.page(doc_id, item, task["origin"].get("page", 1), size) for task, size, collected in done]
         waiting = tuple(task["origin"].get("page", 1) for task in tasks if task["result"] is None)
         document = Document(doc_id, item.source, item.split, num_pages=max(*waiting, *(page.number for page in pages), 1))
         repairs, dropped = (sum(getattr(page, count) for _, _, page in done) for count in ("repairs", "dropped"))

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from layoutray.document import Document, Field, Page, Word
+from layoutray.document import Document, Field, Word
 from layoutray.document.tags import split_tag
 from layoutray.errors import InputError
 from layoutray.readers import Item, Truth
 from layoutray.readers.annotation import (
-    ANNOTATED,
     PageSize,
     PageWords,
     json_object,
@@ -48,19 +47,9 @@ class _Synthetic:
         annotation = json_object(sources.read_bytes(where), where)
         collected = _collect(member(annotation, "words", list, where), size, where)
         fields = member(annotation, "fields", dict, where)
-        page = Page(
-            doc_id=doc_id,
-            number=1,
-            width=int(size.width),
-            height=int(size.height),
-            words=tuple(collected.words),
-            source=item.source,
-            image=item.image,
-            split=item.split,
-            provenance=ANNOTATED,
-        )
         values = tuple(Field(name, member(fields, name, str, where)) for name in fields)
-        return Truth(Document(doc_id, item.source, item.split, num_pages=1, fields=values), (page,), collected.repairs)
+        document = Document(doc_id, item.source, item.split, num_pages=1, fields=values)
+        return collected.truth(document, item)
 
 
 def _collect(words: list[Any], size: PageSize, where: str) -> PageWords:

@@ -73,6 +73,9 @@ def test_what_cannot_be_encoded_is_refused(tmp_path: Path) -> None:
         encode(RECIPE, [write_pages(tmp_path / "dev", pages(0, 3))], str(tmp_path / "out"))
     with pytest.raises(SchemaError, match=r"no \.parquet shards"):
         encode(RECIPE, [str(tmp_path / "nowhere")], str(tmp_path / "out"))
+    chosen = dataclasses.replace(recipe("summary"), filters=Filters(min_words=2))
+    with pytest.raises(InputError, match="leave \\[filters\\] out"):
+        encode(chosen, [write_pages(tmp_path / "texts", pages(3))], str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
 
