@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layoutray.report.axes import line_style, tidy
+from layoutray.report.axes import legend_above, line_style, tidy, two_panels
 
 Points = Sequence[tuple[int, float, float]]
 """(encoder layers, seconds of a training step, seconds of generation)."""
@@ -13,8 +13,7 @@ Points = Sequence[tuple[int, float, float]]
 
 def depth(encoders: Mapping[str, Points]) -> Figure:
     """Seconds of training and of generation over the number of encoder layers; encoders in the order in which they come."""
-    figure = Figure(figsize=(10, 4.4), dpi=120, layout="constrained")
-    training, generation = figure.subplots(1, 2)
+    figure, training, generation = two_panels(len(encoders))
     for index, (name, points) in enumerate(encoders.items()):
         layers, steps, texts = zip(*sorted(points), strict=True)
         training.plot(layers, steps, label=name, **line_style(index))
@@ -22,7 +21,7 @@ def depth(encoders: Mapping[str, Points]) -> Figure:
     depths = sorted({layers for points in encoders.values() for layers, _, _ in points})
     _axes(training, "training, s per step", depths)
     _axes(generation, "generation, s per batch", depths)
-    figure.legend(loc="outside upper center", ncols=min(len(encoders), 5), frameon=False)
+    legend_above(figure, len(encoders))
     return figure
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from layoutray.errors import InputError
-from layoutray.report.axes import line_style, plain_numbers, tidy
+from layoutray.report.axes import legend_above, line_style, plain_numbers, tidy, two_panels
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,8 @@ def parse(text: bytes) -> list[Measured]:
 
 def scaling(rows: Sequence[Measured]) -> Figure:
     """Milliseconds a step and MiB at the most over length, on logarithmic axes; models in the order in which they come."""
-    figure = Figure(figsize=(10, 4.4), dpi=120, layout="constrained")
-    time, memory = figure.subplots(1, 2)
     models = dict.fromkeys(row.model for row in rows)
+    figure, time, memory = two_panels(len(models))
     for index, model in enumerate(models):
         mine = sorted((row for row in rows if row.model == model), key=lambda row: row.length)
         lengths = [row.length for row in mine]
@@ -58,7 +57,7 @@ def scaling(rows: Sequence[Measured]) -> Figure:
     lengths = sorted({row.length for row in rows})
     _axes(time, "time, ms per step", lengths)
     _axes(memory, "peak memory, MiB", lengths)
-    figure.legend(loc="outside upper center", ncols=min(len(models), 5), frameon=False)
+    legend_above(figure, len(models))
     return figure
 
 

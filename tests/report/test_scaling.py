@@ -28,6 +28,15 @@ def test_many_models_stay_apart() -> None:
     assert len({(line.get_color(), line.get_marker()) for line in figure.axes[0].lines}) == 20
 
 
+def test_the_names_of_many_models_fit_above_both_plots() -> None:
+    names = [f"Skimformer, no contextualiser{of}" for of in ("", ", compiled", ", GPU")] + [f"model {index}" for index in range(9)]
+    figure = scaling([Measured(name, 512, 1, 1000) for name in names])
+    png(figure)
+    legend, whole = figure.legends[0].get_window_extent(), figure.bbox
+    assert whole.x0 <= legend.x0 < legend.x1 <= whole.x1
+    assert max(axes.get_window_extent().y1 for axes in figure.axes) < legend.y0 < legend.y1 <= whole.y1
+
+
 def test_a_file_of_rows_is_read() -> None:
     rows = [{"model": row.model, "length": row.length, "seconds": row.seconds, "bytes": row.bytes} for row in ROWS]
     assert parse(json.dumps(rows).encode()) == ROWS
