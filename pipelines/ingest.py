@@ -1,12 +1,15 @@
 """Turn a folder or data set of pages into a PAGES data set: words with boxes, dead letters and a manifest."""
 
 import argparse
+import statistics
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from layoutray import recipe
-from layoutray.cluster.connect import connect
+from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.data import ingest, plan_for
+from layoutray.prepare.estimate import Estimate, estimate
 from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
@@ -21,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("source", help="folder or s3:// address of the documents")
     parser.add_argument("out", help="folder or s3:// address to write to; a rerun does what is missing there")
     parser.add_argument("--workers", type=int, help="processes that read pages (default: one for each core)")
+    parser.add_argument("--sample", type=int, default=8, metavar="PAGES", help="with --dry-run: read so many for an estimate (default: 8)")
+    parser.add_argument("--price", type=float, metavar="PER_HOUR", help="with --dry-run: of a core, for what it will cost")
     parser.add_argument("--limit", type=int, help="only the first so many documents")
     parser.add_argument(
         "--max-dead-rate",
@@ -32,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     chosen = recipe.load_ingest(options.recipe, options.set)
     if options.dry_run:
-        return terminal.show_plan(chosen, _counts(options.source, options.out, chosen, options.limit))
+        return terminal.show_plan(chosen, _plan(options, chosen))
     source, out = sources.absolute(options.source), sources.absolute(options.out)
     with IngestProgress() as progress, connect():
         manifest = ingest(source, out, chosen, limit=options.limit, workers=options.workers, progress=progress)
@@ -41,18 +46,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _counts(source: str, out: str, chosen: IngestRecipe, limit: int | None) -> dict[str, int]:
+def _plan(options: argparse.Namespace, chosen: IngestRecipe) -> dict[str, Any]:
     with IngestProgress() as progress:
-        plan = plan_for(source, chosen, limit=limit, progress=progress)
-    done = Output(out).done()
-    return {
+        plan = plan_for(options.source, chosen, limit=options.limit, progress=progress)
+    done = Output(options.out).done()
+    todo = [unit for unit in plan.units if unit not in done]
+    counts: dict[str, Any] = {
         "documents": len(plan.documents),
         "dead letters": len(plan.letters),
         "duplicates": len(plan.duplicates),
         "without picture": len(plan.without_picture),
         "pages": len(plan.units),
-        "pages to do": sum(unit not in done for unit in plan.units),
+        "pages to do": len(todo),
     }
+    if todo and options.sample > 0:
+        counts["estimate"] = _estimate(estimate(todo, chosen, options.sample), options.workers or num_cores(), options.price)
+    return counts
+
+
+def _estimate(of: Estimate, workers: int, price: float | None) -> dict[str, Any]:
+    """For people: rounded, and with what the sample leaves open."""
+    total, error = of.worker_hours()
+    figures = {
+        "pages sampled": len(of.seconds),
+        "of them dead letters": of.dead,
+        "seconds a page": round(statistics.fmean(of.seconds), 3),
+        "worker hours": _range(total, error),
+        "workers": workers,
+        "hours": _range(total / workers, error / workers),
+    }
+    return figures if price is None else {**figures, "cost": _range(total * price, error * price)}
+
+
+def _range(value: float, error: float) -> str:
+    """`value`, and between what it lies with 95 % confidence, as far as the sample tells."""
+    return f"{value:.3g} ({max(value - error, 0):.3g} to {value + error:.3g})"
 
 
 if __name__ == "__main__":

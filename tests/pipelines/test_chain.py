@@ -53,6 +53,20 @@ def test_no_page_is_lost(here: Path) -> None:
     assert set(manifest["splits"]) == {"train", "dev", "test"}
 
 
+def test_a_dry_run_of_ingest_tells_the_time_and_the_cost_from_a_sample_and_writes_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["ingest-synthetic", "drawn", "planned", "--dry-run", "--sample", "2", "--workers", "4", "--price"]
+    assert ingest.main([*call, "3600"]) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    assert (plan["pages"], plan["pages to do"], plan["estimate"]["pages sampled"]) == (16, 16, 2)
+    seconds, cost = plan["estimate"]["seconds a page"], float(plan["estimate"]["cost"].split()[0])
+    assert cost == pytest.approx(16 * seconds, rel=0.02)
+    assert not (here / "planned").exists()
+    assert ingest.main(["ingest-synthetic", "drawn", "pages", "--dry-run", "--set", "dev_share=0.25", "--set", "test_share=0.25"]) == 0
+    assert json.loads(capsys.readouterr().out)["plan"].items() >= {"pages to do": 0}.items()
+
+
 def test_the_run_has_curves_scores_and_pictures(here: Path) -> None:
     run = run_of("tuned")
     kept = run.client.get_run(run.run_id)
