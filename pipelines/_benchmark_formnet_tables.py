@@ -7,9 +7,8 @@ from pathlib import Path
 
 from layoutray.bench.formnet_tables import PAPER_F1, SYSTEMS
 from layoutray.bench.spread import Spread
-from layoutray.errors import InputError
 from pipelines import _terminal as terminal
-from pipelines._runs import Runs, Scores, add_options, schedule
+from pipelines._runs import Runs, Scores, add_labelled_option, add_options, labelled, schedule
 
 _RECIPE = "finetune-funsd"
 _BIOES: dict[str, object] = {"task.name": "entities_bioes"}
@@ -18,22 +17,16 @@ _BIOES: dict[str, object] = {"task.name": "entities_bioes"}
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark formnet-tables", description=__doc__)
     parser.add_argument("pages", type=Path, help="folder of pages to pretrain on, such as `layoutray mix` makes")
-    parser.add_argument(
-        "--labelled",
-        action="append",
-        required=True,
-        metavar="NAME=FOLDER",
-        help="pages with entities to fine-tune and test on; the names funsd and cord get the paper's scores beside them; can be repeated",
-    )
+    add_labelled_option(parser, "pages with entities to fine-tune and test on; the names funsd and cord get the paper's scores beside them")
     parser.add_argument("--length", type=int, default=512, help="tokens per window")
     add_options(parser)
     options = parser.parse_args(arguments)
-    table = _Table(options, _labelled(options.labelled))
+    table = _Table(options, labelled(options.labelled))
     perplexity = table.pretrain()
     scores = {data: table.tune(data) for data in table.labelled}
     for data, found in scores.items():
         _show(data, found, options)
-    table.runs.finish({"perplexity": perplexity, "entities": scores}, list(SYSTEMS))
+    table.runs.finish({"perplexity": perplexity, "entities": scores}, perplexity)
     return 0
 
 
@@ -68,16 +61,6 @@ class _Table:
     def _keys(self, name: str, steps: int, seed: int) -> dict[str, object]:
         model = {f"model.{key}": value for key, value in SYSTEMS[name].items()}
         return {"max_length": self._options.length, "seed": seed, **model, **schedule(steps)}
-
-
-def _labelled(stated: Sequence[str]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
-    for pair in stated:
-        name, equals, folder = pair.partition("=")
-        if not (name and equals and folder) or name in found:
-            raise InputError(f"--labelled is {pair!r}; it must be NAME=FOLDER, such as funsd=runs/funsd, with each name once")
-        found[name] = Path(folder)
-    return found
 
 
 def _show(data: str, scores: Scores, options: argparse.Namespace) -> None:

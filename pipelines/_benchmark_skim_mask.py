@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import pyarrow.compute as pc
+
 from layoutray import checkpoint
 from layoutray.batching.collate import collate
 from layoutray.bench.skim_mask import measure
@@ -27,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args(arguments)
     loaded = checkpoint.load(options.checkpoint)
-    examples, _ = encoded(loaded, options.pages, options.split, options.length or loaded.recipe.max_length)
+    examples, _ = encoded(loaded, options.pages, pc.field("split") == options.split, options.length or loaded.recipe.max_length)
     longest = sorted((examples[number] for number in range(len(examples))), key=lambda one: len(one.input_ids), reverse=True)
     if len(longest) < options.windows:
         raise InputError(f"split {options.split} has {len(longest)} windows, --windows asks for {options.windows}")

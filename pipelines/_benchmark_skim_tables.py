@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.docbank:
         report["layout_labels"] = tables.tune()
         _show_labels(report["layout_labels"], options)
-    tables.runs.finish(report, list(PRETRAINED))
+    tables.runs.finish(report, perplexity)
     return 0
 
 

@@ -22,8 +22,8 @@ Pair = tuple[Sequence[Field], Sequence[FieldAnswer]]
 """The expected and the answered fields of a document."""
 
 
-def field_pairs(loaded: Checkpoint, folders: Sequence[str], split: str) -> list[Pair]:
-    """Of each document of a split that `ingest` has written to `folders`; those whose pages all failed are answered with nothing.
+def field_pairs(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression) -> list[Pair]:
+    """Of each document among the `rows` that `ingest` has written to `folders`; those whose pages all failed are answered with nothing.
 
     None where the recipe of the checkpoint names no fields.
     """
@@ -31,8 +31,8 @@ def field_pairs(loaded: Checkpoint, folders: Sequence[str], split: str) -> list[
     if not schema:
         return []
     inside = [sources.join(folder, "pages") for folder in folders]
-    expected = {document.doc_id: document.fields for document in documents_of(inside, pc.field("split") == split)}
-    answered = {doc_id: field_answers(found, schema) for doc_id, found in _entities(loaded, inside, split).items()}
+    expected = {document.doc_id: document.fields for document in documents_of(inside, rows)}
+    answered = {doc_id: field_answers(found, schema) for doc_id, found in _entities(loaded, inside, rows).items()}
     # Documents without any value are such as nobody has labelled.
     return [(_wanted(fields, schema), answered.get(doc_id, ())) for doc_id, fields in expected.items() if fields]
 
@@ -66,12 +66,12 @@ def _wanted(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> list[Fi
     return [field for field in fields if field.name in schema]
 
 
-def _entities(loaded: Checkpoint, folders: Sequence[str], split: str) -> dict[str, list[Entity]]:
+def _entities(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression) -> dict[str, list[Entity]]:
     """Entities of each document that has pages, from its first page on."""
     extractor = Extractor(loaded, loaded.recipe.name, world.alone().device)
     found: dict[str, dict[int, tuple[Entity, ...]]] = defaultdict(dict)
     for folder in folders:
-        for table in shards.scan(folder, PAGES, filter=pc.field("split") == split):
+        for table in shards.scan(folder, PAGES, filter=rows):
             pages = list(codec.pages_of(table))
             for page, entities in zip(pages, extractor.extract(pages), strict=True):
                 found[page.doc_id][page.number] = entities

@@ -8,7 +8,7 @@ from layoutray.errors import InputError
 from pipelines import _terminal as terminal
 from pipelines._field_scores import field_pairs
 from pipelines._reliability import reliability_picture
-from pipelines.evaluate import add_pages_options, encoded, observed
+from pipelines.evaluate import add_pages_options, chosen, encoded, observed
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -21,8 +21,9 @@ def main(arguments: Sequence[str]) -> int:
     loaded = checkpoint.load(folder)
     if not loaded.labels:
         raise InputError(f"{options.checkpoint} labels no words, so that it is sure of none; fine-tune it, and take that checkpoint")
-    examples, _ = encoded(loaded, options.pages, options.split, loaded.recipe.max_length)
-    pairs = field_pairs(loaded, options.pages, options.split)
+    rows = chosen(options)
+    examples, _ = encoded(loaded, options.pages, rows, loaded.recipe.max_length)
+    pairs = field_pairs(loaded, options.pages, rows)
     picture = reliability_picture(loaded, observed(loaded, examples), pairs)
     if run := tracking.noted(folder, uri):
         run.log_picture(options.out.stem, picture)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from layoutray.errors import LayoutrayError
+from layoutray.errors import InputError, LayoutrayError
 from layoutray.report import curves, png
 from layoutray.training.reporter import HISTORY, read_history
 from pipelines import _terminal as terminal
@@ -28,6 +28,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=int, default=600, help="of pretraining, the same for all")
     parser.add_argument("--tune-steps", type=int, default=300, help="of fine-tuning, the same for all")
     parser.add_argument("--at-once", type=int, default=2, help="trainings at the same time, each with one thread")
+
+
+def add_labelled_option(parser: argparse.ArgumentParser, wanted: str) -> None:
+    """`--labelled`, for benchmarks that fine-tune on several data sets; `wanted` says in the help which."""
+    parser.add_argument("--labelled", action="append", required=True, metavar="NAME=FOLDER", help=f"{wanted}; can be repeated")
+
+
+def labelled(stated: Sequence[str]) -> dict[str, Path]:
+    """The folders of `--labelled` by their names. Raises InputError for what is no pair, and for a name that is there twice."""
+    found: dict[str, Path] = {}
+    for pair in stated:
+        name, equals, folder = pair.partition("=")
+        if not (name and equals and folder) or name in found:
+            raise InputError(f"--labelled is {pair!r}; it must be NAME=FOLDER, such as funsd=runs/funsd, with each name once")
+        found[name] = Path(folder)
+    return found
 
 
 class Runs:
@@ -64,17 +80,18 @@ class Runs:
         log = folder.with_name(f"{folder.name}.log")
         self._verb(verb, log, recipe, str(examples), "--out", str(folder), "--experiment", self._benchmark, *_set(keys), *initial)
 
-    def evaluated(self, folder: Path, pages: Path) -> dict[str, float]:
-        """Metrics of a checkpoint on the test pages of `pages`."""
-        scores = folder.with_name(f"{folder.name}.json")
+    def evaluated(self, folder: Path, pages: Path, without: Path | None = None) -> dict[str, float]:
+        """Metrics of a checkpoint on the test pages of `pages`, but for those of the documents in the file `without`."""
+        name = folder.name if without is None else f"{folder.name}.without-{without.stem}"
+        scores = folder.with_name(f"{name}.json")
         if not scores.is_file():
-            log = folder.with_name(f"{folder.name}.evaluate.log")
-            self._verb("evaluate", log, str(folder), str(pages), "--json", str(scores))
+            left_out = [] if without is None else ["--without", str(without)]
+            self._verb("evaluate", folder.with_name(f"{name}.evaluate.log"), str(folder), str(pages), "--json", str(scores), *left_out)
         return json.loads(scores.read_text(encoding="utf-8"))["metrics"]
 
-    def all(self, rows: Mapping[str, Row], run: Callable[[str, int], dict[str, float]]) -> Scores:
-        """Seed by seed, so that an interrupted benchmark has whole tables of the first ones."""
-        jobs = [(name, seed) for seed in self._options.seeds for name in rows]
+    def all(self, rows: Mapping[str, Row], run: Callable[[str, int], dict[str, float]], seeds: Sequence[int] = ()) -> Scores:
+        """Seed by seed, so that an interrupted benchmark has whole tables of the first; all of the options unless `seeds` are given."""
+        jobs = [(name, seed) for seed in seeds or self._options.seeds for name in rows]
         scores: Scores = {name: {} for name in rows}
         with ThreadPoolExecutor(self._options.at_once) as pool:
             found = pool.map(lambda job: run(*job), jobs)
@@ -83,11 +100,13 @@ class Runs:
                 terminal.say(f"{name}, seed {seed} done ({number} of {len(jobs)})")
         return scores
 
-    def finish(self, report: Mapping[str, Any], pretrained: Sequence[str]) -> None:
+    def finish(self, report: Mapping[str, Any], pretrained: Scores) -> None:
         """The report into a file, MLflow and the output, with a picture of the pretrained systems' perplexity on dev over steps."""
         (self.out / "tables.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        seeds = self._options.seeds
-        points = {name: [read_history(self.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in seeds] for name in pretrained}
+        points = {
+            name: [read_history(self.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in seeds]
+            for name, seeds in pretrained.items()
+        }
         picture = png.png(curves.seed_curves(points, "dev.perplexity", logarithmic=True))
         (self.out / "perplexity.png").write_bytes(picture)
         log(self._benchmark, {name: str(value) for name, value in vars(self._options).items()}, report, {"perplexity": picture})

@@ -16,19 +16,19 @@ from layoutray.training import world
 _READ_TOGETHER = 64
 
 
-def text_scores(loaded: Checkpoint, folders: Sequence[str], split: str, beams: int) -> dict[str, float]:
-    """Scores of the documents with summaries of a split that `ingest` has written to `folders`.
+def text_scores(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression, beams: int) -> dict[str, float]:
+    """Scores of the documents with summaries among the `rows` that `ingest` has written to `folders`.
 
     Returns:
         The mean F1 of each kind of ROUGE, such as `rouge1`, and the bounds of its 95 % interval, `rouge1_low` and `rouge1_high`.
 
     Raises:
-        InputError: when the split has no such document.
+        InputError: when there is no such document.
     """
     generator = TextGenerator(loaded, world.alone().device, beams)
     scores = [
         rouge(text.text, summaries_of(document))
-        for documents in _documents([sources.join(folder, "pages") for folder in folders], split)
+        for documents in _documents([sources.join(folder, "pages") for folder in folders], rows)
         for (document, _), text in zip(documents, generator.write([pages for _, pages in documents]), strict=True)
     ]
     means = mean_f1(scores)
@@ -36,8 +36,8 @@ def text_scores(loaded: Checkpoint, folders: Sequence[str], split: str, beams: i
     return {kind: interval.mean for kind, interval in means.items()} | bounds
 
 
-def _documents(folders: Sequence[str], split: str) -> Iterator[list[tuple[Document, list[Page]]]]:
+def _documents(folders: Sequence[str], rows: pc.Expression) -> Iterator[list[tuple[Document, list[Page]]]]:
     """Some documents at a time, in the order of their ids: a split with all its words may not fit into memory."""
-    ids = sorted({document.doc_id for document in documents_of(folders, pc.field("split") == split) if summaries_of(document)})
+    ids = sorted({document.doc_id for document in documents_of(folders, rows) if summaries_of(document)})
     for at in range(0, len(ids), _READ_TOGETHER):
         yield list(whole_documents(folders, ids[at : at + _READ_TOGETHER]))

@@ -42,34 +42,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder, _ = tracking.checkpoint_folder(options.checkpoint, uri)
     loaded = checkpoint.load(folder)
     task = tasks.load(loaded.recipe.task.name)
-    examples, letters = encoded(loaded, options.pages, options.split, loaded.recipe.max_length)
+    rows, measured = chosen(options), _measured(options)
+    examples, letters = encoded(loaded, options.pages, rows, loaded.recipe.max_length)
     dead, cut = sum(letter.page is not None for letter in letters), sum(letter.reason == Reason.CUT for letter in letters)
     seen = observed(loaded, examples)
-    pairs = field_pairs(loaded, options.pages, options.split)
+    pairs = field_pairs(loaded, options.pages, rows)
     metrics = task.summarise(seen, loaded.labels) | word_calibration(loaded, seen)
     if loaded.recipe.task.fields:
         metrics |= scores_of(pairs, loaded.recipe.task.fields) | field_calibration(pairs, loaded.recipe.task.fields)
     if isinstance(task, Writes):
-        metrics |= text_scores(loaded, options.pages, options.split, options.beams)
+        metrics |= text_scores(loaded, options.pages, rows, options.beams)
     if options.truth:
-        metrics |= _with_lost(metrics, _lost_entities(options.pages, options.truth, options.split))
-    terminal.show_table(f"{loaded.recipe.name} on {options.split}, {len(examples)} windows", ("metric", "value"), sorted(metrics.items()))
+        metrics |= _with_lost(metrics, _lost_entities(options.pages, options.truth, rows))
+    terminal.show_table(f"{loaded.recipe.name} on {measured}, {len(examples)} windows", ("metric", "value"), sorted(metrics.items()))
     if dead:
         terminal.say(f"{dead} pages could not be encoded and are not in these numbers")
     if cut:
         terminal.say(f"{cut} documents, or texts to write about them, were cut to what the model takes")
     counts = {"dead": dead, "cut": cut}
-    report = {"checkpoint": str(options.checkpoint), "pages": options.pages, "split": options.split, **counts, "metrics": metrics}
+    report = {"checkpoint": str(options.checkpoint), "pages": options.pages, "split": measured, **counts, "metrics": metrics}
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
     if options.json:
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     if run := tracking.noted(folder, uri):
-        run.log_metrics(int(loaded.metrics["step"]), {f"{options.split}.{name}": value for name, value in metrics.items()})
+        run.log_metrics(int(loaded.metrics["step"]), {f"{measured}.{name}": value for name, value in metrics.items()})
         if loaded.labels:
-            run.log_picture(f"confusion_{options.split}", _confusion(task.confusion(seen, loaded.labels)))
-            run.log_picture(f"reliability_{options.split}", reliability_picture(loaded, seen, pairs))
-            for number, picture in enumerate(_overlays(loaded, options.pages, options.split), start=1):
-                run.log_picture(f"overlay_{options.split}_{number}", picture)
+            run.log_picture(f"confusion_{measured}", _confusion(task.confusion(seen, loaded.labels)))
+            run.log_picture(f"reliability_{measured}", reliability_picture(loaded, seen, pairs))
+            for number, picture in enumerate(_overlays(loaded, options.pages, rows), start=1):
+                run.log_picture(f"overlay_{measured}_{number}", picture)
     return 0
 
 
@@ -89,27 +90,44 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def add_pages_options(parser: argparse.ArgumentParser) -> None:
-    """The checkpoint, and the split of which folders it is measured on."""
+    """The checkpoint, and the split of which folders it is measured on, see `chosen`."""
     parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
     parser.add_argument("pages", nargs="+", help="folders that `layoutray ingest` has written")
     parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
+    parser.add_argument("--without", type=Path, metavar="FILE", help="leave out the documents whose doc_ids stand in it, one a line")
     parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
 
 
-def encoded(loaded: Checkpoint, folders: Sequence[str], split: str, max_length: int) -> tuple[ExampleSet, list[DeadLetter]]:
-    """The pages of a split as this checkpoint sees them, in windows of up to `max_length` tokens, and letters about what is missing."""
+def chosen(options: argparse.Namespace) -> pc.Expression:
+    """Rows of PAGES and of DOCUMENTS that are measured: of `--split`, but for the documents in the file `--without`.
+
+    Raises:
+        InputError: when that file cannot be read.
+    """
+    rows = pc.field("split") == options.split
+    if options.without is None:
+        return rows
+    try:
+        left_out = options.without.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--without {options.without} cannot be read: {error}; it must have a doc_id in each line") from error
+    return rows & ~pc.field("doc_id").isin(pa.array(left_out, pa.string()))
+
+
+def encoded(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression, max_length: int) -> tuple[ExampleSet, list[DeadLetter]]:
+    """The pages `rows` as this checkpoint sees them, in windows of up to `max_length` tokens, and letters about what is missing."""
     recipe = loaded.recipe
     inside = tuple(sources.join(folder, "pages") for folder in folders)
     encoder = Encoder(recipe.task, max_length, loaded.labels, loaded.tokenizer.inner.to_str(), inside)
     tables: list[pa.Table] = []
     dead: list[DeadLetter] = []
     for folder in inside:
-        for pages in shards.scan(folder, PAGES, filter=pc.field("split") == split):
+        for pages in shards.scan(folder, PAGES, filter=rows):
             table, letters = encoder(pages)
             tables.append(table)
             dead += letters
     if not tables:
-        raise InputError(f"no page of {', '.join(folders)} is in split {split}; see the counts in their manifest.json")
+        raise InputError(f"no page of {', '.join(folders)} is in the split and not left out; see the counts in their manifest.json")
     return ExampleSet(pa.concat_tables(tables).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])), dead
 
 
@@ -120,10 +138,15 @@ def observed(loaded: Checkpoint, examples: ExampleSet) -> list[Any]:
     return loop.observe(loaded.model.to(here.device), tasks.load(loaded.recipe.task.name), feed, here)
 
 
-def _lost_entities(folders: Sequence[str], truth: Sequence[str], split: str) -> int:
+def _measured(options: argparse.Namespace) -> str:
+    """What the numbers are of, as reports and MLflow name it."""
+    return options.split if options.without is None else f"{options.split}_without_{options.without.stem}"
+
+
+def _lost_entities(folders: Sequence[str], truth: Sequence[str], rows: pc.Expression) -> int:
     """Entities on the pages of `truth` that no word of the same page in `folders` stands for; all of them where that page is missing."""
-    recognised = {(page.doc_id, page.number): page.words for page in _pages(folders, split)}
-    annotated = {(page.doc_id, page.number): page.words for page in _pages(truth, split)}
+    recognised = {(page.doc_id, page.number): page.words for page in _pages(folders, rows)}
+    annotated = {(page.doc_id, page.number): page.words for page in _pages(truth, rows)}
     if not recognised.keys() <= annotated.keys():
         raise InputError(
             f"{len(recognised.keys() - annotated.keys())} pages of {', '.join(folders)} are not in --truth {', '.join(truth)}; "
@@ -132,9 +155,9 @@ def _lost_entities(folders: Sequence[str], truth: Sequence[str], split: str) -> 
     return sum(transfer_tags(recognised.get(page, ()), words).lost_entities for page, words in annotated.items())
 
 
-def _pages(folders: Sequence[str], split: str) -> Iterator[Page]:
+def _pages(folders: Sequence[str], rows: pc.Expression) -> Iterator[Page]:
     for folder in folders:
-        for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=pc.field("split") == split):
+        for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=rows):
             yield from codec.pages_of(pages)
 
 
@@ -150,12 +173,12 @@ def _confusion(counts: Counter[tuple[str, str]]) -> bytes:
     return png.png(confusion_picture(counts, sorted({kind for pair in counts for kind in pair})))
 
 
-def _overlays(loaded: Checkpoint, folders: Sequence[str], split: str) -> Iterator[bytes]:
+def _overlays(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression) -> Iterator[bytes]:
     """The first few pages by id with what was found, and dashed what should have been: the same pages for every model."""
     extractor, task = Extractor(loaded, loaded.recipe.name, world.alone().device), tasks.load(loaded.recipe.task.name)
     first = PAGES.empty_table()
     for folder in folders:
-        for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=(pc.field("split") == split) & (pc.field("image") != "")):
+        for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=rows & (pc.field("image") != "")):
             first = pa.concat_tables([first, pages]).sort_by("page_id").slice(0, _OVERLAYS)
     pages = list(codec.pages_of(first))
     for page, found in zip(pages, extractor.extract(pages), strict=True):

@@ -11,6 +11,7 @@ from layoutray.answers import FieldAnswer
 from layoutray.document import Document, Field, Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import spans
+from layoutray.errors import InputError
 from layoutray.store import codec, shards
 from pipelines import evaluate
 from pipelines.__main__ import main
@@ -79,6 +80,17 @@ def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
     scores = json.loads(report.read_text())["metrics"]
     assert min(scores["f1"], scores["field_f1"], scores["field_f1.date"], scores["geval_f1"], scores["exact_f1"]) > 0.9
     assert {"ece", "ece_uncalibrated", "field_ece", "accepted_at_99", "accepted_at_99.date", "accepted_at_99.total"} <= scores.keys()
+    left_out = tmp_path / "all but one.txt"
+    left_out.write_text("\n".join(page.doc_id for page in made[1:]))
+    assert evaluate.main([*words, "--without", str(left_out)]) == 0
+    of_one = json.loads(report.read_text())
+    assert of_one["split"] == "train_without_all but one"
+    assert 0 < of_one["metrics"]["support"] < scores["support"] / 2
+    left_out.write_text("\n".join(page.doc_id for page in made))
+    with pytest.raises(InputError, match="is in the split and not left out"):
+        evaluate.main([*words, "--without", str(left_out)])
+    with pytest.raises(InputError, match="must have a doc_id in each line"):
+        evaluate.main([*words, "--without", str(tmp_path / "nowhere.txt")])
     picture = tmp_path / "reliability.png"
     words = [str(one.out), str(tmp_path / "ingested"), "--split", "train", "--out", str(picture), "--tracking-uri", tracking]
     assert main(["picture", "reliability", *words]) == 0
