@@ -78,6 +78,23 @@ class Scheduled(Protocol):
 
 
 @runtime_checkable
+class Surveys(Protocol):
+    """An encoder whose layout embedding sees bitmaps of where words stand round each word, and can be trained by itself."""
+
+    def surveyor(self) -> nn.Module:
+        """That embedding.
+
+        Raises:
+            InputError: when its configuration gives it another one.
+        """
+        ...
+
+    def survey(self, batch: Batch) -> tuple[Float[Tensor, "found 1 height width"], Float[Tensor, "found size"]]:
+        """The bitmaps round all words of a batch, window by window, and the vector that is made of each."""
+        ...
+
+
+@runtime_checkable
 class Skims(Protocol):
     """An encoder whose attention is decided by layout alone, once for all its layers."""
 

@@ -14,7 +14,7 @@ from layoutray.prepare.leakage import Known, known, texts_of
 from pipelines import _terminal as terminal
 from pipelines._runs import Runs, Scores, add_labelled_option, add_options, labelled, schedule
 
-_PRETRAIN = "pretrain-lambert"
+_PRETRAIN, _AUTOENCODE = "pretrain-lambert", "pretrain-neighbourhoods"
 _ROWS = {**SYSTEMS, **LAYOUTS}
 _METRICS = {"GEval F1": "geval_f1", "exact F1": "exact_f1", "field F1": "field_f1"}
 
@@ -88,7 +88,8 @@ class _Table:
         return _Audit(len(test), train, pages, file)
 
     def pretrain(self) -> Scores:
-        self.runs.encode(_PRETRAIN, str(self._options.pages), "windows", self._encoded())
+        for recipe, name in ((_PRETRAIN, "windows"), (_AUTOENCODE, "neighbourhoods")):
+            self.runs.encode(recipe, str(self._options.pages), name, self._encoded())
         return self.runs.all({name: row for name, row in _ROWS.items() if row.trained}, self._pretrain, self._options.seeds[:1])
 
     def tune(self, data: str, audit: _Audit) -> Scores:
@@ -100,8 +101,18 @@ class _Table:
         small = {"batch_size": 8, "micro_batch_size": 4, "precision": "fp32", "learning_rate": self._options.learning_rate}
         keys = self._keys(_ROWS[name], seed) | {f"train.{key}": value for key, value in small.items()}
         keys |= {**schedule(steps), "train.checkpoint_every": max(steps // 6, 1)}
-        self.runs.train("pretrain", _PRETRAIN, self.runs.out / "windows", folder, keys, [self._options.start])
+        self.runs.train("pretrain", _PRETRAIN, self.runs.out / "windows", folder, keys, [self._start(name, seed)])
         return self.runs.evaluated(folder, self._options.pages)
+
+    def _start(self, name: str, seed: int) -> Path:
+        """What a system is trained on from; an autoencoder has been trained by itself then, for as many steps."""
+        row, start = _ROWS[name], self._options.start
+        if row.model.get("layout") != "autoencoder":
+            return start
+        folder = self.runs.folder(f"{name} alone", seed)
+        keys = self._keys(row, seed) | {"model.position_dropout": "none"} | schedule(self._options.steps)
+        self.runs.train("pretrain", _AUTOENCODE, self.runs.out / "neighbourhoods", folder, keys, [start])
+        return folder
 
     def _tune(self, data: str, name: str, seed: int, audit: _Audit) -> dict[str, float]:
         """The scores, and as `new.` those of the documents whose templates were not in training."""

@@ -17,7 +17,9 @@ Departures from the paper, and decisions where it is silent:
 - Evaluation takes the mean of D_q(p), (1 − q) p: the usual rule for dropout that does not rescale. q is a buffer, so a checkpoint knows
   whether it has positions left, and training it again does not bring them back.
 - `layout = "graph"` (appendix): nodes are words, not pieces; their features are their boxes; neighbours are listed per word and not made
-  mutual; LayerNorm stands where GIN has batch normalisation, which would mix documents. The appendix' autoencoder is not here.
+  mutual; LayerNorm stands where GIN has batch normalisation, which would mix documents.
+- `layout = "autoencoder"` (appendix): a word's neighbourhood is centred on it and shows the boxes of its window's words, its own among
+  them; a line is as high as the window's words in the median. Task `neighbourhoods` trains it first; then it learns with the rest.
 The authors' release (applicaai/lambert) belongs to a later version of the paper. It is had by `layout_joins = "after_norm"`,
 `winding = "released"`, `position_dropout = "none"` and `relative_bias = "buckets"`. Departures from it: the tables of relative biases
 begin at zero and not at N(0, 1), which upsets a trained encoder, and L at N(0, 0.02²).
@@ -38,6 +40,7 @@ from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.graph_embedding import GraphEmbedding
 from layoutray.nn.initialise import initialise
 from layoutray.nn.names.bert import FROM_PEER
+from layoutray.nn.neighbourhood import NeighbourhoodEmbedding
 from layoutray.nn.position_dropout import PositionDropout, linear_share
 from layoutray.nn.relative_bias import RelativeBias
 from layoutray.nn.winding_embedding import WindingEmbedding, page_scaled
@@ -53,7 +56,7 @@ class LambertConfig:
 
     Attributes:
         core: whose encoder it is, which decides how positions are counted: `roberta` from the pad id + 1, `bert` from 0.
-        layout: `winding` is the paper's; `graph` is its appendix'; `none` is RoBERTa.
+        layout: `winding` is the paper's; `graph` and `autoencoder` are its appendix'; `none` is RoBERTa.
         winding: factors and order of `winding`, see `nn.winding_embedding`.
         layout_joins: the sum of embeddings before its LayerNorm, as in the paper, or its outcome after LayerNorm and dropout.
         position_dropout: `linear` raises q from 0 to 1 over the first half of training, `none` leaves it where it is.
@@ -70,7 +73,7 @@ class LambertConfig:
     """
 
     core: Literal["roberta", "bert"] = "roberta"
-    layout: Literal["winding", "graph", "none"] = "winding"
+    layout: Literal["winding", "graph", "autoencoder", "none"] = "winding"
     winding: Literal["paper", "released"] = "paper"
     layout_joins: Literal["before_norm", "after_norm"] = "before_norm"
     position_dropout: Literal["linear", "none"] = "linear"
@@ -130,9 +133,22 @@ class GraphLayout(nn.Module):
         return self.adapter(self.embedding(places.shares, places.word_index))
 
 
+class AutoencoderLayout(nn.Module):
+    """L(ℓ) of the appendix' ℓ from bitmaps."""
+
+    def __init__(self, config: LambertConfig) -> None:
+        super().__init__()
+        self.embedding = NeighbourhoodEmbedding()
+        self.adapter = nn.Linear(self.embedding.width, config.hidden)
+
+    def forward(self, places: Places) -> Float[Tensor, "batch length width"]:
+        return self.adapter(self.embedding(places.scaled, places.word_index))
+
+
 _LAYOUTS: Mapping[str, Callable[[LambertConfig], nn.Module | None]] = {
     "winding": WindingLayout,
     "graph": GraphLayout,
+    "autoencoder": AutoencoderLayout,
     "none": lambda config: None,
 }
 
@@ -180,6 +196,18 @@ class Lambert(nn.Module):
         if self.joins_before_norm:
             return self.dropout(self.norm(text + layout))
         return self.dropout(self.norm(text)) + layout
+
+    def surveyor(self) -> NeighbourhoodEmbedding:
+        """See `layoutray.tensors.Surveys`."""
+        if not isinstance(self.layout, AutoencoderLayout):
+            raise InputError("this LAMBERT has no autoencoder; take model.layout=autoencoder")
+        return self.layout.embedding
+
+    def survey(self, batch: Batch) -> tuple[Float[Tensor, "found 1 64 64"], Float[Tensor, "found 128"]]:
+        """See `layoutray.tensors.Surveys`."""
+        places, embedding = self._places(batch), self.surveyor()
+        pictures, _ = embedding.pictures(places.scaled, places.word_index)
+        return pictures, embedding.vectors(pictures)
 
     def reach(self, progress: float) -> None:
         """See `layoutray.tensors.Scheduled`."""

@@ -34,7 +34,11 @@ SYSTEMS: Mapping[str, System] = {
 """The paper's table in its order. Without layout and with its positions, `lambert` is the trained encoder that it starts from, number by
 number, so that the rows differ in what they are named by alone."""
 
-LAYOUTS: Mapping[str, System] = {"LAMBERT": SYSTEMS["LAMBERT"], "LAMBERT with graph": System({"layout": "graph"})}
+LAYOUTS: Mapping[str, System] = {
+    "LAMBERT": SYSTEMS["LAMBERT"],
+    "LAMBERT with graph": System({"layout": "graph"}),
+    "LAMBERT with autoencoder": System({"layout": "autoencoder"}),
+}
 """The appendix' layout embeddings beside the winding one, likewise with positions that are dropped."""
 
 PAPER_F1: Mapping[str, Mapping[str, float]] = {

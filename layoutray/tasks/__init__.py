@@ -62,6 +62,15 @@ class Head(Protocol):
         ...
 
 
+@runtime_checkable
+class PartHead(Protocol):
+    """What learns from another part of an encoder than its states, which then need not be made."""
+
+    def loss_of(self, encoder: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+        """As of `Head`."""
+        ...
+
+
 class TaskModel(nn.Module):
     """An encoder with a head; the forward pass gives the summed loss, so that wrappers (DDP) see one call.
 
@@ -75,6 +84,8 @@ class TaskModel(nn.Module):
         self.head = head
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        if isinstance(self.head, PartHead):
+            return self.head.loss_of(self.encoder, batch)
         return cast(Head, self.head).loss(self.encoded(batch), batch)
 
     def scores(self, batch: Batch) -> tuple[Encoded, Float[Tensor, "batch kept labels"]]:

@@ -15,10 +15,11 @@ TINY = ARCHITECTURE.sizes["tiny"]
 BERT = replace(TINY, core="bert", segments=2, norm_epsilon=1e-12)
 RELEASED = replace(TINY, winding="released", layout_joins="after_norm", position_dropout="none", relative_bias="buckets")
 GRAPH = replace(TINY, layout="graph")
+AUTOENCODER = replace(TINY, layout="autoencoder")
 PAD = 1
 
 
-@pytest.mark.parametrize("config", [BERT, RELEASED, GRAPH, replace(TINY, layout="none")])
+@pytest.mark.parametrize("config", [BERT, RELEASED, GRAPH, AUTOENCODER, replace(TINY, layout="none")])
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
 def test_every_variant_keeps(promise, config: LambertConfig, tmp_path) -> None:
     promise(ARCHITECTURE, config, tmp_path)
@@ -60,7 +61,7 @@ def alike(config: LambertConfig, model: torch.nn.Module) -> Lambert:
     return encoder.eval()
 
 
-@pytest.mark.parametrize("config", [TINY, RELEASED, BERT, GRAPH, replace(BERT, layout="none", relative_bias="buckets")])
+@pytest.mark.parametrize("config", [TINY, RELEASED, BERT, GRAPH, AUTOENCODER, replace(BERT, layout="none", relative_bias="buckets")])
 @torch.no_grad()
 def test_without_layout_it_is_the_librarys(config: LambertConfig) -> None:
     model = library(config)
@@ -95,7 +96,7 @@ def test_without_suppression_training_leaves_positions_alone() -> None:
     assert encoder.position_dropout.share.item() == 0
 
 
-@pytest.mark.parametrize(("layout", "looks"), [("winding", True), ("graph", True), ("none", False)])
+@pytest.mark.parametrize(("layout", "looks"), [("winding", True), ("graph", True), ("autoencoder", True), ("none", False)])
 @torch.no_grad()
 def test_layout_is_seen_where_there_is_any(layout: str, looks: bool) -> None:
     encoder, batch = build(ARCHITECTURE, replace(TINY, layout=layout)).eval(), random_batch()

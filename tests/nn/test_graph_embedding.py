@@ -38,6 +38,17 @@ def test_against_search_by_hand() -> None:
 
 
 @torch.no_grad()
+def test_each_network_sums_over_neighbours_by_hand() -> None:
+    module, (boxes, index) = embedding(), words(8)
+    states = [*boxes[0, 1:17:2]]
+    apart = [[float((one - other)[:2].abs().sqrt().sum()) for other in states] for one in states]
+    heard = [sorted((one for one in range(8) if one != word), key=apart[word].__getitem__)[:5] for word in range(8)]
+    for network in (module.near, module.far):
+        states = [network.blocks(states[word] + sum(states[one] for one in heard[word])) for word in range(8)]
+    torch.testing.assert_close(module(boxes, index)[0, 1:17:2], torch.stack(states))
+
+
+@torch.no_grad()
 def test_pieces_of_a_word_are_alike_and_tokens_of_none_are_zeros() -> None:
     boxes, index = words(8)
     found = embedding()(boxes, index)

@@ -1,0 +1,91 @@
+"""Bitmaps of where words stand, the vectors that are made of them, and what is painted from these."""
+
+import pytest
+import torch
+
+from layoutray.nn.neighbourhood import PIXELS, WIDTH, NeighbourhoodEmbedding, NeighbourhoodPainter, neighbourhoods
+from tests.nn.test_graph_embedding import words
+
+
+def embedding() -> NeighbourhoodEmbedding:
+    torch.manual_seed(0)
+    return NeighbourhoodEmbedding()
+
+
+def by_hand(boxes: list[list[float]], word: int, line: float) -> list[list[float]]:
+    """Pixel by pixel: where the box of any word reaches into it."""
+    size = 22 * line / PIXELS
+    left, top = ((boxes[word][axis] + boxes[word][axis + 2]) / 2 - 11 * line for axis in range(2))
+
+    def reached(row: int, column: int) -> bool:
+        return any(
+            x0 < left + (column + 1) * size and x1 >= left + column * size and y0 < top + (row + 1) * size and y1 >= top + row * size
+            for x0, y0, x1, y1 in boxes
+        )
+
+    return [[float(reached(row, column)) for column in range(PIXELS)] for row in range(PIXELS)]
+
+
+def test_against_bitmaps_by_hand() -> None:
+    random = torch.Generator().manual_seed(3)
+    corners = torch.rand(12, 2, generator=random, dtype=torch.float64)
+    sizes = torch.rand(12, 2, generator=random, dtype=torch.float64) * torch.tensor([0.1, 0.03])
+    boxes = torch.cat([corners, corners + sizes], -1)
+    boxes[3, 2:] = boxes[3, :2]  # a word without area is a dot
+    there = torch.arange(15) < 12
+    found = neighbourhoods(torch.nn.functional.pad(boxes, (0, 0, 0, 3))[None], there[None])
+    heights = sorted((boxes[:, 3] - boxes[:, 1]).tolist())
+    assert found.shape == (12, 1, PIXELS, PIXELS)
+    for word in range(12):
+        assert found[word, 0].tolist() == by_hand(boxes.tolist(), word, heights[5])
+    assert 12 < found.sum() < 12 * PIXELS**2 / 2
+
+
+def test_a_page_may_be_printed_larger_or_elsewhere() -> None:
+    boxes = torch.tensor([[[0.25, 0.25, 0.375, 0.28125], [0.5, 0.25, 0.625, 0.28125], [0.25, 0.5, 0.375, 0.53125]]])
+    there = torch.ones(1, 3, dtype=torch.bool)
+    assert torch.equal(neighbourhoods(boxes, there), neighbourhoods(boxes / 2 + 0.125, there))
+    assert not torch.equal(neighbourhoods(boxes, there), neighbourhoods(boxes * torch.tensor([1.0, 2.0, 1.0, 2.0]), there))
+
+
+@torch.no_grad()
+def test_pieces_of_a_word_are_alike_and_tokens_of_none_are_zeros() -> None:
+    boxes, index = words(8)
+    found = embedding()(boxes, index)
+    assert found.shape == (1, 24, WIDTH)
+    assert not found[index < 0].any()
+    assert torch.equal(found[0, 1:17:2], found[0, 2:17:2])
+    assert len({tuple(row) for row in found[0, 1:17:2].tolist()}) == 8
+
+
+@torch.no_grad()
+def test_other_windows_and_padding_do_not_matter() -> None:
+    module = embedding()
+    (boxes, index), (others, their_index) = words(8), words(5)
+    both = module(torch.cat([others, boxes]), torch.cat([their_index, index]))
+    torch.testing.assert_close(both[1:], module(boxes, index))
+    longer = module(torch.nn.functional.pad(boxes, (0, 0, 0, 9)), torch.nn.functional.pad(index, (0, 9), value=-1))
+    torch.testing.assert_close(longer[:, :24], module(boxes, index))
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_few_words_give_numbers_and_every_weight_a_gradient_where_there_are_any(count: int) -> None:
+    module = embedding()
+    found = module(*words(count))
+    assert found.isfinite().all()
+    found.pow(2).sum().backward()
+    assert all(parameter.grad is not None for parameter in module.parameters())
+    assert all(parameter.grad is not None and parameter.grad.any() for parameter in module.parameters()) == bool(count)
+
+
+def test_painting_is_learned() -> None:
+    module, painter = embedding(), NeighbourhoodPainter()
+    pictures, _ = module.pictures(*words(8))
+    optimizer = torch.optim.AdamW([*module.parameters(), *painter.parameters()], lr=2e-3)
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(painter(module.vectors(pictures)), pictures)
+        loss.backward()
+        optimizer.step()
+    share = pictures.mean()
+    assert loss < 0.3 * -(share * share.log() + (1 - share) * (1 - share).log())
