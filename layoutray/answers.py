@@ -19,9 +19,9 @@ class Entity:
     Attributes:
         type: the entity's name, e.g. `total`.
         content: its words as they stand on the page, joined by blanks.
-        confidence: 0..1, the geometric mean of its tokens' probabilities.
-        bounding_regions: one per line of the page that it stands on.
-        words: indices of its words within the page.
+        confidence: 0..1, the geometric mean of its tokens' probabilities; of what a model has written, see `tasks.generate_fields`.
+        bounding_regions: one per line of the page that it stands on; none of what a model has written.
+        words: indices of its words within the page; likewise.
     """
 
     type: str

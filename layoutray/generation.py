@@ -1,7 +1,9 @@
 """A trained writer: documents in, texts out."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -12,6 +14,7 @@ from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled_document
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
+from layoutray.document.field_type import FieldType
 from layoutray.errors import CheckpointError
 from layoutray.nn.beam_search import Search, beam_search
 from layoutray.tasks import Writes
@@ -19,6 +22,9 @@ from layoutray.tasks.writer import WritingHead
 
 _DOCUMENTS_PER_PASS = 8
 """Bounds the memory of one forward pass."""
+
+_WordsAndSums = tuple[list[int], list[float]]
+"""A text, and its log-probability up to each of its words and with its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +34,18 @@ class Text:
     Attributes:
         tokens: of the document, the special ones included; 0 of one without words, about which nothing is written.
         tokens_read: of these, fewer where the document is longer than the model takes.
+        chances: of each line of `text`: the probability that the model writes just this line, its end included, after those before it.
     """
 
     text: str
     tokens: int
     tokens_read: int
+    chances: tuple[float, ...] = ()
+
+    @property
+    def lines(self) -> list[tuple[str, float]]:
+        """Each line with its probability; none of a document without words."""
+        return list(zip(self.text.split("\n"), self.chances, strict=bool(self.tokens)))
 
 
 class TextGenerator:
@@ -46,6 +59,7 @@ class TextGenerator:
                 f"{loaded.recipe.name} is a model of {task.name}, which writes no texts; take one of a task such as summary"
             )
         self._vocabulary, self._max_length = loaded.tokenizer, loaded.recipe.max_length
+        self.fields: Mapping[str, FieldType] = task.fields
         self._model = loaded.model.to(device)
         self._device = device
         self._search = Search(self._vocabulary.start_id, self._vocabulary.end_id, task.writing.max_length, beams=beams)
@@ -66,15 +80,21 @@ class TextGenerator:
         made = [unlabelled_document(pages, self._vocabulary, self._max_length) for pages in documents]
         examples = [example for example, _ in made if example is not None]
         texts = self._texts(examples)
-        return [Text(next(texts), length, len(example.input_ids)) if example else Text("", 0, 0) for example, length in made]
+        return [self._text(*next(texts), length, len(example.input_ids)) if example else Text("", 0, 0) for example, length in made]
 
-    def _texts(self, examples: Sequence[Example]) -> Iterator[str]:
+    def _texts(self, examples: Sequence[Example]) -> Iterator[_WordsAndSums]:
         for at in range(0, len(examples), _DOCUMENTS_PER_PASS):
             yield from self._texts_of_batch(examples[at : at + _DOCUMENTS_PER_PASS])
 
     @torch.inference_mode()
-    def _texts_of_batch(self, examples: Sequence[Example]) -> list[str]:
+    def _texts_of_batch(self, examples: Sequence[Example]) -> list[_WordsAndSums]:
         pad_id = self._vocabulary.pad_id
         encoded = self._model.encoded(collate(examples, pad_id).to(self._device))
-        best = beam_search(cast(WritingHead, self._model.head).decoder, encoded, self._search).words[:, 0].cpu()
-        return [self._vocabulary.ids_to_text(words[words != pad_id].tolist()) for words in best]
+        found = beam_search(cast(WritingHead, self._model.head).decoder, encoded, self._search)
+        best = zip(found.words[:, 0].cpu(), found.sums[:, 0].tolist(), strict=True)
+        return [(words[words != pad_id].tolist(), sums) for words, sums in best]
+
+    def _text(self, words: list[int], sums: list[float], tokens: int, tokens_read: int) -> Text:
+        ends = [*(place for place, word in enumerate(words) if word == self._vocabulary.start_id), len(words)]
+        chances = (math.exp(after - before) for before, after in pairwise([0.0, *(sums[end] for end in ends)]))
+        return Text(self._vocabulary.ids_to_text(words), tokens, tokens_read, tuple(chances))

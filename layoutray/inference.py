@@ -24,9 +24,13 @@ class Extractor:
     """A checkpoint ready to answer. Not thread safe: one per process or actor."""
 
     def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
-        """Raises CheckpointError for a model that was only pretrained: it has nothing to answer with."""
+        """Raises CheckpointError for a model that labels no words: one that was only pretrained, or that writes."""
         if not loaded.labels:
-            raise CheckpointError(f"{model_id} finds no entities; fine-tune it with `layoutray finetune` and take that checkpoint")
+            task = loaded.recipe.task.name
+            raise CheckpointError(
+                f"{model_id} is a model of {task}, which finds no entities; fine-tune one for task entities or the like with "
+                "`layoutray finetune` and take that checkpoint"
+            )
         self._checkpoint = loaded
         self._model = loaded.model.to(device)
         self._device = device

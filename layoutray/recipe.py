@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from layoutray import architectures, config, tasks
+from layoutray.document.field_lines import check_names
 from layoutray.document.field_type import FieldType
 from layoutray.document.filters import Filters
 from layoutray.errors import InputError, RecipeError
 from layoutray.ocr.settings import Recognition
 from layoutray.tasks import Writing
 from layoutray.tasks.entities import Entities
+from layoutray.tasks.generate_fields import GenerateFields
 
 Plugin = TypeVar("Plugin")
 
@@ -114,8 +116,8 @@ class TaskRecipe:
     name: of the task.
     mask_share: masked_lm: share of non-special tokens to predict (the paper's 15 %).
     fields: entities and entities_bioes: the wanted fields of a document by their names, each a section of `FieldType`. Words
-        are then tagged from the documents' values, and tags that the pages have are not read.
-    writing: summary: how texts are written.
+        are then tagged from the documents' values, and tags that the pages have are not read. generate_fields: the fields to write.
+    writing: summary and generate_fields: how texts are written.
     """
 
     name: str
@@ -247,9 +249,20 @@ def from_dict(values: Mapping[str, Any]) -> Recipe:
     """A recipe with its model configuration resolved: size expanded, every default filled in. Raises RecipeError."""
     recipe = config.build(Recipe, values)
     task = _named("task.name", recipe.task.name, tasks.load)
-    if recipe.task.fields and not isinstance(task, Entities):
-        raise RecipeError(f"task.fields needs a task that finds entities, such as entities_bioes; {recipe.task.name} finds none")
+    if recipe.task.fields and not isinstance(task, Entities | GenerateFields):
+        raise RecipeError(f"task.fields needs a task that finds fields, such as entities_bioes; {recipe.task.name} finds none")
+    if isinstance(task, GenerateFields):
+        _check_written(recipe.task.fields)
     return dataclasses.replace(recipe, model=_resolve_model(recipe.model, recipe.max_length))
+
+
+def _check_written(fields: Mapping[str, FieldType]) -> None:
+    if not fields:
+        raise RecipeError("task.fields is missing: name the fields that generate_fields should write, such as total = { type = 'amount' }")
+    try:
+        check_names(fields)
+    except InputError as error:
+        raise RecipeError(f"recipe section task.fields: {error}") from error
 
 
 def to_json(recipe: Recipe | IngestRecipe | MixRecipe) -> str:

@@ -67,7 +67,7 @@ class Tokenizer:
         lines: list[list[int]] = [[]]
         for piece in ids:
             lines.append([]) if piece == self.start_id else lines[-1].append(piece)
-        return "\n".join(self.inner.decode(line).strip() for line in lines)
+        return "\n".join(" ".join(self.inner.decode(line).split()) for line in lines)
 
     def save(self, path: Path) -> None:
         self.inner.save(str(path))

@@ -5,34 +5,44 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow.compute as pc
 
+from layoutray import tasks
 from layoutray.answers import Entity, FieldAnswer
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
+from layoutray.generation import TextGenerator
 from layoutray.inference import Extractor
 from layoutray.metrics.field_f1 import exact_items, field_f1, geval_items
-from layoutray.prepare.whole_documents import documents_of
+from layoutray.prepare.whole_documents import documents_of, documents_together
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
+from layoutray.tasks import Writes
 from layoutray.tasks.field_answers import field_answers
+from layoutray.tasks.generate_fields import written_fields
 from layoutray.training import world
 
 Pair = tuple[Sequence[Field], Sequence[FieldAnswer]]
 """The expected and the answered fields of a document."""
 
 
-def field_pairs(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression) -> list[Pair]:
+def field_pairs(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression, beams: int) -> list[Pair]:
     """Of each document among the `rows` that `ingest` has written to `folders`; those whose pages all failed are answered with nothing.
 
     None where the recipe of the checkpoint names no fields.
+
+    Args:
+        beams: of a model that writes its answers.
     """
     schema = loaded.recipe.task.fields
     if not schema:
         return []
     inside = [sources.join(folder, "pages") for folder in folders]
     expected = {document.doc_id: document.fields for document in documents_of(inside, rows)}
-    answered = {doc_id: field_answers(found, schema) for doc_id, found in _entities(loaded, inside, rows).items()}
+    if isinstance(tasks.load(loaded.recipe.task.name), Writes):
+        answered = _written(loaded, inside, list(expected), beams)
+    else:
+        answered = {doc_id: field_answers(found, schema) for doc_id, found in _entities(loaded, inside, rows).items()}
     # Documents without any value are such as nobody has labelled.
     return [(_wanted(fields, schema), answered.get(doc_id, ())) for doc_id, fields in expected.items() if fields]
 
@@ -64,6 +74,15 @@ def normal_fields(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> l
 
 def _wanted(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> list[Field]:
     return [field for field in fields if field.name in schema]
+
+
+def _written(loaded: Checkpoint, folders: Sequence[str], doc_ids: Sequence[str], beams: int) -> dict[str, tuple[FieldAnswer, ...]]:
+    generator = TextGenerator(loaded, world.alone().device, beams)
+    return {
+        document.doc_id: written_fields(text.lines, pages, generator.fields)
+        for some in documents_together(folders, doc_ids)
+        for (document, pages), text in zip(some, generator.write([pages for _, pages in some]), strict=True)
+    }
 
 
 def _entities(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression) -> dict[str, list[Entity]]:

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
         raise InputError(f"{options.checkpoint} labels no words, so that it is sure of none; fine-tune it, and take that checkpoint")
     rows = chosen(options)
     examples, _ = encoded(loaded, options.pages, rows, loaded.recipe.max_length)
-    pairs = field_pairs(loaded, options.pages, rows)
+    pairs = field_pairs(loaded, options.pages, rows, beams=1)
     picture = reliability_picture(loaded, observed(loaded, examples), pairs)
     if run := tracking.noted(folder, uri):
         run.log_picture(options.out.stem, picture)

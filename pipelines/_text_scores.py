@@ -1,19 +1,16 @@
 """How well a checkpoint writes about whole documents, by ROUGE."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pyarrow.compute as pc
 
 from layoutray.checkpoint import Checkpoint
-from layoutray.document import Document, Page
 from layoutray.generation import TextGenerator
 from layoutray.metrics.rouge import mean_f1, rouge
-from layoutray.prepare.whole_documents import documents_of, whole_documents
+from layoutray.prepare.whole_documents import documents_of, documents_together
 from layoutray.store import sources
 from layoutray.tasks.summary import summaries_of
 from layoutray.training import world
-
-_READ_TOGETHER = 64
 
 
 def text_scores(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression, beams: int) -> dict[str, float]:
@@ -25,19 +22,14 @@ def text_scores(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression,
     Raises:
         InputError: when there is no such document.
     """
+    inside = [sources.join(folder, "pages") for folder in folders]
+    ids = [document.doc_id for document in documents_of(inside, rows) if summaries_of(document)]
     generator = TextGenerator(loaded, world.alone().device, beams)
     scores = [
         rouge(text.text, summaries_of(document))
-        for documents in _documents([sources.join(folder, "pages") for folder in folders], rows)
+        for documents in documents_together(inside, ids)
         for (document, _), text in zip(documents, generator.write([pages for _, pages in documents]), strict=True)
     ]
     means = mean_f1(scores)
     bounds = {f"{kind}_{side}": getattr(interval, side) for kind, interval in means.items() for side in ("low", "high")}
     return {kind: interval.mean for kind, interval in means.items()} | bounds
-
-
-def _documents(folders: Sequence[str], rows: pc.Expression) -> Iterator[list[tuple[Document, list[Page]]]]:
-    """Some documents at a time, in the order of their ids: a split with all its words may not fit into memory."""
-    ids = sorted({document.doc_id for document in documents_of(folders, rows) if summaries_of(document)})
-    for at in range(0, len(ids), _READ_TOGETHER):
-        yield list(whole_documents(folders, ids[at : at + _READ_TOGETHER]))

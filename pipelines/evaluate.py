@@ -26,7 +26,7 @@ from layoutray.report.page_picture import page_picture
 from layoutray.store import codec, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import PAGES
-from layoutray.tasks import Writes
+from layoutray.tasks.summary import Summary
 from layoutray.training import job, loop, world
 from pipelines import _terminal as terminal
 from pipelines._field_scores import field_pairs, scores_of
@@ -46,11 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     examples, letters = encoded(loaded, options.pages, rows, loaded.recipe.max_length)
     dead, cut = sum(letter.page is not None for letter in letters), sum(letter.reason == Reason.CUT for letter in letters)
     seen = observed(loaded, examples)
-    pairs = field_pairs(loaded, options.pages, rows)
+    pairs = field_pairs(loaded, options.pages, rows, options.beams)
     metrics = task.summarise(seen, loaded.labels) | word_calibration(loaded, seen)
     if loaded.recipe.task.fields:
         metrics |= scores_of(pairs, loaded.recipe.task.fields) | field_calibration(pairs, loaded.recipe.task.fields)
-    if isinstance(task, Writes):
+    if isinstance(task, Summary):
         metrics |= text_scores(loaded, options.pages, rows, options.beams)
     if options.truth:
         metrics |= _with_lost(metrics, _lost_entities(options.pages, options.truth, rows))

@@ -47,11 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 terminal.say(f"{done.cut} of them are longer than the model takes: compare `tokens` and `tokens_read`")
         else:
             done = predict(folder, ingested, out, workers=options.workers, gpus=options.gpus)
-            if done.fields or done.without_fields:
-                terminal.say(f"{done.fields} values of fields; {done.without_fields} documents without any")
             terminal.say(
                 f"{done.pages} pages answered, {done.failed} of them with a failure; {done.entities} entities; answers in {options.out}"
             )
+        if done.fields or done.without_fields:
+            terminal.say(f"{done.fields} values of fields; {done.without_fields} documents without any")
     sys.stdout.write(json.dumps(asdict(done)) + "\n")
     return 0
 

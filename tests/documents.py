@@ -1,4 +1,4 @@
-"""Made-up documents of two pages with summaries, and a model that writes about them, as small as it gets."""
+"""Made-up documents of two pages with summaries or fields, and a model that writes about them, as small as it gets."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +8,8 @@ from layoutray import recipe as recipes
 from layoutray.document import SUMMARY, Document, Field, Page
 from layoutray.recipe import Recipe
 from layoutray.store import codec, shards
-from tests.jobs import NO_DROPOUT, page
+from tests.jobs import NO_DROPOUT, job, page
+from tests.training.runs import alone
 
 PYRAMIDION = {
     "arch": "pyramidion",
@@ -23,10 +24,14 @@ PYRAMIDION = {
 WRITING = {"max_length": 30, "decoder": {"layers": 1, "heads": 2, "feed_forward": 64, "dropout": 0.0, "attention_dropout": 0.0}}
 
 
+FIELDS = {"Opening Word": {}, "total": {"type": "amount", "many": True}}
+
+
 def recipe(task: str = "summary", *, max_length: int = 160, model: dict[str, Any] | None = None, **train: Any) -> Recipe:
+    fields = FIELDS if task == "generate_fields" else {}
     values = {
         "name": f"small-{task}",
-        "task": {"name": task, "writing": WRITING},
+        "task": {"name": task, "writing": WRITING | {"max_length": 40 if fields else 30}, "fields": fields},
         "train": {"steps": 300, "batch_size": 8, "micro_batch_size": 8, "learning_rate": 1e-2, "warmup_steps": 10, **train},
         "model": PYRAMIDION | (model or {}),
         "tokenizer": {"vocab_size": 120},
@@ -48,8 +53,28 @@ def summary(whole: list[Page]) -> str:
 
 
 def document(whole: list[Page], *summaries: str) -> Document:
+    return with_fields(whole, *(Field(SUMMARY, text) for text in summaries))
+
+
+def values(whole: list[Page]) -> list[Field]:
+    """The first word of the first page, and the last ones of both, each once."""
+    totals = dict.fromkeys(one.words[-1].text for one in whole)
+    return [Field("Opening Word", whole[0].words[0].text), *(Field("total", total) for total in totals)]
+
+
+def with_fields(whole: list[Page], *fields: Field) -> Document:
     first = whole[0]
-    return Document(first.doc_id, first.source, first.split, len(whole), tuple(Field(SUMMARY, text) for text in summaries))
+    return Document(first.doc_id, first.source, first.split, len(whole), fields)
+
+
+def train_on_fields(folder: Path) -> tuple[Path, list[list[Page]]]:
+    """A checkpoint that knows the values of eight documents by heart, and the documents, which `folder` has as `ingested`."""
+    wholes = [pages(number) for number in range(8)]
+    write_documents(folder / "ingested", [with_fields(whole, *values(whole)) for whole in wholes])
+    one = job(folder, recipe("generate_fields"), [page for whole in wholes for page in whole])
+    losses = [loss for _, loss in alone(one)["loss"]]
+    assert losses[0] > 4 > 0.1 > losses[-1]
+    return one.out, wholes
 
 
 def write_documents(folder: Path, documents: list[Document]) -> None:

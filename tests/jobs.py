@@ -78,7 +78,7 @@ def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
     """EXAMPLES with vocabulary and card, as `encode` leaves them; returns their folder."""
     ingested, out = write_pages(folder / "ingested", made), str(folder / "examples")
     inside = [f"{ingested}/pages"]
-    vocabulary = vocabulary_for(chosen.tokenizer, inside, chosen.filters)
+    vocabulary = vocabulary_for(chosen.tokenizer, inside, chosen.filters, chosen.task)
     encoder = Encoder(chosen.task, chosen.max_length, labels_for(chosen.task, inside), vocabulary.inner.to_str(), tuple(inside))
     examples, dead = encoder(shards.read(inside[0], PAGES))
     assert not dead

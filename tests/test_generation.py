@@ -1,5 +1,8 @@
 """A writer answers each document for itself."""
 
+import itertools
+import math
+import operator
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,9 +10,12 @@ import pytest
 import torch
 
 from layoutray import checkpoint
+from layoutray.batching.collate import collate
+from layoutray.batching.examples import unlabelled_document
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.generation import Text, TextGenerator
+from layoutray.nn.beam_search import Search, beam_search
 from layoutray.recipe import Recipe
 from layoutray.tasks.writer import WritingHead
 from tests import jobs
@@ -35,7 +41,10 @@ def generator(max_length: int = 160, beams: int = 1) -> TextGenerator:
 def test_documents_are_answered_as_each_alone_and_in_order() -> None:
     writer = generator()
     together = writer.write(WHOLES)
-    assert together == [writer.write([whole])[0] for whole in WHOLES]
+    for one, whole in zip(together, WHOLES, strict=True):
+        (alone,) = writer.write([whole])
+        assert (one.text, one.tokens) == (alone.text, alone.tokens)
+        assert one.chances == pytest.approx(alone.chances, rel=1e-3)
     assert len({text.text for text in together}) > 1
     assert all(text.tokens == text.tokens_read for text in together)
 
@@ -44,6 +53,7 @@ def test_a_document_without_words_has_no_text_and_one_too_long_is_read_in_part()
     nothing = [replace(WHOLES[0][0], words=())]
     texts = generator(max_length=12).write([nothing, WHOLES[0], []])
     assert texts[0] == texts[2] == Text("", 0, 0)
+    assert texts[0].lines == []
     assert texts[1].tokens > texts[1].tokens_read == 12
 
 
@@ -51,6 +61,28 @@ def test_texts_end_at_the_longest_and_beams_are_taken() -> None:
     for beams in (1, 3):
         for text in generator(beams=beams).write(WHOLES[:2]):
             assert len(vocabulary().text_to_ids(text.text)) <= 30
+
+
+@torch.no_grad()
+def test_each_line_has_the_probability_of_its_words_and_its_end() -> None:
+    found = {word for text in generator().write(WHOLES) for word in vocabulary().text_to_ids(text.text)}
+    several = 0
+    for often in sorted(found)[:8]:  # so that an untrained model writes lines
+        loaded = untrained(recipe())
+        table = replace(loaded.tokenizer, start_id=often)
+        (text,) = TextGenerator(replace(loaded, tokenizer=table), torch.device("cpu")).write(WHOLES[:1])
+        example, _ = unlabelled_document(WHOLES[0], table, 160)
+        assert example is not None
+        encoded = loaded.model.encoded(collate([example], table.pad_id))
+        best = beam_search(loaded.model.head.decoder, encoded, Search(often, table.end_id, 30))
+        words, sums = best.words[0, 0].tolist(), best.sums[0, 0].tolist()
+        length = len([word for word in words if word != table.pad_id])
+        places = [*(place for place, word in enumerate(words) if word == often), length]
+        assert [line for line, _ in text.lines] == text.text.split("\n")
+        running = itertools.accumulate((chance for _, chance in text.lines), operator.mul)
+        assert [*running] == pytest.approx([math.exp(sums[place]) for place in places], rel=1e-3)
+        several += len(places) > 1
+    assert several
 
 
 def test_models_that_write_nothing_are_refused(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.inference import Extractor
 from layoutray.tensors import Batch, Encoded
+from tests import documents
 from tests.jobs import NO_DROPOUT, job, page, pages, recipe, vocabulary
 from tests.training.runs import alone
 
@@ -120,3 +121,10 @@ def test_no_pages_no_answers(extractor: Extractor) -> None:
 def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="is not a checkpoint"):
         Extractor.load(tmp_path)
+
+
+def test_a_model_that_labels_no_words_is_refused() -> None:
+    chosen = documents.recipe("generate_fields")
+    loaded = Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {})
+    with pytest.raises(CheckpointError, match="small-generate_fields is a model of generate_fields, which finds no entities"):
+        Extractor(loaded, chosen.name, torch.device("cpu"))

@@ -48,7 +48,7 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
     if not any("train" in table["split"].to_pylist() for folder in inputs for table in shards.scan(folder, PAGES, ["split"])):
         raise InputError(f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting")
     values = count_values(inputs, recipe.task.fields) if recipe.task.fields else 0
-    vocabulary = vocabulary_for(recipe.tokenizer, inputs, recipe.filters)
+    vocabulary = vocabulary_for(recipe.tokenizer, inputs, recipe.filters, recipe.task)
     encoder = Encoder(recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str(), tuple(inputs))
     receipts = list(_run(encoder, recipe.filters, inputs, out))
     pages = Counter[str]()

@@ -1,6 +1,7 @@
-"""Bulk writing over the cluster: whole documents of PAGES in, TEXTS shards and JSON lines out."""
+"""Bulk writing over the cluster: whole documents of PAGES in, TEXTS shards and JSON lines out, and FIELDS where those are written."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,19 @@ import pyarrow as pa
 import ray.data
 from ray.data import ActorPoolStrategy
 
+from layoutray.answers import DocumentFields
 from layoutray.cluster.predict import check_no_answers, commit
+from layoutray.document import Document, Page
 from layoutray.generation import Text, TextGenerator
 from layoutray.prepare.output import Output
 from layoutray.prepare.whole_documents import whole_documents
-from layoutray.store import shards, sources
+from layoutray.store import codec, shards, sources
 from layoutray.store.schema import TEXTS
+from layoutray.tasks.generate_fields import written_fields
 
 _DOCUMENTS_PER_SHARD = 32
+_COUNTS = ("failed", "cut", "fields", "without_fields")
+"""Of what became of the documents of a shard."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +31,22 @@ class WrittenTexts:
     Attributes:
         failed: documents that could not be opened, or have no words.
         cut: documents of which the model has read but the beginning.
+        fields: values of fields, of all documents together; 0 of a model that writes no fields, as is `without_fields`.
+        without_fields: documents that have words, and about which no value was written.
     """
 
     documents: int
     failed: int
     cut: int
+    fields: int = 0
+    without_fields: int = 0
 
 
 def write(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1, gpus: float = 0, beams: int = 1) -> WrittenTexts:
     """Write about every document that `ingest` has brought to `ingested`, as `out/parquet` and `out/jsonl`, one row a document.
 
-    Documents that could not be opened or have no words have a row too: with status `failure` and no text.
+    Documents that could not be opened or have no words have a row too: with status `failure` and no text. The fields that a model of
+    `generate_fields` writes go to `out/fields`, one row a value.
 
     Raises:
         InputError: when `out` holds answers already.
@@ -61,8 +72,8 @@ def write(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1, 
     unopened = [letter for letter in output.letters() if letter.page is None]
     if unopened:
         _commit([_row(loaded, letter.doc_id, letter.source, Text("", 0, 0)) for letter in unopened], out)
-    failed = sum(row["failed"] for row in receipts) + len(unopened)
-    return WrittenTexts(len(ids) + len(unopened), failed, sum(row["cut"] for row in receipts))
+    counts = {name: sum(row[name] for row in receipts) for name in _COUNTS}
+    return WrittenTexts(len(ids) + len(unopened), counts.pop("failed") + len(unopened), **counts)
 
 
 class _WriteShard:
@@ -78,13 +89,28 @@ class _WriteShard:
         texts = self._generator.write([pages for _, pages in found])
         rows = [_row(self._generator, document.doc_id, document.source, text) for (document, _), text in zip(found, texts, strict=True)]
         _commit(rows, self._out)
-        cut = sum(text.tokens_read < text.tokens for text in texts)
-        return pa.table({"failed": [sum(not text.tokens for text in texts)], "cut": [cut]})
+        failed, cut = sum(not text.tokens for text in texts), sum(text.tokens_read < text.tokens for text in texts)
+        values, without = self._write_fields(found, texts) if self._generator.fields else (0, 0)
+        return pa.table({name: [count] for name, count in zip(_COUNTS, (failed, cut, values, without), strict=True)})
+
+    def _write_fields(self, documents: Sequence[tuple[Document, list[Page]]], texts: Sequence[Text]) -> tuple[int, int]:
+        """How many values there are, and how many documents that have words have none."""
+        made_by = (self._generator.model_id, self._generator.model_version)
+        answered = [
+            DocumentFields(document.doc_id, document.source, *made_by, written_fields(text.lines, pages, self._generator.fields))
+            for (document, pages), text in zip(documents, texts, strict=True)
+            if text.tokens
+        ]
+        table = codec.fields_table(answered)
+        if table.num_rows:
+            shards.write(table, sources.join(self._out, "fields"), shards.part_name(document.doc_id for document in answered))
+        return table.num_rows, sum(not document.fields for document in answered)
 
 
 def _row(generator: TextGenerator, doc_id: str, source: str, text: Text) -> dict[str, Any]:
     made_by = {"model_id": generator.model_id, "model_version": generator.model_version}
-    return {"doc_id": doc_id, "source": source, "status": "success" if text.tokens else "failure", **made_by, **asdict(text)}
+    said = {"text": text.text, "tokens": text.tokens, "tokens_read": text.tokens_read}
+    return {"doc_id": doc_id, "source": source, "status": "success" if text.tokens else "failure", **made_by, **said}
 
 
 def _commit(rows: list[dict[str, Any]], out: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 from einops import rearrange
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from layoutray.errors import InputError
@@ -51,10 +51,12 @@ class Written:
     Attributes:
         words: without start and end, filled up with padding.
         scores: log-probabilities under the length penalty; −∞ where a document has fewer texts than there are beams.
+        sums: log-probability of a text up to each of its words, that word included, and then of the text with its end; 0 behind that.
     """
 
     words: Int[Tensor, "batch beams max_length"]
     scores: Float[Tensor, "batch beams"]
+    sums: Float[Tensor, "batch beams steps"]
 
 
 @torch.no_grad()
@@ -66,7 +68,8 @@ def beam_search(decoder: Decoder, encoded: Encoded, search: Search) -> Written:
     last = torch.full((batch, beams), search.start_id, device=device)
     # All hypotheses begin alike, so that only the first may have successors.
     scores = torch.zeros(batch, beams, device=device).masked_fill(torch.arange(beams, device=device) > 0, -math.inf)
-    finished = Written(words, torch.full_like(scores, -math.inf))
+    sums = torch.zeros(batch, beams, search.max_length + 1, device=device)
+    finished = Written(words, torch.full_like(scores, -math.inf), sums)
     cache = decoder.start(encoded)
     for length in range(search.max_length + 1):
         logits, cache = decoder.step(last.flatten(), cache)
@@ -75,13 +78,15 @@ def beam_search(decoder: Decoder, encoded: Encoded, search: Search) -> Written:
         parent, last = place // chances.shape[-1], place % chances.shape[-1]
         ends = last == search.end_id
         over = (best / (length + 1) ** search.length_penalty).masked_fill(~ends, -math.inf)
-        finished = _with(finished, Written(_rows(words, parent[:, :beams]), over[:, :beams]))
+        sums = _rows(sums, parent)
+        sums[:, :, length] = best
+        finished = _with(finished, Written(_rows(words, parent[:, :beams]), over[:, :beams], sums[:, :beams]))
         if length == search.max_length or finished.scores.isfinite().all():
             break
         # Each hypothesis ends in one way only, so at least half of the candidates go on.
         onward = ends.to(torch.uint8).argsort(dim=1, stable=True)[:, :beams]
         scores, parent, last = (part.gather(1, onward) for part in (best, parent, last))
-        words = _rows(words, parent)
+        words, sums = _rows(words, parent), _rows(sums, onward)
         words[:, :, length] = last
         cache = cache.of((parent + torch.arange(0, batch * beams, beams, device=device)[:, None]).flatten())
     return finished
@@ -103,8 +108,9 @@ def _with(finished: Written, ended: Written) -> Written:
     """The best of both; a document that has as many texts as beams is done and takes no more."""
     done = finished.scores.isfinite().all(1, keepdim=True)
     scores, place = torch.cat([finished.scores, ended.scores.masked_fill(done, -math.inf)], 1).topk(finished.scores.shape[1])
-    return Written(_rows(torch.cat([finished.words, ended.words], 1), place), scores)
+    words, sums = (_rows(torch.cat(pair, 1), place) for pair in ((finished.words, ended.words), (finished.sums, ended.sums)))
+    return Written(words, scores, sums)
 
 
-def _rows(words: Int[Tensor, "batch rows length"], chosen: Int[Tensor, "batch chosen"]) -> Int[Tensor, "batch chosen length"]:
-    return words.gather(1, chosen[..., None].expand(-1, -1, words.shape[2]))
+def _rows(values: Shaped[Tensor, "batch rows length"], chosen: Int[Tensor, "batch chosen"]) -> Shaped[Tensor, "batch chosen length"]:
+    return values.gather(1, chosen[..., None].expand(-1, -1, values.shape[2]))

@@ -2,8 +2,9 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -13,15 +14,17 @@ from layoutray import tasks, tokenizer
 from layoutray.batching.examples import row_of
 from layoutray.batching.windows import document_window, windows
 from layoutray.document import Document, Page
+from layoutray.document.field_lines import parse, render
 from layoutray.document.filters import Filters
-from layoutray.errors import DocumentError, Reason
+from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.field_truth import tagged_pages
-from layoutray.prepare.whole_documents import whole_documents
+from layoutray.prepare.whole_documents import documents_of, whole_documents
 from layoutray.recipe import TaskRecipe, TokenizerRecipe
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import EXAMPLES, PAGES
 from layoutray.tasks import Task, Writes
+from layoutray.tasks.generate_fields import GenerateFields
 from layoutray.tokenizer import Tokenizer
 
 SPLITS = ("train", "dev", "test")
@@ -80,7 +83,7 @@ class Encoder:
         for document, whole in whole_documents(self.folders, {page.doc_id for page in pages}, pages):
             if (first := (document.doc_id, whole[0].number)) in asked:
                 try:
-                    text = vocabulary.text_to_ids(task.text(document))
+                    text = vocabulary.text_to_ids(task.text(document, self.task.fields))
                 except DocumentError as error:
                     letters.append(_letter(error, whole[0], asked[first]))
                 else:
@@ -117,11 +120,22 @@ def chosen(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:
     return pages.filter(pa.array([not refusal for refusal in refusals], pa.bool_())), Counter(filter(None, refusals))
 
 
-def vocabulary_for(recipe: TokenizerRecipe, folders: Iterable[str], filters: Filters) -> Tokenizer:
-    """The recipe's tokenizer: loaded from its path, or trained on the training pages of the PAGES folders that pass `filters`."""
-    if recipe.path:
-        return tokenizer.load(recipe.path)
-    return tokenizer.train_wordpiece(_training_words(folders, filters), recipe.vocab_size)
+def vocabulary_for(recipe: TokenizerRecipe, folders: Sequence[str], filters: Filters, task: TaskRecipe | None = None) -> Tokenizer:
+    """The recipe's tokenizer: loaded from its path, or trained on the training pages of the PAGES folders that pass `filters`.
+
+    Args:
+        task: where its model writes fields, the vocabulary has to have their names: it is trained on what is to be written too.
+
+    Raises:
+        InputError: when one that is loaded does not have them.
+    """
+    written = task.fields if task and isinstance(tasks.load(task.name), GenerateFields) else {}
+    if not recipe.path:
+        words = chain(_training_words(folders, filters), _words_to_write(written, folders))
+        return tokenizer.train_wordpiece(words, recipe.vocab_size)
+    loaded = tokenizer.load(recipe.path)
+    _check_names(written, loaded, recipe.path)
+    return loaded
 
 
 def labels_for(task: TaskRecipe, folders: Iterable[str]) -> tuple[str, ...]:
@@ -138,6 +152,23 @@ def digest_of(encoder: Encoder, page_ids: Iterable[str]) -> str:
     for page_id in sorted(page_ids):
         hashed.update(page_id.encode())
     return hashed.hexdigest()[:16]
+
+
+def _words_to_write(names: Collection[str], folders: Sequence[str]) -> Iterator[str]:
+    """Of the lines about training documents that state fields called so."""
+    for document in documents_of(folders, pc.field("split") == "train") if names else ():
+        yield from render(field for field in document.fields if field.name in names).split()
+
+
+def _check_names(names: Iterable[str], vocabulary: Tokenizer, path: str) -> None:
+    for name in names:
+        line = f"{name}: {name}"
+        kept = vocabulary.ids_to_text(vocabulary.text_to_ids(line))
+        if not parse(kept, [name]):
+            raise InputError(
+                f"the vocabulary of {path} keeps {kept!r} of the line {line!r}, which no longer names the field; "
+                "give it another name, take another vocabulary, or leave tokenizer.path empty to train one"
+            )
 
 
 def _training_words(folders: Iterable[str], filters: Filters) -> Iterator[str]:

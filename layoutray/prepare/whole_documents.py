@@ -10,6 +10,8 @@ from layoutray.document import Document, Page
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import DOCUMENTS, PAGES
 
+_TOGETHER = 64
+
 
 def whole_documents(folders: Sequence[str], doc_ids: Collection[str], known: Sequence[Page] = ()) -> Iterator[tuple[Document, list[Page]]]:
     """The documents `doc_ids` of PAGES folders, each with those of its pages that could be read, in order.
@@ -29,6 +31,13 @@ def whole_documents(folders: Sequence[str], doc_ids: Collection[str], known: Seq
         here[page.doc_id].setdefault(page.number, page)
     for doc_id, document in documents.items():
         yield document, [here[doc_id][number] for number in sorted(here[doc_id])]
+
+
+def documents_together(folders: Sequence[str], doc_ids: Collection[str]) -> Iterator[list[tuple[Document, list[Page]]]]:
+    """Some `whole_documents` at a time, in the order of their ids: all of them with all their words may not fit into memory."""
+    ids = sorted(doc_ids)
+    for at in range(0, len(ids), _TOGETHER):
+        yield list(whole_documents(folders, ids[at : at + _TOGETHER]))
 
 
 def documents_of(folders: Sequence[str], chosen: pc.Expression) -> Iterator[Document]:

@@ -6,7 +6,7 @@ those that write (`Writes`) are of whole documents.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, cast, runtime_checkable
 
@@ -22,6 +22,7 @@ from layoutray.architectures import check_ranges
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Document, Page
+from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 from layoutray.nn.decoder import DecoderConfig
 from layoutray.tensors import Batch, Encoded, Encoder
@@ -167,8 +168,8 @@ class Task(Protocol):
 class Writes(Protocol):
     """A task whose model reads a document and writes a text; its head has a `decoder`."""
 
-    def text(self, document: Document) -> str:
-        """What should be written about `document`.
+    def text(self, document: Document, fields: Mapping[str, FieldType]) -> str:
+        """What should be written about `document`; `fields` are those that the recipe names.
 
         Raises:
             DocumentError: (bad_annotation) when nobody has.

@@ -1,6 +1,9 @@
 """Summarisation: write what a person might have written about a whole document."""
 
+from collections.abc import Mapping
+
 from layoutray.document import SUMMARY, Document
+from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
 from layoutray.tasks.writer import Writer
 
@@ -10,7 +13,7 @@ class Summary(Writer):
 
     name = "summary"
 
-    def text(self, document: Document) -> str:
+    def text(self, document: Document, fields: Mapping[str, FieldType]) -> str:
         given = summaries_of(document)
         if not given:
             raise DocumentError(

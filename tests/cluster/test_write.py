@@ -14,8 +14,9 @@ from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.generation import TextGenerator
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter
-from layoutray.store.schema import TEXTS
-from tests.documents import document, pages, recipe, write_documents
+from layoutray.store.schema import FIELDS, TEXTS
+from layoutray.tasks.generate_fields import written_fields
+from tests.documents import document, pages, recipe, train_on_fields, values, write_documents
 from tests.jobs import vocabulary, write_pages
 
 pytestmark = pytest.mark.ray
@@ -53,3 +54,20 @@ def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
     assert {line["source"]: line for line in lines} == rows
     with pytest.raises(InputError, match="holds answers already"):
         write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"))
+
+
+def test_fields_that_are_written_have_rows_of_their_own(tmp_path: Path) -> None:
+    checkpoint, wholes = train_on_fields(tmp_path)
+    done = write(checkpoint, str(tmp_path / "ingested"), str(tmp_path / "out"))
+    assert done == WrittenTexts(documents=8, failed=0, cut=0, fields=sum(len(values(whole)) for whole in wholes), without_fields=0)
+    rows = shards.read(str(tmp_path / "out" / "fields"), FIELDS).to_pylist()
+    assert len(rows) == done.fields
+    generator = TextGenerator.load(checkpoint)
+    for whole, text in zip(wholes, generator.write(wholes), strict=True):
+        expected = written_fields(text.lines, whole, generator.fields)
+        mine = [row for row in rows if row["doc_id"] == whole[0].doc_id]
+        assert [(row["name"], row["value"], row["content"]) for row in mine] == [(one.name, one.value, one.content) for one in expected]
+        assert [row["confidence"] for row in mine] == pytest.approx([one.confidence for one in expected], rel=1e-3)
+        assert {(row["source"], row["model_version"]) for row in mine} == {(whole[0].source, generator.model_version)}
+        assert {(row["page"], *row["polygons"]) for row in mine} == {(0,)}
+    assert {row["text"] for row in shards.read(str(tmp_path / "out" / "parquet"), TEXTS).to_pylist()} >= {text.text}

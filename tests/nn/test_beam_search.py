@@ -26,11 +26,15 @@ def decoder_of(words: int) -> Any:
 
 
 @torch.no_grad()
-def score(decoder: Any, encoded: Encoded, text: tuple[int, ...], penalty: float) -> float:
-    """Of one text of the first document, end word included, all at once."""
+def sums(decoder: Any, encoded: Encoded, text: tuple[int, ...]) -> list[float]:
+    """Log-probability of one text of the first document up to each word, and with its end, all at once."""
     words = torch.tensor([[START, *text]])
     chances = decoder(words, encoded)[0].log_softmax(-1)
-    return sum(float(chances[place, word]) for place, word in enumerate((*text, END))) / (len(text) + 1) ** penalty
+    return list(itertools.accumulate(float(chances[place, word]) for place, word in enumerate((*text, END))))
+
+
+def score(decoder: Any, encoded: Encoded, text: tuple[int, ...], penalty: float) -> float:
+    return sums(decoder, encoded, text)[-1] / (len(text) + 1) ** penalty
 
 
 def only(encoded: Encoded, row: int) -> Encoded:
@@ -49,7 +53,9 @@ def test_with_beams_for_every_text_it_finds_the_best_of_all(penalty: float, shor
         assert len(expected) <= wanted.beams
         for place, (value, text) in enumerate(expected):
             assert found.scores[row, place].item() == pytest.approx(value, abs=1e-5)
-            assert found.words[row, place].tolist() == [*text, *[PAD] * (3 - len(text))]
+            rest = 3 - len(text)
+            assert found.words[row, place].tolist() == [*text, *[PAD] * rest]
+            assert found.sums[row, place].tolist() == pytest.approx([*sums(decoder, only(encoded, row), text), *[0] * rest], abs=1e-5)
         assert found.scores[row, len(expected) :].isneginf().all()
 
 

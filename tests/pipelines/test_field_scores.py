@@ -12,11 +12,14 @@ from layoutray.document import Document, Field, Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import spans
 from layoutray.errors import InputError
+from layoutray.generation import TextGenerator
 from layoutray.store import codec, shards
+from layoutray.tasks.generate_fields import written_fields
 from pipelines import evaluate
 from pipelines.__main__ import main
 from pipelines._field_scores import scores_of
 from pipelines._reliability import field_calibration
+from tests.documents import train_on_fields, values
 from tests.jobs import NO_DROPOUT, job, pages, recipe
 from tests.training.runs import alone
 
@@ -96,3 +99,20 @@ def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
     assert main(["picture", "reliability", *words]) == 0
     with Image.open(picture) as drawn:
         assert drawn.size == (720, 720)
+
+
+def test_a_writer_learns_the_fields_of_eight_documents_by_heart(tmp_path: Path) -> None:
+    checkpoint, wholes = train_on_fields(tmp_path)
+    generator = TextGenerator.load(checkpoint)
+    answers = [written_fields(text.lines, whole, generator.fields) for text, whole in zip(generator.write(wholes), wholes, strict=True)]
+    assert [{Field(one.name, one.content) for one in fields} for fields in answers] == [{*values(whole)} for whole in wholes]
+    assert all(0.5 < one.confidence <= 1 for fields in answers for one in fields)
+    report = tmp_path / "report.json"
+    words = [str(checkpoint), str(tmp_path / "ingested"), "--split", "train", "--json", str(report)]
+    assert evaluate.main([*words, "--beams", "2", "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db"]) == 0
+    scores = json.loads(report.read_text())["metrics"]
+    names = ("field_f1", "field_f1.total", "field_precision", "field_recall.Opening Word", "exact_f1", "accepted_at_99")
+    assert [scores[name] for name in names] == [1] * len(names)
+    assert scores["field_ece"] < 0.2
+    assert scores["perplexity"] < 1.2
+    assert "rouge1" not in scores

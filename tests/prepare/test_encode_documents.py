@@ -8,12 +8,16 @@ import pytest
 
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import ExampleSet
-from layoutray.document import Page
-from layoutray.prepare.encode import Encoder
+from layoutray.document import Field, Page
+from layoutray.document.field_lines import parse
+from layoutray.document.filters import Filters
+from layoutray.errors import InputError
+from layoutray.prepare.encode import Encoder, vocabulary_for
 from layoutray.prepare.whole_documents import whole_documents
+from layoutray.recipe import TokenizerRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import EXAMPLES, PAGES
-from tests.documents import document, pages, recipe, summary, write_documents
+from tests.documents import document, pages, recipe, summary, values, with_fields, write_documents
 from tests.jobs import vocabulary
 
 VOCABULARY = vocabulary()
@@ -92,3 +96,19 @@ def test_a_document_without_a_summary_is_a_dead_letter(folder: str) -> None:
     examples, (letter,) = encoder(folder)(table(UNSEEN))
     assert examples == EXAMPLES.empty_table()
     assert (letter.reason, letter.page, letter.page_id) == ("bad_annotation", 1, f"{UNSEEN[0].source} 1")
+
+
+def test_vocabularies_have_the_names_of_fields_that_are_to_be_written(folder: str, tmp_path: Path) -> None:
+    task = recipe("generate_fields").task
+    write_documents(tmp_path, [with_fields(whole, *values(whole), Field("other", "ω")) for whole in WHOLES])
+    trained = vocabulary_for(TokenizerRecipe(vocab_size=120), [folder], Filters(), task)
+    lines = trained.ids_to_text(trained.text_to_ids("Opening Word: total\ntotal: 9"))
+    assert parse(lines, task.fields) == [Field("Opening Word", "total"), Field("total", "9")]
+    assert trained.words_to_ids(["ω"]) == [[trained.unknown_id]]
+    trained.save(tmp_path / "tokenizer.json")
+    loaded = TokenizerRecipe(path=str(tmp_path / "tokenizer.json"))
+    assert vocabulary_for(loaded, [folder], Filters(), task).vocab_size == trained.vocab_size
+    VOCABULARY.save(tmp_path / "tokenizer.json")
+    assert vocabulary_for(loaded, [folder], Filters(), recipe().task).vocab_size == VOCABULARY.vocab_size
+    with pytest.raises(InputError, match=r"of the line 'Opening Word: Opening Word', which no longer names the field"):
+        vocabulary_for(loaded, [folder], Filters(), task)

@@ -35,9 +35,9 @@ def batch() -> Batch:
 
 def test_the_text_is_the_first_summary_and_a_document_without_one_is_refused() -> None:
     assert isinstance(TASK, Writes)
-    assert TASK.text(document(pages(0), "one", "two")) == "one"
+    assert TASK.text(document(pages(0), "one", "two"), {}) == "one"
     with pytest.raises(DocumentError, match=r"receipt-0\.png has no summary") as refused:
-        TASK.text(document(pages(0)))
+        TASK.text(document(pages(0)), {})
     assert refused.value.reason is Reason.BAD_ANNOTATION
 
 
