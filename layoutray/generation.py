@@ -62,7 +62,8 @@ class TextGenerator:
         self.fields: Mapping[str, FieldType] = task.fields
         self._model = loaded.model.to(device)
         self._device = device
-        self._search = Search(self._vocabulary.start_id, self._vocabulary.end_id, task.writing.max_length, beams=beams)
+        begin_id = self._vocabulary.end_id if task.writing.begin == "end" else self._vocabulary.start_id
+        self._search = Search(begin_id, self._vocabulary.end_id, task.writing.max_length, beams=beams)
         self.model_id = loaded.recipe.name
         self.model_version = loaded.version
 

@@ -138,11 +138,11 @@ def read_labels(folder: Path, config: Mapping[str, Any], count: int) -> tuple[st
     return tuple(found) if _are_names(found, count) else tuple(f"label_{number}" for number in range(count))
 
 
-def recipe_of(folder: Path, task: str, model: Mapping[str, Any], max_length: int, overrides: Sequence[str]) -> Recipe:
-    """The recipe of an imported `model` (a [model] section) with `overrides`. Raises RecipeError."""
+def recipe_of(folder: Path, task: Mapping[str, Any], model: Mapping[str, Any], max_length: int, overrides: Sequence[str]) -> Recipe:
+    """The recipe of an imported `model` (a [model] section) for `task` (a [task] section) with `overrides`. Raises RecipeError."""
     values: dict[str, Any] = {
         "name": folder.absolute().name,
-        "task": {"name": task},
+        "task": task,
         "model": model,
         "max_length": max_length,
         "train": {"steps": 1},  # nothing in the folder says how its model was trained

@@ -27,7 +27,7 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     weights = read_weights(folder)
     names = lambert.table(frozenset(weights))
     task = "masked_lm" if names.is_own("head") else "layout_labels"
-    chosen = recipe_of(folder, task, {"arch": "lambert", **_RELEASED, **settings}, settings["max_length"], overrides)
+    chosen = recipe_of(folder, {"name": task}, {"arch": "lambert", **_RELEASED, **settings}, settings["max_length"], overrides)
     return assemble(folder / CONFIG, theirs, chosen, names, _once(weights, names, folder))
 
 

@@ -5,8 +5,9 @@ Of its vocabulary, a SentencePiece model whose pieces a `dict.txt` numbers, a `t
 `dict.txt` (or `dict.src.txt`) is there too, they are compared. One of the made-up words by which fairseq fills up its table can be the
 `<mask>` that our vocabularies have and fairseq's do not.
 
-The encoder is taken. The decoder is left behind, for a checkpoint of ours has the head of its task: that of a masked language model,
-freshly drawn. Padding takes part as in the release; the override `model.padding=masked` hides it.
+Encoder and decoder are taken, as a model of task summary. The override `task.name=masked_lm` leaves the decoder behind, and the head of a
+masked language model is freshly drawn. Padding takes part as in the release; the override `model.padding=masked` hides it. The release
+reads documents without the token that ours begin with; it writes from the token on that ends texts, and so does what is imported.
 """
 
 import ast
@@ -17,11 +18,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from layoutray import tokenizer
+import torch
+from torch import Tensor
+
+from layoutray import tasks, tokenizer
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.importing.folder import assemble, read_settings, read_torch, recipe_of, tensors_by_name
 from layoutray.nn.names.pyramidion import table
+from layoutray.tasks import Writes
 
 _FILES = ("checkpoint_best.pt", "checkpoint_last.pt")
 _DICTIONARIES = ("dict.txt", "dict.src.txt")
@@ -38,6 +43,14 @@ _NAMES = {
     "attention_dropout": "attention_dropout",
     "max_source_positions": "max_length",
 }
+_DECODER_NAMES = {
+    "decoder_layers": "layers",
+    "decoder_attention_heads": "heads",
+    "decoder_ffn_embed_dim": "feed_forward",
+    "dropout": "dropout",
+    "attention_dropout": "attention_dropout",
+    "max_target_positions": "max_length",
+}
 _FIXED = {
     "activation_fn": "relu",
     "activation_dropout": 0.0,
@@ -48,6 +61,14 @@ _FIXED = {
     "layernorm_embedding": False,
     "no_scale_embedding": False,
     "no_token_positional_embeddings": False,
+}
+_DECODER_FIXED = {
+    "adaptive_softmax_cutoff": None,
+    "cross_self_attention": False,
+    "decoder_learned_pos": False,
+    "decoder_normalize_before": False,
+    "no_cross_attention": False,
+    "share_decoder_input_output_embed": True,
 }
 
 
@@ -64,11 +85,17 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     if "encoder.embed_tokens.weight" not in weights:
         raise CheckpointError(f"{file} has no encoder.embed_tokens.weight; it must hold a whole encoder and decoder of fairseq")
     _check_vocabulary(folder)
-    model = encoder_settings(_settings(saved, file), file)
-    chosen = recipe_of(folder, "masked_lm", {"arch": "pyramidion", **model}, model["max_length"], overrides)
+    settings = _settings(saved, file)
+    model = encoder_settings(settings, file)
+    task = {"name": "summary", "writing": writing_settings(settings, file)}
+    chosen = recipe_of(folder, task, {"arch": "pyramidion", **model}, model["max_length"], overrides)
     names = table(model["halvings"])
+    if isinstance(tasks.load(chosen.task.name), Writes):
+        _check_tied(weights, file)
+    else:
+        names = replace(names, dropped=(*names.dropped, "decoder"), own=("head",))
     facts = {"vocab_size": len(weights["encoder.embed_tokens.weight"]), "pad_token_id": _FIRST_PIECES.index("<pad>")}
-    return assemble(file, facts, chosen, replace(names, dropped=(*names.dropped, "decoder"), own=("head",)), weights)
+    return assemble(file, facts, chosen, names, weights)
 
 
 def encoder_settings(theirs: Mapping[str, Any], file: Path) -> dict[str, Any]:
@@ -89,6 +116,26 @@ def encoder_settings(theirs: Mapping[str, Any], file: Path) -> dict[str, Any]:
         "order": "document" if theirs.get("sort_back") else "score",
         "padding": "reference_parity",
     }
+
+
+def writing_settings(theirs: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """How texts are written by the decoder that the release's settings, read from `file`, describe.
+
+    Raises:
+        CheckpointError: as `encoder_settings`.
+    """
+    settings = read_settings(file, theirs, "pyramidion", _DECODER_NAMES, _DECODER_FIXED)
+    # The release declares an option to leave the positions out, and reads it nowhere.
+    return {"max_length": settings.pop("max_length"), "begin": "end", "decoder": settings | {"positions": "reference_parity"}}
+
+
+def _check_tied(weights: Mapping[str, Tensor], file: Path) -> None:
+    """Raise CheckpointError where words are written by other vectors than they are read by."""
+    read_by, written_by = (weights.get(name) for name in ("encoder.embed_tokens.weight", "decoder.output_projection.weight"))
+    if read_by is not None and written_by is not None and not torch.equal(read_by, written_by):
+        raise CheckpointError(
+            f"decoder.output_projection.weight in {file} is another tensor than encoder.embed_tokens.weight, to which ours is tied"
+        )
 
 
 def _halvings(theirs: Mapping[str, Any], settings: Mapping[str, Any], file: Path) -> tuple[int, ...]:

@@ -69,7 +69,7 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     kind = _kind(theirs, file)
     weights = read_weights(folder)
     model = _model(theirs, kind, read_settings(file, theirs, kind.arch, kind.settings, kind.fixed))
-    chosen = recipe_of(folder, _task(weights, folder), model, model.get("max_length", _LONGEST), overrides)
+    chosen = recipe_of(folder, {"name": _task(weights, folder)}, model, model.get("max_length", _LONGEST), overrides)
     return assemble(file, theirs, chosen, _VARIANTS.get(chosen.model.get("layout", ""), kind.names), weights)
 
 

@@ -29,7 +29,7 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     settings = read_bert(where, theirs, model_type, {})
     model = {"arch": "hf", "model_type": model_type, **settings}
     weights = {_present(name): tensor for name, tensor in read_weights(where).items()}
-    chosen = recipe_of(folder, "masked_lm", model, settings["max_length"], overrides)
+    chosen = recipe_of(folder, {"name": "masked_lm"}, model, settings["max_length"], overrides)
     return assemble(where / CONFIG, theirs, chosen, peers.table(model_type, frozenset(weights)), weights)
 
 

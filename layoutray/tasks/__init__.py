@@ -42,11 +42,13 @@ class Writing:
         max_length: tokens of the longest text, its end not counted; longer ones are cut in training, and counted.
         label_smoothing: in training, the share of each target that all words of the vocabulary have in equal parts.
         decoder: what writes.
+        begin: the special token that writing begins with; fairseq's models begin with that of the `end`.
     """
 
     max_length: int = 128
     label_smoothing: float = 0.0
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    begin: Literal["start", "end"] = "start"
 
     def __post_init__(self) -> None:
         for part in (self, self.decoder):

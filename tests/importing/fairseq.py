@@ -12,15 +12,21 @@ from torch import Tensor
 from layoutray import importing
 from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
 from layoutray.checkpoint import Checkpoint
-from layoutray.nn.decoder import Decoder, DecoderConfig
+from layoutray.nn.decoder import DecoderConfig
 from layoutray.nn.names.pyramidion import table
-from layoutray.tasks import TaskModel
+from layoutray.tasks import TaskModel, Writing
+from layoutray.tasks.writer import WritingHead
 
 ARGS: dict[str, Any] = {
     "encoder_embed_dim": 32,
     "encoder_layers": 3,
     "encoder_attention_heads": 4,
     "encoder_ffn_embed_dim": 64,
+    "decoder_layers": 1,
+    "decoder_attention_heads": 4,
+    "decoder_ffn_embed_dim": 64,
+    "share_decoder_input_output_embed": True,
+    "max_target_positions": 24,
     "dropout": 0.1,
     "attention_dropout": 0.1,
     "max_source_positions": 64,
@@ -39,7 +45,7 @@ OURS = {
     "feed_forward": 64,
     "max_length": 64,
     "block": 16,
-    "halvings": (0, 1, 2),
+    "halvings": [0, 1, 2],
     "order": "document",
     "padding": "reference_parity",
 }
@@ -49,13 +55,12 @@ PIECES = 50
 def weights() -> dict[str, Tensor]:
     """Random weights under fairseq's names, with what the release keeps and does not compute with."""
     torch.manual_seed(5)
-    encoder = ARCHITECTURE.build(PyramidionConfig(**OURS), vocab_size=PIECES, pad_id=1)
-    assert isinstance(encoder.word_embedding, torch.nn.Embedding)
-    decoder = Decoder(encoder.word_embedding, DecoderConfig(layers=1, heads=4, feed_forward=64))
-    model = TaskModel(encoder, decoder)
-    state = table((0, 1, 2)).state_to_theirs(model.state_dict())
+    encoder = ARCHITECTURE.build(PyramidionConfig(**OURS | {"halvings": (0, 1, 2)}), vocab_size=PIECES, pad_id=1)
+    head = WritingHead(encoder, Writing(decoder=DecoderConfig(layers=1, heads=4, feed_forward=64)))
+    state = table((0, 1, 2)).state_to_theirs(TaskModel(encoder, head).state_dict())
     unused = {"encoder.pooler.scorer.0.weight": torch.zeros(1, 32), "encoder.pooler.scorer.0.bias": torch.zeros(1)}
-    return {name: tensor.clone() for name, tensor in state.items()} | unused | {"encoder.version": torch.ones(1)}
+    unused |= {"encoder.version": torch.ones(1), "decoder.output_projection.weight": state["encoder.embed_tokens.weight"]}
+    return {name: tensor.clone() for name, tensor in (state | unused).items()}
 
 
 def pieces(count: int = PIECES) -> list[str]:

@@ -1,6 +1,7 @@
 """What comes in from fairseq checkpoints of the Pyramidion release, and what is refused with which words."""
 
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,23 +9,56 @@ import pytest
 import torch
 
 from layoutray import checkpoint
+from layoutray.batching.collate import collate
+from layoutray.batching.examples import unlabelled_document
 from layoutray.errors import CheckpointError
+from layoutray.generation import TextGenerator
+from layoutray.nn.beam_search import Search, beam_search
+from layoutray.nn.decoder import DecoderConfig
 from pipelines.__main__ import main
 from tests.importing.fairseq import ARGS, OURS, pieces, read, weights, write_checkpoint
+from tests.jobs import page
 
 
-def test_settings_become_the_recipe_and_weights_the_encoder(tmp_path: Path) -> None:
+def test_settings_become_the_recipe_and_weights_the_model(tmp_path: Path) -> None:
     made = read(write_checkpoint(tmp_path / "theirs", ARGS, weights()))
     assert made.recipe.model.items() >= ({"arch": "pyramidion"} | OURS).items()
-    assert (made.recipe.name, made.recipe.task.name, made.recipe.max_length) == ("theirs", "masked_lm", 64)
+    assert (made.recipe.name, made.recipe.task.name, made.recipe.max_length) == ("theirs", "summary", 64)
     assert made.tokenizer.mask_id == 49
     state, theirs = made.model.state_dict(), weights()
     assert torch.equal(state["encoder.word_embedding.weight"], theirs["encoder.embed_tokens.weight"])
     assert torch.equal(state["encoder.layers.2.feed_forward.contract.bias"], theirs["encoder.layers.2.fc2.bias"])
     assert torch.equal(state["encoder.pools.1.scorer.classifier.weight"], theirs["encoder.pooler.scorer.1.weight"])
+    assert torch.equal(state["head.decoder.layers.0.cross_attention.key.weight"], theirs["decoder.layers.0.encoder_attn.k_proj.weight"])
+    assert made.provenance["fresh"] == []
+    writing = made.recipe.task.writing
+    decoder = DecoderConfig(layers=1, heads=4, feed_forward=64, positions="reference_parity")
+    assert (writing.max_length, writing.begin, writing.decoder) == (24, "end", decoder)
+
+
+def test_the_decoder_can_be_left_behind(tmp_path: Path) -> None:
+    made = read(write_checkpoint(tmp_path / "theirs", ARGS, weights()), "task.name=masked_lm")
+    assert torch.equal(made.model.state_dict()["encoder.layers.2.feed_forward.contract.bias"], weights()["encoder.layers.2.fc2.bias"])
     assert sorted(made.provenance["fresh"]) == sorted(
         f"head.{name}" for name in ("decoder.bias", "dense.bias", "dense.weight", "norm.bias", "norm.weight")
     )
+
+
+def test_an_imported_model_writes_from_the_end_token_on(tmp_path: Path) -> None:
+    made = read(write_checkpoint(tmp_path / "theirs", ARGS, weights()))
+    (whole,), end = [[page(0)]], made.tokenizer.end_id
+    example, _ = unlabelled_document(whole, made.tokenizer, 64)
+    assert example is not None
+    batch = collate([example], made.tokenizer.pad_id)
+    encoded = made.model.encoded(batch)
+    best = beam_search(made.model.head.decoder, encoded, Search(end, end, 24)).words[0, 0]
+    words = best[best != made.tokenizer.pad_id]
+    (text,) = TextGenerator(made, torch.device("cpu")).write([whole])
+    assert text.text == made.tokenizer.ids_to_text(words.tolist())
+    target = torch.tensor([[7, 8, end]])
+    chances = made.model.head(torch.tensor([[end, 7, 8]]), encoded).log_softmax(-1)
+    loss = made.model(replace(batch, labels=target))
+    torch.testing.assert_close(loss, -chances.gather(-1, target[..., None]).sum())
 
 
 def test_older_checkpoints_have_their_settings_in_args(tmp_path: Path) -> None:
@@ -55,7 +89,7 @@ def test_a_model_that_does_not_pool_comes_in(attention: str, block: int, tmp_pat
     state = {name: tensor for name, tensor in weights().items() if "pooler" not in name}
     args = ARGS | {"encoder_pooling": "lambda", "use_sparse_attn": attention}
     made = read(write_checkpoint(tmp_path / "theirs", args, state))
-    assert (made.recipe.model["block"], made.recipe.model["halvings"]) == (block, (0, 0, 0))
+    assert (made.recipe.model["block"], made.recipe.model["halvings"]) == (block, [0, 0, 0])
 
 
 @pytest.mark.parametrize(
@@ -66,8 +100,12 @@ def test_a_model_that_does_not_pool_comes_in(attention: str, block: int, tmp_pat
         ({"chunk_size": None}, "lacks chunk_size"),
         ({"enc_layers_and_token_width": "{1: 20}"}, "64 tokens cannot be halved to 20"),
         ({"enc_layers_and_token_width": "32"}, r"enc_layers_and_token_width '32'; it must be like"),
+        ({"decoder_layers": 2}, r"do not fit the settings in checkpoint_best\.pt: missing decoder\.layers\.1\.encoder_attn\.k_proj\.bias"),
+        ({"decoder_layers": None}, r"checkpoint_best\.pt lacks decoder_layers"),
+        ({"decoder_normalize_before": True}, "decoder_normalize_before True; pyramidion is computed with False alone"),
+        ({"share_decoder_input_output_embed": False}, "share_decoder_input_output_embed False; pyramidion is computed with True"),
         ({"encoder_layers": 2}, r"do not fit the settings in checkpoint_best\.pt: .*unexpected encoder\.layers\.2\.fc1\.bias"),
-        ({"encoder_embed_dim": 36}, r"encoder\.embed_tokens\.weight is \(50, 32\), the model needs \(50, 36\)"),
+        ({"encoder_embed_dim": 36}, r"decoder\.embed_tokens\.weight is \(50, 32\), the model needs \(50, 36\)"),
     ],
 )
 def test_settings_that_cannot_be_honoured_are_refused(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -80,6 +118,12 @@ def test_names_that_are_missing_or_left_over_are_said_in_the_releases_words(tmp_
     state = weights() | {"encoder.extra": torch.ones(1)}
     del state["encoder.layers.0.self_attn.q_proj.bias"]
     with pytest.raises(CheckpointError, match=r"missing encoder\.layers\.0\.self_attn\.q_proj\.bias; unexpected encoder\.extra$"):
+        read(write_checkpoint(tmp_path / "theirs", ARGS, state))
+
+
+def test_words_must_be_written_by_the_vectors_that_they_are_read_by(tmp_path: Path) -> None:
+    state = weights() | {"decoder.output_projection.weight": torch.ones(50, 32)}
+    with pytest.raises(CheckpointError, match=r"decoder\.output_projection\.weight in .*checkpoint_best\.pt is another tensor"):
         read(write_checkpoint(tmp_path / "theirs", ARGS, state))
 
 
@@ -111,5 +155,5 @@ def test_the_vocabulary_must_number_pieces_as_the_dictionary_does(tmp_path: Path
 def test_the_verb_writes_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = write_checkpoint(tmp_path / "theirs", ARGS, weights()), tmp_path / "ours"
     assert main(["import", "pyramidion", str(folder), str(out)]) == 0
-    assert "(pyramidion, task masked_lm)" in capsys.readouterr().err
-    assert checkpoint.load(out).recipe.model["halvings"] == (0, 1, 2)
+    assert "(pyramidion, task summary)" in capsys.readouterr().err
+    assert checkpoint.load(out).recipe.model["halvings"] == [0, 1, 2]

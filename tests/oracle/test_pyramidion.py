@@ -9,12 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from layoutray import config
 from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
-from layoutray.importing.pyramidion import encoder_settings
+from layoutray.importing.pyramidion import encoder_settings, writing_settings
 from layoutray.nn.attention import attention_probabilities, split_heads
-from layoutray.nn.decoder import Decoder, DecoderConfig
 from layoutray.nn.names.pyramidion import table
-from layoutray.tasks import TaskModel
+from layoutray.tasks import TaskModel, Writing
+from layoutray.tasks.writer import WritingHead
 from layoutray.tensors import Batch, Encoded
 from tests.oracle.cases import Case, files, read
 
@@ -30,6 +31,7 @@ class Reference:
 
     case: Case
     config: PyramidionConfig
+    writing: Writing
 
     @property
     def batch(self) -> Batch:
@@ -41,29 +43,18 @@ class Reference:
     def pad_id(self) -> int:
         return self.case.facts["dictionary"]["pad"]
 
-    def model(self, config: PyramidionConfig | None = None) -> TaskModel:
-        theirs = self.case.facts["args"]
-        encoder = ARCHITECTURE.build(config or self.config, vocab_size=self.case.facts["dictionary"]["size"], pad_id=self.pad_id)
-        assert isinstance(encoder.word_embedding, nn.Embedding)
-        decoder = Decoder(
-            encoder.word_embedding,
-            DecoderConfig(
-                layers=theirs["decoder_layers"],
-                heads=theirs["decoder_attention_heads"],
-                feed_forward=theirs["decoder_ffn_embed_dim"],
-                dropout=theirs["dropout"],
-                attention_dropout=theirs["attention_dropout"],
-                positions="reference_parity",
-            ),
-        )
-        model = TaskModel(encoder, decoder)
+    def model(self, changed: PyramidionConfig | None = None) -> TaskModel:
+        encoder = ARCHITECTURE.build(changed or self.config, vocab_size=self.case.facts["dictionary"]["size"], pad_id=self.pad_id)
+        model = TaskModel(encoder, WritingHead(encoder, self.writing))
         model.load_state_dict(table(self.config.halvings).state_to_ours(self.case.group("sd")))
         return model.eval()
 
 
 def reference(file: Path) -> Reference:
     case = read(file)
-    return Reference(case, PyramidionConfig(**encoder_settings(case.facts["args"], file)))
+    theirs = case.facts["args"]
+    writing = config.build(Writing, writing_settings(theirs, file))
+    return Reference(case, PyramidionConfig(**encoder_settings(theirs, file)), writing)
 
 
 def record(module: nn.Module, into: list[Any]) -> None:
@@ -117,7 +108,7 @@ def test_logits_loss_and_gradients(file: Path) -> None:
 def test_what_the_decoder_looks_at(file: Path) -> None:
     known = reference(file)
     model = known.model()
-    last = model.head.layers[-1].cross_attention
+    last = model.head.decoder.layers[-1].cross_attention
     means: list[Tensor] = []
     recall = last.recall
 

@@ -37,12 +37,13 @@ def table(halvings: Sequence[int]) -> NameTable:
             ("encoder.embed_tokens", "encoder.word_embedding"),
             *((f"encoder.layers.{{}}.{theirs}", f"encoder.layers.{{}}.{ours}") for theirs, ours in _ENCODER_LAYER),
             ("encoder.pooler.scorer.{}", "encoder.pools.{}.scorer.classifier"),
-            ("decoder.embed_tokens", "head.word_embedding"),
-            *((f"decoder.layers.{{}}.{theirs}", f"head.layers.{{}}.{ours}") for theirs, ours in _DECODER_LAYER),
+            ("decoder.embed_tokens", "head.decoder.word_embedding"),
+            *((f"decoder.layers.{{}}.{theirs}", f"head.decoder.layers.{{}}.{ours}") for theirs, ours in _DECODER_LAYER),
         ),
         dropped=(
             *(f"{side}.{name}" for side in ("encoder", "decoder") for name in ("version", "embed_positions")),
             "decoder.output_projection",  # the embedding table again
             *(f"encoder.pooler.scorer.{layer}" for layer, number in enumerate(halvings) if not number),
         ),
+        own=("head.classifier",),  # the release labels no words
     )

@@ -3,16 +3,17 @@ from dataclasses import replace
 import pytest
 
 from layoutray.architectures.pyramidion import ARCHITECTURE
-from layoutray.nn.decoder import Decoder, DecoderConfig
+from layoutray.nn.decoder import DecoderConfig
 from layoutray.nn.names.pyramidion import table
-from layoutray.tasks import TaskModel
+from layoutray.tasks import TaskModel, Writing
+from layoutray.tasks.writer import WritingHead
 
 
 @pytest.mark.parametrize("halvings", [(0, 0), (0, 2), (1, 1)])
 def test_every_parameter_has_one_name_on_each_side(halvings: tuple[int, ...]) -> None:
     encoder = ARCHITECTURE.build(replace(ARCHITECTURE.sizes["tiny"], halvings=halvings), vocab_size=20, pad_id=1)
     names = table(halvings)
-    ours = list(TaskModel(encoder, Decoder(encoder.word_embedding, DecoderConfig(layers=2, heads=4))).state_dict())
+    ours = list(TaskModel(encoder, WritingHead(encoder, Writing(decoder=DecoderConfig(layers=2, heads=4)))).state_dict())
     theirs = [names.to_theirs(name) for name in ours]
     assert len(set(theirs)) == len(ours)
     assert [names.to_ours(name) for name in theirs] == ours
