@@ -1,4 +1,4 @@
-"""Answer documents over HTTP with a trained extractor, until Ctrl-C or SIGTERM."""
+"""Answer documents over HTTP with a trained extractor, or with a model that writes summaries, until Ctrl-C or SIGTERM."""
 
 import argparse
 import contextlib
@@ -7,11 +7,11 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from layoutray import ocr, recipe, tracking
+from layoutray import checkpoint, ocr, recipe, tracking
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import ServeSettings, running
 from layoutray.cluster.serving.limits import Limits
-from layoutray.inference import Extractor
+from layoutray.cluster.serving.replicas import path_of, ready
 from pipelines import _terminal as terminal
 
 
@@ -24,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ocr-replicas", type=int, default=1, help="processes that read pages")
     parser.add_argument("--model-replicas", type=int, default=1, help="processes that hold the model")
     parser.add_argument("--gpus", type=float, default=0, help="GPUs of each model replica")
+    parser.add_argument("--beams", type=int, default=1, help="of models that write: hypotheses that are kept at each word; 1 is greedy")
     parser.add_argument("--timeout", type=float, default=Limits().timeout_s, help="seconds that a document may take")
     parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
     terminal.add_recipe_options(parser)
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ocr_replicas=options.ocr_replicas,
             model_replicas=options.model_replicas,
             gpus_per_model=options.gpus,
+            beams=options.beams,
             host=options.host,
             port=options.port,
         )
@@ -50,13 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def serve(settings: ServeSettings) -> int:
     """Serve until the process is told to stop; says where, and how to call it."""
     # A missing engine or a broken checkpoint is one clear line here, and a pile of retries once the replicas start.
-    Extractor.load(settings.checkpoint)
+    model = ready(checkpoint.load(settings.checkpoint), settings.beams)
     ocr.load(settings.recognition.engine).version(settings.recognition.tesseract)
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # not before: connecting sets Ray's own
             signal.signal(number, signal.default_int_handler)
         with running(settings) as url:
-            terminal.say(f"serving at {url} (description at {url}/docs); try: curl -F file=@page.png {url}/v1/extract")
+            terminal.say(f"serving at {url} (description at {url}/docs); try: curl -F file=@page.png {url}{path_of(model)}")
             threading.Event().wait()
     terminal.say("stopped")
     return 0

@@ -15,7 +15,7 @@ from ray.serve.schema import LoggingConfig
 from layoutray import config
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.replicas import ExtractorReplica, PageReader
+from layoutray.cluster.serving.replicas import ModelReplica, PageReader
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.errors import InputError
@@ -31,7 +31,9 @@ class ServeSettings:
     checkpoint: folder, at the same place on every node that runs a model replica, or an `s3://` address.
     model_version: as answers state it; empty takes the checkpoint's own.
     cpus_per_replica: what each reader and model replica asks of Ray; their sum must be free, or the start waits for it.
-    batch_size, batch_wait_s: pages that share a pass through the model, and how long the first waits for others.
+    batch_size, batch_wait_s: pages, or documents to write about, that share a pass through the model, and how long the first waits for
+        others.
+    beams: of models that write: hypotheses that are kept at each word; 1 is greedy.
     host: 127.0.0.1 keeps the endpoint to this machine; 0.0.0.0 opens it, without any authentication.
     """
 
@@ -45,11 +47,12 @@ class ServeSettings:
     gpus_per_model: float = 0.0
     batch_size: int = 8
     batch_wait_s: float = 0.01
+    beams: int = 1
     host: str = "127.0.0.1"
     port: int = 8000
 
     def __post_init__(self) -> None:
-        for name in ("ocr_replicas", "model_replicas", "batch_size"):
+        for name in ("ocr_replicas", "model_replicas", "batch_size", "beams"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
 
@@ -57,10 +60,10 @@ class ServeSettings:
 class Ingress:
     """Takes requests in; one replica, which only waits and hands on."""
 
-    def __init__(self, settings: ServeSettings, reader: DeploymentHandle, extractor: DeploymentHandle) -> None:
+    def __init__(self, settings: ServeSettings, reader: DeploymentHandle, model: DeploymentHandle) -> None:
         measured = Telemetry()
         # One more than there are readers, so that the next page is there when a reader becomes free.
-        service = Service(reader, extractor, reading_at_once=settings.ocr_replicas + 1, telemetry=measured)
+        service = Service(reader, model, reading_at_once=settings.ocr_replicas + 1, telemetry=measured)
         most = settings.ocr_replicas + settings.limits.max_queued_requests
         self._routes = Routes(service, settings.limits, measured, most=most)
 
@@ -72,16 +75,16 @@ def build_app(settings: ServeSettings) -> serve.Application:
     """The application, to be handed to `serve.run`."""
     cpus = {"num_cpus": settings.cpus_per_replica}
     reader = serve.deployment(num_replicas=settings.ocr_replicas, max_ongoing_requests=1, ray_actor_options=cpus)(PageReader)
-    extractor = serve.deployment(
+    model = serve.deployment(
         num_replicas=settings.model_replicas,
         max_ongoing_requests=_UNBOUNDED,
         ray_actor_options={**cpus, "num_gpus": settings.gpus_per_model},
-    )(ExtractorReplica)
+    )(ModelReplica)
     ingress = serve.deployment(name="Ingress", max_ongoing_requests=_UNBOUNDED, ray_actor_options={"num_cpus": 0})(serve.ingress()(Ingress))
     return ingress.bind(
         settings,
         reader.bind(_bounded(settings)),
-        extractor.bind(settings.checkpoint, settings.model_version, settings.batch_size, settings.batch_wait_s),
+        model.bind(settings.checkpoint, settings.model_version, settings.batch_size, settings.batch_wait_s, settings.beams),
     )
 
 

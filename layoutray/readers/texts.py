@@ -6,7 +6,7 @@ zero would say less, and make every word a neighbour of every other.
 """
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from layoutray.document import SUMMARY, Box, Document, Field, Page, Provenance, Word
 from layoutray.readers import Item, Truth
@@ -27,18 +27,22 @@ def text_truth(item: Item, doc_id: str, text: str, summaries: Iterable[str]) -> 
     Raises:
         DocumentError: (bad_annotation) for a text without words.
     """
-    pages = list(_typeset(text))
+    pages = typeset_pages(text, doc_id, item.source, item.split)
     if not pages:
         raise malformed(item.source, "the text has no words")
     given = [summary.strip() for summary in summaries]
     fields = tuple(Field(SUMMARY, summary) for summary in given if summary)
     document = Document(doc_id, item.source, item.split, len(pages), fields)
-    return Truth(document, tuple(_page(document, *page) for page in enumerate(pages, start=1)), dropped=len(given) - len(fields))
+    return Truth(document, pages, dropped=len(given) - len(fields))
 
 
-def _page(document: Document, number: int, words: Sequence[Word]) -> Page:
+def typeset_pages(text: str, doc_id: str, source: str = "", split: str = "") -> tuple[Page, ...]:
+    """The pages that `text` takes, a paragraph in each of its lines; none without words."""
     width, height = COLUMNS * _CHARACTER[0], LINES * _CHARACTER[1]
-    return Page(document.doc_id, number, width, height, tuple(words), document.source, "", document.split, TYPESET)
+    return tuple(
+        Page(doc_id, number, width, height, tuple(words), source, "", split, TYPESET)
+        for number, words in enumerate(_typeset(text), start=1)
+    )
 
 
 def _typeset(text: str) -> Iterator[list[Word]]:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import socket
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -17,11 +16,10 @@ from typing import Any
 import httpx
 import pypdfium2 as pdfium
 import pytest
-import ray
 from PIL import Image
 from ray import serve
 
-from layoutray.cluster.serve import ServeSettings, build_app, running
+from layoutray.cluster.serve import ServeSettings, build_app
 from layoutray.cluster.serving.limits import Limits
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.inference import Extractor
@@ -30,6 +28,7 @@ from layoutray.ocr.settings import Preprocessing, Recognition
 from layoutray.readers.synthetic_render import render_page
 from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
+from tests.cluster.endpoint import as_request, free_port, gathered, measured, refused, rendered, serving
 from tests.ocr.files import encoded, pdf, typed
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
@@ -46,49 +45,18 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def settings(checkpoint: Path) -> ServeSettings:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     limits = Limits(max_upload_bytes=MAX_UPLOAD, max_pages=3)
-    return ServeSettings(str(checkpoint), limits=limits, ocr_replicas=2, cpus_per_replica=0.2, batch_wait_s=0.05, port=port)
+    return ServeSettings(str(checkpoint), limits=limits, ocr_replicas=2, cpus_per_replica=0.2, batch_wait_s=0.05, port=free_port())
 
 
 @pytest.fixture(scope="module")
 def client(settings: ServeSettings) -> Iterator[httpx.Client]:
-    ray.init(
-        address="local", num_cpus=4, include_dashboard=False, object_store_memory=300 * 2**20, logging_level="ERROR", log_to_driver=False
-    )
-    try:
-        with running(settings) as url, httpx.Client(base_url=url, timeout=120) as client:
-            yield client
-    finally:
-        ray.shutdown()
-
-
-def rendered() -> tuple[Image.Image, list[dict[str, Any]]]:
-    image, annotation = render_page(Random("served"))
-    return image, annotation["words"]
-
-
-def as_request(image: Image.Image, words: list[dict[str, Any]]) -> dict[str, Any]:
-    plain = [{"text": word["text"], "box": list(word["box"])} for word in words]
-    return {"pages": [{"width": image.width, "height": image.height, "words": plain}]}
+    with serving(settings) as client:
+        yield client
 
 
 def post(client: httpx.Client, data: bytes, **parameters: Any) -> httpx.Response:
     return client.post("/v1/extract", files={"file": ("page", data)}, params=parameters)
-
-
-def refused(response: httpx.Response, status: int, code: str) -> str:
-    assert (response.status_code, response.json()["error"]["code"]) == (status, code), response.text
-    assert set(response.json()) == {"error"}
-    assert set(response.json()["error"]) == {"code", "message", "retryable"}
-    return response.json()["error"]["message"]
-
-
-def measured(client: httpx.Client) -> dict[str, float]:
-    lines = (line.rpartition(" ") for line in client.get("/metrics").text.splitlines() if not line.startswith("#"))
-    return {name: float(value) for name, _, value in lines}
 
 
 def plain(entities: Any) -> list[tuple[str, str, float]]:
@@ -211,6 +179,9 @@ def test_bodies_that_hold_no_document_are_refused(client: httpx.Client) -> None:
     assert "pages" in refused(send(b'{"pages": []}', "application/json"), 422, "invalid_request")
     refused(client.get("/v1/extract"), 405, "method_not_allowed")
     refused(client.get("/v2"), 404, "not_found")
+    assert "untrained, the model that is served here, answers at /v1/extract" in refused(
+        client.post("/v1/summarize", json={"text": "A text."}), 404, "not_offered"
+    )
     assert "words" in refused(client.post("/v1/extract?words=perhaps"), 422, "invalid_request")
 
 
@@ -233,11 +204,6 @@ def test_too_much_is_refused_before_it_has_all_come(client: httpx.Client) -> Non
             connection.send(b"10000\r\n" + bytes(2**16) + b"\r\n")
         response = connection.getresponse()  # though the body never ended
         assert (response.status, json.loads(response.read())["error"]["code"]) == (413, "too_large")
-
-
-async def gathered(url: httpx.URL, requests: list[dict[str, Any]]) -> list[httpx.Response]:
-    async with httpx.AsyncClient(base_url=url, timeout=120) as client:
-        return await asyncio.gather(*(client.post(**request) for request in requests))
 
 
 def test_requests_that_come_together_share_batches(client: httpx.Client) -> None:
@@ -284,7 +250,8 @@ def test_health_models_and_metrics(client: httpx.Client, settings: ServeSettings
     assert client.get("/healthz").json() == {"status": "ok"}
     (model,) = client.get("/v1/models").json()["models"]
     loaded = Extractor.load(settings.checkpoint)
-    assert model == {"model_id": "untrained", "model_version": loaded.model_version, "entity_types": ["date", "total"]}
+    found = {"model_id": "untrained", "model_version": loaded.model_version, "path": "/v1/extract", "entity_types": ["date", "total"]}
+    assert model == found
     post(client, encoded(rendered()[0], "PNG"))
     counts = measured(client)
     assert counts['layoutray_requests_total{status="200"}'] >= 1
@@ -295,8 +262,9 @@ def test_the_description_is_whole(client: httpx.Client) -> None:
     description = client.get("/openapi.json")
     named = set(re.findall(r"#/components/schemas/(\w+)", description.text))
     assert named <= set(description.json()["components"]["schemas"])
-    assert {"ExtractRequest", "WordInput", "ExtractAnswer", "ErrorAnswer"} <= named
-    extract = description.json()["paths"]["/v1/extract"]["post"]
-    assert set(extract["requestBody"]["content"]) == {"multipart/form-data", "application/json"}
-    assert {"200", "400", "413", "415", "422", "500", "503", "504"} <= set(extract["responses"])
+    assert {"ExtractRequest", "SummarizeRequest", "WordInput", "ExtractAnswer", "SummarizeAnswer", "ErrorAnswer"} <= named
+    for path in ("/v1/extract", "/v1/summarize"):
+        described = description.json()["paths"][path]["post"]
+        assert set(described["requestBody"]["content"]) == {"multipart/form-data", "application/json"}
+        assert {"200", "400", "404", "413", "415", "422", "500", "503", "504"} <= set(described["responses"])
     assert client.get("/docs").status_code == 200

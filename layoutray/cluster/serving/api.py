@@ -2,16 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
+from pydantic import BaseModel
 
 import layoutray
 from layoutray.cluster.serving import failures, schema, submission, telemetry
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.limits import Admission, Limits
+from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
 
@@ -22,28 +24,30 @@ _FILE = {
     "required": ["file"],
     "properties": {"file": {"type": "string", "format": "binary", "description": "PNG, JPEG, TIFF or PDF"}},
 }
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {"schema": _FILE},
-            "application/json": {"schema": {"$ref": f"{_COMPONENTS}{schema.ExtractRequest.__name__}"}},
-        },
-    }
-}
+_SHAPES = (schema.ExtractRequest, schema.SummarizeRequest)
 
 _log = logging.getLogger(__name__)
 
 
 class _DocumentedApi(FastAPI):
-    """Its body is read by hand, under limits; so the JSON form has to be added to the OpenAPI document by hand too."""
+    """Its bodies are read by hand, under limits; so their JSON forms have to be added to the OpenAPI document by hand too."""
 
     def openapi(self) -> dict[str, Any]:
         document = super().openapi()
-        wanted = schema.ExtractRequest.model_json_schema(ref_template=f"{_COMPONENTS}{{model}}")
-        document["components"]["schemas"] |= wanted.pop("$defs")
-        document["components"]["schemas"][schema.ExtractRequest.__name__] = wanted
+        for shape in _SHAPES:
+            wanted = shape.model_json_schema(ref_template=f"{_COMPONENTS}{{model}}")
+            document["components"]["schemas"] |= wanted.pop("$defs")
+            document["components"]["schemas"][shape.__name__] = wanted
         return document
+
+
+def _body(shape: type[BaseModel]) -> dict[str, Any]:
+    """A file, or JSON of that shape."""
+    content = {
+        "multipart/form-data": {"schema": _FILE},
+        "application/json": {"schema": {"$ref": f"{_COMPONENTS}{shape.__name__}"}},
+    }
+    return {"requestBody": {"required": True, "content": content}}
 
 
 class Routes:
@@ -61,18 +65,25 @@ class Routes:
 
     def api(self) -> FastAPI:
         """The application that serves them."""
-        api = _DocumentedApi(title="layoutray", version=layoutray.__version__, description="Entities from pages.")
+        api = _DocumentedApi(
+            title="layoutray", version=layoutray.__version__, description="Entities from pages, or summaries of documents."
+        )
         failures.handle_failures(api)
         documented = failures.documented()
-        api.add_api_route(
-            "/v1/extract",
-            self.extract,
-            methods=["POST"],
-            response_model=schema.ExtractAnswer,
-            response_model_exclude_none=True,
-            responses=documented,
-            openapi_extra=_BODY,
-        )
+        documents: list[tuple[ServedPath, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
+            ("/v1/extract", self.extract, schema.ExtractRequest, schema.ExtractAnswer),
+            ("/v1/summarize", self.summarize, schema.SummarizeRequest, schema.SummarizeAnswer),
+        ]
+        for path, answer, request, response in documents:
+            api.add_api_route(
+                path,
+                answer,
+                methods=["POST"],
+                response_model=response,
+                response_model_exclude_none=True,
+                responses=documented,
+                openapi_extra=_body(request),
+            )
         not_ready: dict[int | str, dict[str, Any]] = {503: documented[503]}
         api.add_api_route("/v1/models", self.models, response_model=schema.ModelsAnswer, responses=not_ready)
         api.add_api_route("/healthz", self.health, response_model=schema.HealthAnswer, responses=not_ready)
@@ -83,19 +94,36 @@ class Routes:
         self, request: Request, words: Annotated[bool, Query(description="also answer all words that were read")] = False
     ) -> schema.ExtractAnswer:
         """Find entities in a document: a file, or pages of words and boxes."""
-        with self._telemetry.request():
-            async with _within(self._limits.timeout_s):
-                with self._admission.enter():
-                    answer = await self._service.answer(await submission.receive(request, self._limits))
+        async with self._admitted():
+            model = await self._service.model_at("/v1/extract")
+            document = await submission.receive(request, self._limits, submission.word_pages)
+            answer = await self._service.extract(document, model)
         if not words:
             answer.pages = [page.model_copy(update={"words": None}) for page in answer.pages]
         return answer
 
+    async def summarize(self, request: Request) -> schema.SummarizeAnswer:
+        """Write a summary of a document: a file, pages of words and boxes, or a text."""
+        async with self._admitted():
+            model = await self._service.model_at("/v1/summarize")
+            document = await submission.receive(request, self._limits, submission.word_pages_or_text)
+            return await self._service.summarize(document, model)
+
+    @asynccontextmanager
+    async def _admitted(self) -> AsyncGenerator[None]:
+        """Work on a document during the block: counted, in time, and not too many at once."""
+        with self._telemetry.request():
+            async with _within(self._limits.timeout_s):
+                with self._admission.enter():
+                    yield
+
     async def models(self) -> schema.ModelsAnswer:
-        """The model that answers here, and the entity types that it looks for."""
+        """The model that answers here, where, and the entity types that it looks for."""
         async with _within(_HEALTH_SECONDS):
             model = await self._service.model()
-        found = schema.ModelAnswer(model_id=model.model_id, model_version=model.model_version, entity_types=list(model.entity_types))
+        found = schema.ModelAnswer(
+            model_id=model.model_id, model_version=model.model_version, path=model.path, entity_types=list(model.entity_types)
+        )
         return schema.ModelsAnswer(models=[found])
 
     async def health(self) -> schema.HealthAnswer:

@@ -22,6 +22,7 @@ _STATUSES = {Reason.UNSUPPORTED_TYPE: 415, Reason.TOO_LARGE: 413, Reason.TIMEOUT
 _CODES = {400: "malformed_request", 404: "not_found", 405: "method_not_allowed"}
 _MEANINGS = {
     400: "no file, or a body that cannot be parsed",
+    404: "the model that is served answers at another path, see /v1/models",
     413: "larger, or more pages, than allowed",
     415: "not a PNG, JPEG, TIFF, PDF or JSON",
     422: "empty, damaged or encrypted file; words or boxes that make no page",

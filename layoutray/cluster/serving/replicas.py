@@ -1,6 +1,6 @@
-"""The two kinds of worker behind the endpoint: one reads words off a page, one runs the model on batches of pages.
+"""The two kinds of worker behind the endpoint: one reads words off a page, one runs the model on batches of pages or documents.
 
-What can go wrong with a page comes back as a `Problem`, not as an exception: it crosses processes whole, and costs that page alone.
+What can go wrong with one of them comes back as a `Problem`, not as an exception: it crosses processes whole, and costs that one alone.
 """
 
 import asyncio
@@ -9,21 +9,28 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from PIL import Image
 from ray import serve
 
+from layoutray import checkpoint, tasks
 from layoutray.answers import Entity, Problem
+from layoutray.checkpoint import Checkpoint
 from layoutray.cluster.serving.failures import problem_of
+from layoutray.cluster.serving.schema import ServedPath
 from layoutray.document import Page
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
+from layoutray.generation import Text, TextGenerator
 from layoutray.inference import Extractor
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.page import RecognisedPage
 from layoutray.ocr.settings import Recognition
+from layoutray.tasks import Writes
+from layoutray.training import world
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
@@ -37,13 +44,13 @@ class ReadPage:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
-    """Entities of one page, and the seconds and number of pages of the batch that it was in."""
+@dataclass(frozen=True)
+class Answered(Generic[Result]):
+    """What the model says of one item, and the seconds and number of items of the batch that it was in."""
 
-    entities: tuple[Entity, ...]
+    said: Result
     seconds: float
-    batch_pages: int
+    batch_size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,7 @@ class Model:
 
     model_id: str
     model_version: str
+    path: ServedPath
     entity_types: tuple[str, ...]
     fields: Mapping[str, FieldType]
 
@@ -76,33 +84,58 @@ class PageReader:
         self._recogniser.close()
 
 
-class ExtractorReplica:
-    """Holds the model; pages of different requests that come close together share a batch."""
+def ready(loaded: Checkpoint, beams: int) -> Extractor | TextGenerator:
+    """The model of a checkpoint as its task answers: by entities, or by a text. Raises CheckpointError for one that was only pretrained."""
+    if isinstance(tasks.load(loaded.recipe.task.name), Writes):
+        return TextGenerator(loaded, world.alone().device, beams)
+    return Extractor(loaded, loaded.recipe.name, world.alone().device)
 
-    def __init__(self, checkpoint: str, version: str, batch_size: int, batch_wait_s: float) -> None:
-        self._extractor = Extractor.load(checkpoint)
-        self._version = version or self._extractor.model_version
-        self.extract.set_max_batch_size(batch_size)  # pyright: ignore[reportAttributeAccessIssue]  (serve.batch adds it)
-        self.extract.set_batch_wait_timeout_s(batch_wait_s)  # pyright: ignore[reportAttributeAccessIssue]  (likewise)
+
+def path_of(model: Extractor | TextGenerator) -> ServedPath:
+    """Where the endpoint answers documents with `model`."""
+    return "/v1/extract" if isinstance(model, Extractor) else "/v1/summarize"
+
+
+class ModelReplica:
+    """Holds the model; pages, or documents, of different requests that come close together share a batch."""
+
+    def __init__(self, folder: str, version: str, batch_size: int, batch_wait_s: float, beams: int) -> None:
+        self._model = ready(checkpoint.load(folder), beams)
+        self._version = version or self._model.model_version
+        batched: tuple[Any, Any] = (self.extract, self.summarize)  # serve.batch adds what is called here
+        for method in batched:
+            method.set_max_batch_size(batch_size)
+            method.set_batch_wait_timeout_s(batch_wait_s)
 
     async def describe(self) -> Model:
-        return Model(self._extractor.model_id, self._version, self._extractor.entity_types, self._extractor.fields)
+        model = self._model
+        looked_for = (model.entity_types, model.fields) if isinstance(model, Extractor) else ((), {})
+        return Model(model.model_id, self._version, path_of(model), *looked_for)
 
     @serve.batch
-    async def extract(self, pages: list[Page]) -> list[Extracted | Problem]:
+    async def extract(self, pages: list[Page]) -> list[Answered[tuple[Entity, ...]] | Problem]:
+        """Entities of pages; asked of an extractor alone."""
+        assert isinstance(self._model, Extractor)
         # In a thread: the event loop goes on taking the next batch's pages. One batch at a time, so one thread at a time.
-        return await asyncio.to_thread(self._extract, pages)
+        return await asyncio.to_thread(_answered, self._model.extract, pages)
 
-    def _extract(self, pages: Sequence[Page]) -> list[Extracted | Problem]:
-        started = time.perf_counter()
-        try:
-            found = self._extractor.extract(pages)
-        except Exception as error:
-            if len(pages) > 1:  # find the culprit: the others must not suffer for it
-                return [result for page in pages for result in self._extract([page])]
-            return [_model_problem(error, pages[0].number)]
-        seconds = time.perf_counter() - started
-        return [Extracted(entities, seconds, len(pages)) for entities in found]
+    @serve.batch
+    async def summarize(self, documents: list[Sequence[Page]]) -> list[Answered[Text] | Problem]:
+        """Texts about documents, given as their pages in order; asked of a writer alone."""
+        assert isinstance(self._model, TextGenerator)
+        return await asyncio.to_thread(_answered, self._model.write, documents)
+
+
+def _answered(answer: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]) -> list[Answered[Result] | Problem]:
+    started = time.perf_counter()
+    try:
+        said = answer(items)
+    except Exception as error:
+        if len(items) > 1:  # find the culprit: the others must not suffer for it
+            return [result for item in items for result in _answered(answer, [item])]
+        return [_model_problem(error)]
+    seconds = time.perf_counter() - started
+    return [Answered(one, seconds, len(items)) for one in said]
 
 
 async def _guarded(work: Callable[[], Result], page_number: int | None) -> Result | Problem:
@@ -112,11 +145,11 @@ async def _guarded(work: Callable[[], Result], page_number: int | None) -> Resul
         return problem_of(error, page_number)
 
 
-def _model_problem(error: Exception, page_number: int) -> Problem:
+def _model_problem(error: Exception) -> Problem:
     if isinstance(error, DocumentError):
-        return problem_of(error, page_number)
-    _log.exception("the model failed on a page", exc_info=error)
-    return Problem(Reason.INTERNAL.value, "model", "the model failed on this page; the log has the cause", True, page_number)
+        return problem_of(error)
+    _log.exception("the model failed", exc_info=error)
+    return Problem(Reason.INTERNAL.value, "model", "the model failed on this; the log has the cause", True)
 
 
 def _blank_page() -> bytes:

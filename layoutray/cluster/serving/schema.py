@@ -1,12 +1,14 @@
 """What goes over the wire, as the OpenAPI document describes it."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-SCHEMA_VERSION = "1.1"
+SCHEMA_VERSION = "1.2"
 """Of the answers' shape: the first number grows when a client could break."""
 
+ServedPath = Literal["/v1/extract", "/v1/summarize"]
+"""Where a model answers documents."""
 Confidence = Annotated[float, Field(ge=0, le=1)]
 Polygon = Annotated[
     list[float], Field(min_length=8, max_length=8, description="x and y of four corners, clockwise from top left, in pixels")
@@ -36,6 +38,19 @@ class ExtractRequest(_Wire):
     """Pages with words, for callers with an OCR of their own."""
 
     pages: list[PageInput] = Field(min_length=1)
+
+
+class SummarizeRequest(_Wire):
+    """Pages with words, for callers with an OCR of their own, or a text that has no pages."""
+
+    pages: list[PageInput] | None = Field(default=None, min_length=1)
+    text: str | None = Field(default=None, description="a paragraph in each line", examples=["We read documents.\nThen we sum them up."])
+
+    @model_validator(mode="after")
+    def _has_one_of_them(self) -> Self:
+        if (self.pages is None) == (self.text is None):
+            raise ValueError("it must have either pages or text")
+        return self
 
 
 class RegionAnswer(_Wire):
@@ -125,6 +140,29 @@ class ExtractAnswer(_Wire):
     timings: Timings
 
 
+class SummaryAnswer(_Wire):
+    """What was written about the document."""
+
+    text: str = Field(description="empty for a document without words")
+    tokens: int = Field(ge=0, description="of the document, counted as the model does")
+    tokens_read: int = Field(ge=0, description="of these, from the beginning: the model takes no more at once")
+    cut: bool = Field(description="whether that is not all of the document")
+
+
+class SummarizeAnswer(_Wire):
+    """The answer to one document."""
+
+    model_id: str
+    model_version: str
+    schema_version: str = SCHEMA_VERSION
+    status: Literal["success", "partial_success"] = Field(description="partial where pages could not be read, which the summary leaves out")
+    doc_id: str = Field(description="SHA-256 of the uploaded file, or of the JSON body")
+    summary: SummaryAnswer
+    pages: list[PageAnswer] = Field(description="those that were read, in order; a text is set on some")
+    errors: list[ProblemAnswer]
+    timings: Timings
+
+
 class ErrorDetail(_Wire):
     """Why there is no answer."""
 
@@ -144,7 +182,8 @@ class ModelAnswer(_Wire):
 
     model_id: str
     model_version: str
-    entity_types: list[str]
+    path: ServedPath = Field(description="where it answers documents")
+    entity_types: list[str] = Field(description="empty for a model that looks for none")
 
 
 class ModelsAnswer(_Wire):

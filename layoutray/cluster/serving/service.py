@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import ray
@@ -14,10 +14,13 @@ from ray.serve.handle import DeploymentHandle
 
 from layoutray.answers import Entity, FieldAnswer, Problem
 from layoutray.cluster.serving import failures, schema
-from layoutray.cluster.serving.replicas import Extracted, Model, ReadPage
+from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.replicas import Answered, Model, ReadPage
+from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.submission import UploadedFile, WordPages
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.document import Page
+from layoutray.generation import Text
 from layoutray.tasks.field_answers import field_answers
 
 _REPLICA_GONE = (RayActorError, DeploymentUnavailableError, ReplicaUnavailableError)
@@ -27,7 +30,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """How one page fared: what was read of it, and its entities or the problem that ended it. Times in seconds."""
+    """How one page, or the writing about all of them, fared: what was read, and its entities or the problem that ended it.
+
+    Times are in seconds.
+    """
 
     page: Page | None
     entities: tuple[Entity, ...] = ()
@@ -37,41 +43,48 @@ class _Outcome:
     queue: float = 0.0
 
 
+_Then = Callable[[Page, float, float], Awaitable[_Outcome]]
+"""What becomes of a page that took so many seconds to read, and has been under way since that time."""
+
+
 class Service:
-    """Answers documents with the replicas behind two handles.
+    """Answers documents with the replicas behind two handles: of page readers, and of a model.
 
     Args:
         reading_at_once: pages of one document that may be with the readers; the rest waits here, so that a long
             document does not stand before everybody else's single pages.
     """
 
-    def __init__(self, reader: DeploymentHandle, extractor: DeploymentHandle, *, reading_at_once: int, telemetry: Telemetry) -> None:
+    def __init__(self, reader: DeploymentHandle, model: DeploymentHandle, *, reading_at_once: int, telemetry: Telemetry) -> None:
         self._reader = reader
-        self._extractor = extractor
+        self._model = model
         self._reading_at_once = reading_at_once
         self._telemetry = telemetry
 
     async def model(self) -> Model:
         """What is loaded. Raises ApiError (503) while no replica answers."""
-        found = await _answer_of(self._extractor.describe.remote(), "model", None)
+        found = await _answer_of(self._model.describe.remote(), "model", None)
         if isinstance(found, Problem):
             raise failures.of_problem(found)
         return found
 
-    async def answer(self, document: UploadedFile | WordPages) -> schema.ExtractAnswer:
-        """The answer to a document, words included.
+    async def model_at(self, path: ServedPath) -> Model:
+        """What is loaded, if it answers at `path`. Raises ApiError: 404 where it does not, and as `model`."""
+        model = await self.model()
+        if model.path != path:
+            message = f"{model.model_id}, the model that is served here, answers at {model.path} and not at {path}"
+            raise ApiError(404, "not_offered", message, retryable=False)
+        return model
+
+    async def extract(self, document: UploadedFile | WordPages, model: Model) -> schema.ExtractAnswer:
+        """What `model` finds in a document, words included.
 
         Raises:
             ApiError: when none of its pages could be answered; that of the first page.
         """
         started = time.perf_counter()
-        model = await self.model()
-        outcomes = await (self._from_words(document) if isinstance(document, WordPages) else self._from_file(document))
-        problems = [outcome.problem for outcome in outcomes if outcome.problem]
-        if len(problems) == len(outcomes):
-            raise failures.of_problem(problems[0])
-        for problem in problems:
-            self._telemetry.page_failed(problem.code)
+        outcomes = await self._outcomes(document, self._extracted)
+        problems = self._problems(outcomes)
         found = [entity for outcome in outcomes for entity in outcome.entities]
         return schema.ExtractAnswer(
             model_id=model.model_id,
@@ -86,18 +99,54 @@ class Service:
             timings=_timings(outcomes, time.perf_counter() - started),
         )
 
-    async def _from_file(self, file: UploadedFile) -> Sequence[_Outcome]:
+    async def summarize(self, document: UploadedFile | WordPages, model: Model) -> schema.SummarizeAnswer:
+        """What `model` writes about those pages of a document that could be read.
+
+        Raises:
+            ApiError: when that is none of them, that of the first page; and when the model fails.
+        """
+        started = time.perf_counter()
+        outcomes = await self._outcomes(document, _only_read)
+        problems = self._problems(outcomes)
+        pages = [outcome.page for outcome in outcomes if outcome.page]
+        text, writing = await self._written(pages)
+        return schema.SummarizeAnswer(
+            model_id=model.model_id,
+            model_version=model.model_version,
+            status="partial_success" if problems else "success",
+            doc_id=document.doc_id,
+            summary=schema.SummaryAnswer(
+                text=text.text, tokens=text.tokens, tokens_read=text.tokens_read, cut=text.tokens_read < text.tokens
+            ),
+            pages=[_page(page).model_copy(update={"words": None}) for page in pages],
+            errors=[schema.ProblemAnswer(**asdict(problem)) for problem in problems],
+            timings=_timings([*outcomes, writing], time.perf_counter() - started),
+        )
+
+    async def _outcomes(self, document: UploadedFile | WordPages, then: _Then) -> Sequence[_Outcome]:
+        """How each page fared, in order; `then` is done with each as soon as it is read."""
+        if isinstance(document, WordPages):
+            return await asyncio.gather(*(then(page, 0.0, time.perf_counter()) for page in document.pages))
+        return await self._from_file(document, then)
+
+    def _problems(self, outcomes: Sequence[_Outcome]) -> list[Problem]:
+        """Those of pages, which are counted. Raises ApiError when nothing is left."""
+        problems = [outcome.problem for outcome in outcomes if outcome.problem]
+        if len(problems) == len(outcomes):
+            raise failures.of_problem(problems[0])
+        for problem in problems:
+            self._telemetry.page_failed(problem.code)
+        return problems
+
+    async def _from_file(self, file: UploadedFile, then: _Then) -> Sequence[_Outcome]:
         data = ray.put(file.data)  # once, however many pages: replicas on the same machine share it
         num_pages = await _answer_of(self._reader.count_pages.remote(data), "open", None)
         if isinstance(num_pages, Problem):
             raise failures.of_problem(num_pages)
         free = asyncio.Semaphore(self._reading_at_once)
-        return await asyncio.gather(*(self._page_of_file(file, data, number, free) for number in range(1, num_pages + 1)))
+        return await asyncio.gather(*(self._page_of_file(file, data, number, then, free) for number in range(1, num_pages + 1)))
 
-    async def _from_words(self, document: WordPages) -> Sequence[_Outcome]:
-        return await asyncio.gather(*(self._extracted(page, 0.0, time.perf_counter()) for page in document.pages))
-
-    async def _page_of_file(self, file: UploadedFile, data: Any, number: int, free: asyncio.Semaphore) -> _Outcome:
+    async def _page_of_file(self, file: UploadedFile, data: Any, number: int, then: _Then, free: asyncio.Semaphore) -> _Outcome:
         started = time.perf_counter()
         async with free:
             read: ReadPage | Problem = await _answer_of(self._reader.read.remote(data, number), "ocr", number)
@@ -106,16 +155,30 @@ class Service:
         self._telemetry.page_read(read.seconds)
         seen = read.page
         page = Page(file.doc_id, number, seen.width, seen.height, seen.words, file.source, "", "", seen.provenance)
-        return await self._extracted(page, read.seconds, started)
+        return await then(page, read.seconds, started)
 
     async def _extracted(self, page: Page, ocr: float, started: float) -> _Outcome:
         """Run the model on a page that took `ocr` seconds to read, and has been under way since `started`."""
-        found: Extracted | Problem = await _answer_of(self._extractor.extract.remote(page), "model", page.number)
+        found: Answered[tuple[Entity, ...]] | Problem = await _answer_of(self._model.extract.remote(page), "model", page.number)
         if isinstance(found, Problem):
-            return _Outcome(page, problem=found, ocr=ocr)
+            return _Outcome(page, problem=replace(found, page_number=page.number), ocr=ocr)
         queue = max(time.perf_counter() - started - ocr - found.seconds, 0.0)
-        self._telemetry.page_answered(found.seconds, found.batch_pages, queue)
-        return _Outcome(page, found.entities, ocr=ocr, model=found.seconds / found.batch_pages, queue=queue)
+        self._telemetry.answered(found.seconds, found.batch_size, queue)
+        return _Outcome(page, found.said, ocr=ocr, model=found.seconds / found.batch_size, queue=queue)
+
+    async def _written(self, pages: Sequence[Page]) -> tuple[Text, _Outcome]:
+        """What the model writes about a document, and how long that took. Raises ApiError when it fails."""
+        started = time.perf_counter()
+        found: Answered[Text] | Problem = await _answer_of(self._model.summarize.remote(pages), "model", None)
+        if isinstance(found, Problem):
+            raise failures.of_problem(found)
+        queue = max(time.perf_counter() - started - found.seconds, 0.0)
+        self._telemetry.answered(found.seconds, found.batch_size, queue, pages=len(pages))
+        return found.said, _Outcome(None, model=found.seconds / found.batch_size, queue=queue)
+
+
+async def _only_read(page: Page, ocr: float, started: float) -> _Outcome:
+    return _Outcome(page, ocr=ocr, queue=max(time.perf_counter() - started - ocr, 0.0))
 
 
 async def _answer_of(response: Any, stage: str, page_number: int | None) -> Any:

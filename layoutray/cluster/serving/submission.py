@@ -1,10 +1,11 @@
 """Take a document out of a request: an uploaded file, or pages of words. Never holds more of it than the limits allow."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -13,15 +14,18 @@ from starlette.types import Message
 from layoutray.cluster.serving import failures
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.schema import ExtractRequest, PageInput, WordInput
+from layoutray.cluster.serving.schema import ExtractRequest, PageInput, SummarizeRequest, WordInput
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.errors import DocumentError
 from layoutray.ocr.render import sniff
+from layoutray.readers.texts import COLUMNS, LINES, typeset_pages
 
 _ENVELOPE_BYTES = 64 * 1024
 """Room for what multipart puts around the file."""
 _MULTIPART, _JSON = "multipart/form-data", "application/json"
 _HOW = f"send the document as the form field `file` ({_MULTIPART}), or pages of words as {_JSON}"
+
+Body = TypeVar("Body", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,11 @@ class WordPages:
     pages: tuple[Page, ...]
 
 
-async def receive(request: Request, limits: Limits) -> UploadedFile | WordPages:
+async def receive(request: Request, limits: Limits, pages_in: Callable[[bytes, Limits], WordPages]) -> UploadedFile | WordPages:
     """The document in `request`.
+
+    Args:
+        pages_in: takes the pages out of a JSON body: `word_pages`, or `word_pages_or_text`.
 
     Raises:
         ApiError: 400 without one, 413 too large, 415 of another type, 422 empty or not making sense.
@@ -52,7 +59,7 @@ async def receive(request: Request, limits: Limits) -> UploadedFile | WordPages:
         return await _receive_file(request, limits)
     if kind == _JSON:
         body = await _limited(request, limits.max_upload_bytes).body()
-        return _word_pages(body, limits)
+        return pages_in(body, limits)
     if not kind:
         raise ApiError(400, "no_file", f"the request has no Content-Type; {_HOW}", retryable=False)
     raise ApiError(415, "unsupported_type", f"the body is {kind}; {_HOW}", retryable=False)
@@ -98,16 +105,41 @@ def _too_large(most: int) -> ApiError:
     return ApiError(413, "too_large", f"the body is larger than {most} bytes, which is the most that is taken", retryable=False)
 
 
-def _word_pages(body: bytes, limits: Limits) -> WordPages:
+def word_pages(body: bytes, limits: Limits) -> WordPages:
+    """The pages of an `ExtractRequest`. Raises ApiError: 413 too many of them, 422 not making sense."""
+    return _given_pages(hashlib.sha256(body).hexdigest(), _parsed(body, ExtractRequest).pages, limits)
+
+
+def word_pages_or_text(body: bytes, limits: Limits) -> WordPages:
+    """The pages of a `SummarizeRequest`, or those that its text takes. Raises ApiError as `word_pages`."""
+    wanted, doc_id = _parsed(body, SummarizeRequest), hashlib.sha256(body).hexdigest()
+    if wanted.text is None:
+        return _given_pages(doc_id, wanted.pages or [], limits)
+    if len(wanted.text) > (most := limits.max_pages * LINES * COLUMNS):  # before the time that setting it would take
+        raise ApiError(413, "too_large", f"the text has {len(wanted.text)} characters, allowed are {most}; split it", retryable=False)
+    pages = typeset_pages(wanted.text, doc_id)
+    if not pages:
+        raise failures.invalid("text: it must have at least one word")
+    _check_number(len(pages), limits)
+    return WordPages(doc_id, pages)
+
+
+def _parsed(body: bytes, shape: type[Body]) -> Body:
     try:
-        wanted = ExtractRequest.model_validate_json(body)
+        return shape.model_validate_json(body)
     except ValidationError as error:
         raise failures.invalid_fields(error.errors(include_input=False, include_url=False)) from error
-    if len(wanted.pages) > limits.max_pages:
-        message = f"the document has {len(wanted.pages)} pages, allowed are {limits.max_pages}; split it"
+
+
+def _given_pages(doc_id: str, pages: Sequence[PageInput], limits: Limits) -> WordPages:
+    _check_number(len(pages), limits)
+    return WordPages(doc_id, tuple(_page(doc_id, number, page) for number, page in enumerate(pages, 1)))
+
+
+def _check_number(pages: int, limits: Limits) -> None:
+    if pages > limits.max_pages:
+        message = f"the document has {pages} pages, allowed are {limits.max_pages}; split it"
         raise ApiError(413, "too_large", message, retryable=False)
-    doc_id = hashlib.sha256(body).hexdigest()
-    return WordPages(doc_id, tuple(_page(doc_id, number, page) for number, page in enumerate(wanted.pages, 1)))
 
 
 def _page(doc_id: str, number: int, page: PageInput) -> Page:

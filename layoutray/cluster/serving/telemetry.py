@@ -28,8 +28,12 @@ class Telemetry:
         self._request_seconds = self._histogram("request_seconds", "Time of a document", _SECONDS)
         self._ocr_seconds = self._histogram("ocr_seconds", "Time to read the words of a page", _SECONDS)
         self._model_seconds = self._histogram("model_seconds", "Time of a batch in the model", _SECONDS)
-        self._queue_seconds = self._histogram("queue_seconds", "Time that a page waited for replicas", _SECONDS)
-        self._batch_pages = self._histogram("batch_pages", "Pages of the batch that a page was in", (1, 2, 4, 8, 16, 32, 64))
+        self._queue_seconds = self._histogram(
+            "queue_seconds", "Time that a page, or a document to write about, waited for replicas", _SECONDS
+        )
+        self._batch_pages = self._histogram(
+            "batch_pages", "Pages, or documents to write about, of the batch that one was in", (1, 2, 4, 8, 16, 32, 64)
+        )
 
     @contextmanager
     def request(self) -> Generator[None]:
@@ -51,10 +55,10 @@ class Telemetry:
     def page_read(self, ocr_seconds: float) -> None:
         self._ocr_seconds.observe(ocr_seconds)
 
-    def page_answered(self, model_seconds: float, batch_pages: int, queue_seconds: float) -> None:
-        self._pages.labels("answered").inc()
+    def answered(self, model_seconds: float, batch_size: int, queue_seconds: float, *, pages: int = 1) -> None:
+        self._pages.labels("answered").inc(pages)
         self._model_seconds.observe(model_seconds)
-        self._batch_pages.observe(batch_pages)
+        self._batch_pages.observe(batch_size)
         self._queue_seconds.observe(queue_seconds)
 
     def page_failed(self, reason: str) -> None:

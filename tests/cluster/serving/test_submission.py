@@ -24,7 +24,7 @@ def received(body: bytes, kind: str, limits: Limits | None = None, *, piece: int
         return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
 
     scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-type", kind.encode())]}
-    return asyncio.run(submission.receive(Request(scope, receive), limits or Limits()))
+    return asyncio.run(submission.receive(Request(scope, receive), limits or Limits(), submission.word_pages))
 
 
 def form(name: str, content: bytes) -> bytes:
