@@ -15,13 +15,16 @@ from layoutray.batching.examples import Example, unlabelled_document
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.document.field_type import FieldType
-from layoutray.errors import CheckpointError
+from layoutray.errors import CheckpointError, InputError
 from layoutray.nn.beam_search import Search, beam_search
+from layoutray.selection import Selection, selections
 from layoutray.tasks import Writes
 from layoutray.tasks.writer import WritingHead
+from layoutray.tensors import Encoded, Pools
 
 _DOCUMENTS_PER_PASS = 8
 """Bounds the memory of one forward pass."""
+NO_SELECTION = "take one that pools, such as a pyramidion with encoder deep_pyramidion"
 
 _WordsAndSums = tuple[list[int], list[float]]
 """A text, and its log-probability up to each of its words and with its end."""
@@ -64,6 +67,9 @@ class TextGenerator:
         self._device = device
         begin_id = self._vocabulary.end_id if task.writing.begin == "end" else self._vocabulary.start_id
         self._search = Search(begin_id, self._vocabulary.end_id, task.writing.max_length, beams=beams)
+        encoder = self._model.encoder
+        self.shows_selection = isinstance(encoder, Pools) and encoder.mixes
+        """Whether `selections` can say which words the model keeps."""
         self.model_id = loaded.recipe.name
         self.model_version = loaded.version
 
@@ -83,14 +89,25 @@ class TextGenerator:
         texts = self._texts(examples)
         return [self._text(*next(texts), length, len(example.input_ids)) if example else Text("", 0, 0) for example, length in made]
 
+    @torch.inference_mode()
+    def selections(self, documents: Sequence[Sequence[Page]]) -> list[Selection]:
+        """What the model keeps of each document, to write from; nothing of one without words.
+
+        Raises:
+            InputError: for a model that does not show it.
+        """
+        if not self.shows_selection:
+            raise InputError(f"{self.model_id} keeps all tokens, or no weighted sums of them: {NO_SELECTION}")
+        examples = [unlabelled_document(pages, self._vocabulary, self._max_length)[0] for pages in documents]
+        return [next(selections(self._encoded([one]), [one.word_index])) if one else Selection(0, ()) for one in examples]
+
     def _texts(self, examples: Sequence[Example]) -> Iterator[_WordsAndSums]:
         for at in range(0, len(examples), _DOCUMENTS_PER_PASS):
             yield from self._texts_of_batch(examples[at : at + _DOCUMENTS_PER_PASS])
 
     @torch.inference_mode()
     def _texts_of_batch(self, examples: Sequence[Example]) -> list[_WordsAndSums]:
-        pad_id = self._vocabulary.pad_id
-        encoded = self._model.encoded(collate(examples, pad_id).to(self._device))
+        pad_id, encoded = self._vocabulary.pad_id, self._encoded(examples)
         found = beam_search(cast(WritingHead, self._model.head).decoder, encoded, self._search)
         best = zip(found.words[:, 0].cpu(), found.sums[:, 0].tolist(), strict=True)
         return [(words[words != pad_id].tolist(), sums) for words, sums in best]
@@ -99,3 +116,6 @@ class TextGenerator:
         ends = [*(place for place, word in enumerate(words) if word == self._vocabulary.start_id), len(words)]
         chances = (math.exp(after - before) for before, after in pairwise([0.0, *(sums[end] for end in ends)]))
         return Text(self._vocabulary.ids_to_text(words), tokens, tokens_read, tuple(chances))
+
+    def _encoded(self, examples: Sequence[Example]) -> Encoded:
+        return self._model.encoded(collate(examples, self._vocabulary.pad_id).to(self._device))

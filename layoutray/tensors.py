@@ -39,6 +39,25 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Mixture:
+    """Which tokens pooling has made states of: each is a weighted sum. That layers mix tokens too, by attention, is not in it.
+
+    Attributes:
+        tokens: indices of input tokens.
+        weights: their shares in the state, without gradient; 0 for padding.
+    """
+
+    tokens: Int[Tensor, "batch kept group"]
+    weights: Float[Tensor, "batch kept group"]
+
+    def after(self, before: "Mixture") -> "Mixture":
+        """The same of the tokens that `before` is of, where this is of the states of `before`."""
+        rows = torch.arange(len(self.tokens), device=self.tokens.device)[:, None, None]
+        weights = self.weights[..., None] * before.weights[rows, self.tokens]
+        return Mixture(before.tokens[rows, self.tokens].flatten(2), weights.flatten(2))
+
+
+@dataclass(frozen=True)
 class Encoded:
     """States of an architecture.
 
@@ -46,11 +65,13 @@ class Encoded:
         states: one vector per kept token.
         mask: True on states that stand for real tokens.
         origin: index of the input token that each state came from, so that tasks work for architectures that drop tokens.
+        mixture: what pooled states are made of; absent where nothing is pooled, or not by weighted sums.
     """
 
     states: Float[Tensor, "batch kept width"]
     mask: Bool[Tensor, "batch kept"]
     origin: Int[Tensor, "batch kept"]
+    mixture: Mixture | None = None
 
 
 class Encoder(Protocol):
@@ -92,6 +113,14 @@ class Surveys(Protocol):
     def survey(self, batch: Batch) -> tuple[Float[Tensor, "found 1 height width"], Float[Tensor, "found size"]]:
         """The bitmaps round all words of a batch, window by window, and the vector that is made of each."""
         ...
+
+
+@runtime_checkable
+class Pools(Protocol):
+    """An encoder that may keep fewer states than there are tokens."""
+
+    mixes: bool
+    """Whether its states come with their `mixture`."""
 
 
 @runtime_checkable

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pyarrow.compute as pc
 
 from layoutray.document import Page
+from layoutray.errors import InputError
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
 
@@ -27,6 +28,14 @@ def pages_asked_for(options: argparse.Namespace) -> Iterator[tuple[str, Page]]:
         for page_id, page in zip(table["page_id"].to_pylist(), codec.pages_of(table), strict=True):
             if not options.source or options.source in page.source.rpartition("/")[2]:
                 yield page_id, page
+
+
+def first_with_words(options: argparse.Namespace) -> Page:
+    """The first by page_id of the pages that are asked for, that have a picture and words. Raises InputError when there is none."""
+    first = min(((page_id, page) for page_id, page in pages_asked_for(options) if page.words), key=lambda found: found[0], default=None)
+    if first is None:
+        raise InputError(f"no page of {options.pages} that is asked for has words and a picture; see the columns page_id and source there")
+    return first[1]
 
 
 def name_of(page: Page) -> str:

@@ -9,11 +9,10 @@ from jaxtyping import Int
 from layoutray.batching.windows import grid_boxes
 from layoutray.document import Page
 from layoutray.document.word_graph import MOST_NEIGHBOURS, word_neighbours
-from layoutray.errors import InputError
 from layoutray.report import png, word_graph
 from layoutray.report.page_picture import page_picture
 from pipelines import _terminal as terminal
-from pipelines._pages import add_page_options, name_of, pages_asked_for
+from pipelines._pages import add_page_options, first_with_words, name_of
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -21,17 +20,10 @@ def main(arguments: Sequence[str]) -> int:
     add_page_options(parser, "that has words")
     terminal.add_picture_option(parser, "graph.png")
     options = parser.parse_args(arguments)
-    page = _page(options)
+    page = first_with_words(options)
     neighbours = word_neighbours(grid_boxes(page))
     picture = word_graph.draw(page_picture(page), page, neighbours, _caption(page, neighbours))
     return terminal.show_picture(png.png(picture), options.out)
-
-
-def _page(options: argparse.Namespace) -> Page:
-    first = min(((page_id, page) for page_id, page in pages_asked_for(options) if page.words), key=lambda found: found[0], default=None)
-    if first is None:
-        raise InputError(f"no page of {options.pages} that is asked for has words and a picture; see the columns page_id and source there")
-    return first[1]
 
 
 def _caption(page: Page, neighbours: Int[np.ndarray, "words 8"]) -> list[str]:

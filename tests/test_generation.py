@@ -13,10 +13,11 @@ from layoutray import checkpoint
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import unlabelled_document
 from layoutray.checkpoint import Checkpoint
-from layoutray.errors import CheckpointError
+from layoutray.errors import CheckpointError, InputError
 from layoutray.generation import Text, TextGenerator
 from layoutray.nn.beam_search import Search, beam_search
 from layoutray.recipe import Recipe
+from layoutray.selection import Selection
 from layoutray.tasks.writer import WritingHead
 from tests import jobs
 from tests.documents import pages, recipe
@@ -90,3 +91,30 @@ def test_models_that_write_nothing_are_refused(tmp_path: Path) -> None:
         TextGenerator(untrained(jobs.recipe("masked_lm")), torch.device("cpu"))
     with pytest.raises(CheckpointError, match="is not a checkpoint"):
         TextGenerator.load(tmp_path)
+
+
+def test_what_is_kept_of_a_document_does_not_depend_on_the_others() -> None:
+    writer = generator()
+    together = writer.selections(WHOLES[:4])
+    assert together == [writer.selections([whole])[0] for whole in WHOLES[:4]]
+    for text, selection, whole in zip(writer.write(WHOLES[:4]), together, WHOLES, strict=False):
+        assert selection.kept == -(-text.tokens_read // 2), "one state in two"
+        numbers = [word.number for word in selection.words]
+        assert numbers == sorted(set(numbers))
+        assert 0 <= numbers[0] <= numbers[-1] < sum(len(page.words) for page in whole)
+        assert sum(word.states for word in selection.words) <= selection.kept
+        assert all(0 < word.weight <= word.states for word in selection.words)
+    assert writer.selections([[]]) == [Selection(0, ())]
+
+
+def test_what_is_beyond_the_longest_text_is_not_kept() -> None:
+    (found,) = generator(max_length=12).selections(WHOLES[:1])
+    assert found.kept == 6
+    assert found.words[-1].number < 10
+
+
+def test_a_model_that_keeps_all_shows_no_selection() -> None:
+    writer = TextGenerator(untrained(recipe(model={"encoder": "vanilla"})), torch.device("cpu"))
+    assert not writer.shows_selection
+    with pytest.raises(InputError, match=r"small-summary keeps all tokens, .* take one that pools"):
+        writer.selections(WHOLES[:1])

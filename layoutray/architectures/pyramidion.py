@@ -163,6 +163,7 @@ class Pyramidion(nn.Module):
         self.funnel = 2 ** sum(config.pyramid) if config.encoder == "funnel" else 0
         pooled = () if self.funnel else enumerate(config.pyramid)
         self.pools = nn.ModuleDict({str(layer): _pooling(config, halvings) for layer, halvings in pooled if halvings})
+        self.mixes = any(cast(Pooling, pool).how != "max" for pool in self.pools.values())
 
     def forward(self, batch: Batch) -> Encoded:
         tokens = self.read(self._as_released(self.embed(batch)) if self.parity else self.embed(batch))

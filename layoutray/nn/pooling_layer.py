@@ -5,13 +5,14 @@ Pooling" (ACL 2022, arXiv:2009.05169).
 from dataclasses import dataclass
 from typing import Literal
 
-from jaxtyping import Bool, Float
+import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from layoutray.nn.blockwise_attention import padded
 from layoutray.nn.token_pooling import Halving, Pooled, hard_topk, successive_halving_topk, window_pool
 from layoutray.nn.token_scoring import Name, Received, scorer
-from layoutray.tensors import Encoded
+from layoutray.tensors import Encoded, Mixture
 
 How = Literal["successive_halving", "hard", "mean", "max"]
 
@@ -47,7 +48,8 @@ class Pooling(nn.Module):
     def forward(self, tokens: Encoded, received: Received) -> Encoded:
         states, mask, origin = (padded(rows, self.ratio) for rows in (tokens.states, tokens.mask, tokens.origin))
         pooled = self.pool(states, mask, lambda: padded(received(), self.ratio))
-        return Encoded(pooled.states, pooled.mask, origin.gather(1, pooled.origin))
+        mixture = pooled.mixture and pooled.mixture.after(_made_of(tokens, origin, self.ratio))
+        return Encoded(pooled.states, pooled.mask, origin.gather(1, pooled.origin), mixture)
 
     def pool(self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"], received: Received) -> Pooled:
         """Γ, or what stands for it; `ratio` divides the length."""
@@ -59,3 +61,10 @@ class Pooling(nn.Module):
         if self.how == "hard":
             return hard_topk(states, scores, mask, k)
         return successive_halving_topk(states, scores, mask, k, self.halving)
+
+
+def _made_of(tokens: Encoded, origin: Int[Tensor, "batch padded"], multiple: int) -> Mixture:
+    """The mixture of states that are padded to a multiple; those that have not been pooled are their own token."""
+    if tokens.mixture is None:
+        return Mixture(origin[..., None], torch.ones_like(origin[..., None], dtype=tokens.states.dtype))
+    return Mixture(padded(tokens.mixture.tokens, multiple), padded(tokens.mixture.weights, multiple))

@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from layoutray.errors import InputError
+from layoutray.tensors import Mixture
 
 PADDING_SCORE = 1e-5
 """Score that padding has in the release: below all others, which are sigmoids plus this number."""
@@ -34,13 +35,16 @@ class Pooled(NamedTuple):
         states: one vector per output; zeros where `mask` is False.
         scores: mixed like the states, 0 where `mask` is False; of windows, which have no scores, 1.
         mask: True on outputs that stand for real tokens; these come first.
-        origin: index of the token that each output stands for: its strongest, or the first of a window.
+        origin: index of the token that each output stands for: its strongest, or the first of a window. Where scores are close, that
+            need not be the token of greatest weight.
+        mixture: the tokens that each output is a weighted sum of; None of maxima, which are no sums.
     """
 
     states: Float[Tensor, "batch kept width"]
     scores: Float[Tensor, "batch kept"]
     mask: Bool[Tensor, "batch kept"]
     origin: Int[Tensor, "batch kept"]
+    mixture: Mixture | None
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ def successive_halving_topk(
         tournament.scores.masked_fill(~tournament.mask, 0),
         tournament.mask,
         tournament.tokens[..., 0],
+        Mixture(tournament.tokens, tournament.weights.detach()),
     )
 
 
@@ -106,7 +111,8 @@ def hard_topk(
     places = best.masked_fill(~kept, length).sort().values
     alive, origin = places < length, places.clamp(max=length - 1)
     chosen = states.gather(1, origin[..., None].expand(-1, -1, states.shape[-1]))
-    return Pooled(chosen.masked_fill(~alive[..., None], 0), scores.gather(1, origin).masked_fill(~alive, 0), alive, origin)
+    mixture = Mixture(origin[..., None], alive[..., None].to(scores.dtype))
+    return Pooled(chosen.masked_fill(~alive[..., None], 0), scores.gather(1, origin).masked_fill(~alive, 0), alive, origin, mixture)
 
 
 def window_pool(
@@ -119,12 +125,13 @@ def window_pool(
     real = rearrange(mask, "batch (kept window) -> batch kept window 1", kept=k)
     windows = rearrange(states, "batch (kept window) width -> batch kept window width", kept=k)
     alive = real.any(2)
+    tokens = torch.arange(length, device=states.device).view(k, -1).expand(len(states), k, -1)
     if take == "mean":
-        pooled = (windows * real).sum(2) / real.sum(2).clamp(min=1)
+        count = real.sum(2).clamp(min=1)
+        pooled, mixture = (windows * real).sum(2) / count, Mixture(tokens, real[..., 0].to(states.dtype) / count)
     else:
-        pooled = windows.masked_fill(~real, -math.inf).amax(2).masked_fill(~alive, 0)
-    origin = torch.arange(0, length, length // k, device=states.device).expand(len(states), k)
-    return Pooled(pooled, alive[..., 0].to(states.dtype), alive[..., 0], origin)
+        pooled, mixture = windows.masked_fill(~real, -math.inf).amax(2).masked_fill(~alive, 0), None
+    return Pooled(pooled, alive[..., 0].to(states.dtype), alive[..., 0], tokens[..., 0], mixture)
 
 
 @dataclass(frozen=True)

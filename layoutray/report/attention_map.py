@@ -1,4 +1,5 @@
-"""Where attention goes from some words of a page: a heat over all words, and the mean of each block in the margins.
+"""Where attention goes from some words of a page, or which words a model keeps: a heat over all words, and the mean of each block in the
+margins.
 
 After the figures of "Skim-Attention: Learning to Focus via Document Layout" (arXiv:2109.01078).
 """
@@ -23,6 +24,23 @@ UNIT: Colour = COLOURS[1]
 RAMP = tuple(tuple(int(255 * side) for side in colormaps["Blues"](shade)[:3]) for shade in np.linspace(0.08, 0.75, 256))
 """From faint attention to strong, each step darker; even the last leaves black letters readable."""
 
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What the numbers are.
+
+    Attributes:
+        legend: how the legend goes on after the largest of them.
+        none: what is said of a block that has none.
+    """
+
+    legend: str
+    none: str
+
+
+ATTENTION = Wording("of the attention, per word; in the margins the mean of a block's seen words", "not seen")
+SELECTION = Wording("of what the model keeps, per word; in the margins the mean of a block's kept words", "not kept")
+
 _RULE: Colour = (222, 226, 230)
 _LEADER: Colour = (173, 181, 189)
 _MARGIN = 205
@@ -38,12 +56,19 @@ class _Note:
     ink: Colour
 
 
-def draw(image: Image.Image, page: Page, unit: Sequence[int], attention: Float[np.ndarray, "words"], caption: Sequence[str]) -> Image.Image:
+def draw(
+    image: Image.Image,
+    page: Page,
+    unit: Sequence[int],
+    attention: Float[np.ndarray, "words"],
+    caption: Sequence[str],
+    wording: Wording = ATTENTION,
+) -> Image.Image:
     """The page, faint, under the attention of its words; `unit` is outlined, and a legend explains the colours.
 
     Args:
         image: shows `page`, in any size.
-        unit: numbers of the words that the attention comes from.
+        unit: numbers of the words that the attention comes from; none of a selection.
         attention: share of each word, 0..1; words that cannot be seen have 0 and stay uncoloured.
         caption: lines to write above.
     """
@@ -52,7 +77,7 @@ def draw(image: Image.Image, page: Page, unit: Sequence[int], attention: Float[n
     heated = ImageChops.multiply(
         Image.blend(shown, Image.new("RGB", shown.size, PAPER), 0.35), _heat(shown.size, page, attention, strongest)
     )
-    notes = list(_notes(page, unit, attention, shown.size))
+    notes = list(_notes(page, unit, attention, shown.size, wording.none))
     pen = ImageDraw.Draw(heated)
     for note in notes:
         pen.rectangle(grown(note.place, 3), outline=FAINT)
@@ -60,7 +85,9 @@ def draw(image: Image.Image, page: Page, unit: Sequence[int], attention: Float[n
         pen.rectangle(grown(box_of(page, words).to_pixels(*shown.size), 4), outline=UNIT, width=3)
     fonts = load_fonts()
     middle = _between_margins(heated, notes, fonts.plain)
-    return stacked([titled(caption, middle.width, fonts), middle, _legend(strongest, middle.width, fonts.plain)])
+    return stacked(
+        [titled(caption, middle.width, fonts), middle, _legend(strongest, bool(unit), wording.legend, middle.width, fonts.plain)]
+    )
 
 
 def _heat(size: tuple[int, int], page: Page, attention: Float[np.ndarray, "words"], strongest: float) -> Image.Image:
@@ -72,10 +99,12 @@ def _heat(size: tuple[int, int], page: Page, attention: Float[np.ndarray, "words
     return heat
 
 
-def _notes(page: Page, unit: Sequence[int], attention: Float[np.ndarray, "words"], size: tuple[int, int]) -> Iterator[_Note]:
+def _notes(
+    page: Page, unit: Sequence[int], attention: Float[np.ndarray, "words"], size: tuple[int, int], none: str = ATTENTION.none
+) -> Iterator[_Note]:
     for label, words in blocks(page):
         seen = [attention[word] for word in words if attention[word] > 0]
-        text = f"{label} {percent(float(np.mean(seen)))}" if seen else f"{label} not seen"
+        text = f"{label} {percent(float(np.mean(seen)))}" if seen else f"{label} {none}"
         yield _Note(box_of(page, words).to_pixels(*size), text.strip(), UNIT if set(words) <= set(unit) else INK)
 
 
@@ -119,7 +148,7 @@ def _spread(notes: Sequence[_Note], height: int) -> list[tuple[_Note, float]]:
     return list(zip(ordered, heights, strict=True))
 
 
-def _legend(strongest: float, width: int, font: ImageFont.FreeTypeFont) -> Image.Image:
+def _legend(strongest: float, outlined: bool, text: str, width: int, font: ImageFont.FreeTypeFont) -> Image.Image:
     strip = Image.new("RGB", (width, 2 * PAD + 2 * LINE), PAPER)
     pen = ImageDraw.Draw(strip)
     for index, colour in enumerate(RAMP):
@@ -127,9 +156,10 @@ def _legend(strongest: float, width: int, font: ImageFont.FreeTypeFont) -> Image
     end = PAD + len(RAMP)
     pen.text((PAD, PAD + 24), "0", font=font, fill=FAINT)
     pen.text((end, PAD + 24), percent(strongest), font=font, fill=FAINT, anchor="ra")
-    pen.text((end + 16, PAD - 2), "of the attention, per word; in the margins the mean of a block's seen words", font=font, fill=INK)
-    pen.rectangle((end + 16, PAD + 27, end + 46, PAD + 41), outline=UNIT, width=3)
-    pen.text((end + 56, PAD + 24), "where it comes from", font=font, fill=INK)
+    pen.text((end + 16, PAD - 2), text, font=font, fill=INK)
+    if outlined:
+        pen.rectangle((end + 16, PAD + 27, end + 46, PAD + 41), outline=UNIT, width=3)
+        pen.text((end + 56, PAD + 24), "where it comes from", font=font, fill=INK)
     return strip
 
 

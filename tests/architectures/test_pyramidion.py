@@ -213,3 +213,39 @@ def test_the_papers_size() -> None:
         assert isinstance(encoder.word_embedding, torch.nn.Embedding)
         model = TaskModel(encoder, Decoder(encoder.word_embedding, DecoderConfig()))
     assert sum(parameter.numel() for parameter in model.parameters()) / 1e6 == pytest.approx(124, abs=0.5)
+
+
+class Unmixed(torch.nn.Module):
+    """A layer that leaves tokens as they are."""
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        return states
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["transpooler", "pyramidion", "deep_pyramidion"])
+@pytest.mark.parametrize("pooling", ["successive_halving", "mean"])
+@pytest.mark.parametrize("length", [3, 21, 64])
+def test_a_state_is_traced_back_through_all_poolings(name: str, pooling: str, length: int) -> None:
+    encoder, batch = encoder_of(encoder=name, pooling=pooling, max_length=128), padded(random_batch_of(length))
+    encoder.layers = torch.nn.ModuleList(Unmixed() for _ in encoder.layers)
+    tokens, encoded = encoder.embed(batch).states, encoder(batch)
+    assert encoder.mixes
+    parts = tokens[torch.arange(len(tokens))[:, None, None], encoded.mixture.tokens] * encoded.mixture.weights[..., None]
+    torch.testing.assert_close(parts.sum(2), encoded.states, atol=1e-5, rtol=0)
+    assert int(encoded.mixture.tokens[encoded.mixture.weights > 0].max()) < length
+
+
+@torch.no_grad()
+def test_power_keeps_tokens_whole() -> None:
+    encoded = encoder_of(encoder="power")(random_batch())
+    assert torch.equal(encoded.mixture.tokens[..., 0], encoded.origin)
+    assert bool((encoded.mixture.weights == 1).all())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("changes", [{"encoder": "vanilla"}, {"encoder": "funnel"}, {"pooling": "max"}, {"halvings": (0, 0)}])
+def test_encoders_that_keep_no_weighted_sums_say_so(changes: dict[str, Any]) -> None:
+    encoder = encoder_of(**changes)
+    assert not encoder.mixes
+    assert encoder(random_batch()).mixture is None

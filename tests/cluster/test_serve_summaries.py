@@ -12,7 +12,12 @@ import pytest
 from PIL import Image
 
 from layoutray.cluster.serve import ServeSettings
+from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.replicas import Model
+from layoutray.cluster.serving.service import Service
+from layoutray.cluster.serving.submission import WordPages
+from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.generation import Text, TextGenerator
@@ -146,6 +151,39 @@ def test_bodies_that_hold_no_document_are_refused(client: httpx.Client) -> None:
     assert "4 pages, allowed are 3" in refusal({"text": "a\n" * 151}, 413, "too_large")
     assert "4 pages, allowed are 3" in refusal({"pages": as_request(WHOLES[0])["pages"] * 2}, 413, "too_large")
     refused(client.post("/v1/summarize", files={"file": ("a", b"no picture")}), 415, "unsupported_type")
+
+
+def test_an_explanation_has_the_words_that_are_kept_with_their_places(client: httpx.Client, writer: TextGenerator) -> None:
+    whole = WHOLES[2]
+    response = client.post("/v1/summarize", json=as_request(whole), params={"explain": "true"})
+    assert response.status_code == 200, response.text
+    (expected,) = writer.selections([whole])
+    found = response.json()["explanation"]
+    assert found["kept_states"] == expected.kept
+    places = [(page, index) for page in whole for index in range(len(page.words))]
+    assert {page.number for page, _ in (places[word.number] for word in expected.words)} == {1, 2}
+    for answered, word in zip(found["words"], expected.words, strict=True):
+        page, index = places[word.number]
+        assert (answered["page_number"], answered["word"], answered["content"]) == (page.number, index, page.words[index].text)
+        assert answered["polygon"] == pytest.approx(page.words[index].box.polygon(page.width, page.height), abs=0.01)
+        assert (answered["states"], answered["weight"]) == (word.states, pytest.approx(word.weight, abs=1e-4))
+
+
+def test_explanations_are_for_those_who_ask(client: httpx.Client) -> None:
+    requests = [
+        {"url": "/v1/summarize", "json": as_request(whole), "params": {"explain": number % 2}} for number, whole in enumerate(WHOLES)
+    ]
+    answers = asyncio.run(gathered(client.base_url, requests))
+    assert ["explanation" in answer.json() for answer in answers] == [False, True] * 4
+    assert len({str(answer.json()["explanation"]) for answer in answers[1::2]}) == 4
+
+
+def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
+    service = Service(None, None, reading_at_once=1, telemetry=Telemetry())  # pyright: ignore[reportArgumentType]  (neither is asked)
+    plain = Model("plain", "1", "/v1/summarize", (), {}, explains=False)
+    with pytest.raises(ApiError, match="plain cannot say what it keeps; take one that pools") as refusal:
+        asyncio.run(service.summarize(WordPages("d", tuple(WHOLES[0])), plain, explain=True))
+    assert refusal.value.status == 422
 
 
 def test_a_model_that_writes_finds_no_entities(client: httpx.Client) -> None:

@@ -11,9 +11,13 @@ from PIL import Image
 from layoutray import checkpoint, tracking
 from layoutray import recipe as recipes
 from layoutray.checkpoint import Checkpoint
+from layoutray.generation import TextGenerator
+from layoutray.report.attention_map import RAMP
+from layoutray.store import codec, shards
 from layoutray.training.reporter import JsonLines
 from pipelines import _picture_curves
 from pipelines.__main__ import main
+from tests import documents
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import page, recipe, vocabulary, write_pages
 
@@ -90,6 +94,46 @@ def test_a_graph_needs_a_page_with_a_picture(here: Path, capsys: pytest.CaptureF
     assert "that is asked for has words and a picture" in capsys.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a checkpoint that writes, and a document of two pages with a picture."""
+    folder = tmp_path_factory.mktemp("selections")
+    chosen = documents.recipe()
+    checkpoint.save(folder / "model", Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {}))
+    Image.new("L", (600, 800), 255).save(folder / "page.png")
+    pages = [dataclasses.replace(one, image=str(folder / "page.png")) for one in documents.pages(0)]
+    documents.write_documents(folder / "pages", [documents.document(pages)])
+    shards.write(codec.pages_table(pages, ["first", "second"]), str(folder / "pages/pages"), "part-one.parquet")
+    return folder
+
+
+def test_each_page_shows_what_is_kept_of_it(written: Path) -> None:
+    drawn: list[Image.Image] = []
+    for page_id in ("first", "second"):
+        arguments = ["picture", "selection", str(written / "model"), str(written / "pages"), "--out", str(written / "kept.png")]
+        assert main([*arguments, "--page", page_id]) == 0
+        with Image.open(written / "kept.png") as picture:
+            drawn.append(picture.copy())
+    pages = documents.pages(0)
+    (selection,) = TextGenerator.load(written / "model").selections([pages])
+    first = len(pages[0].words)
+    kept = [
+        [word.number for word in selection.words if word.number < first],
+        [word.number - first for word in selection.words if word.number >= first],
+    ]
+    assert all(kept)
+    for shown, numbers, picture in zip(pages, kept, drawn, strict=True):
+        for number, word in enumerate(shown.words):
+            x0, y0, x1, y1 = word.box.to_pixels(900, 1200)
+            here = picture.getpixel((205 + int((x0 + x1) / 2), 126 + int(y0 + (y1 - y0) / 4)))  # notes lead to the middle of words
+            assert (here in RAMP) == (number in numbers)
+
+
+def test_a_selection_needs_a_model_that_writes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["picture", "selection", str(here / "model"), str(here / "pages")]) == 1
+    assert "which writes no texts" in capsys.readouterr().err
+
+
 def trained(folder: Path, seed: int, **train: int) -> str:
     """What a training leaves in `folder` of its perplexity: it depends on the seed."""
     folder.mkdir()
@@ -151,4 +195,4 @@ def test_only_png_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_name_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["picture", "curve"]) == 2
-    assert "NAME is one of attention, curves, graph, reliability, scaling" in capsys.readouterr().err
+    assert "NAME is one of attention, curves, graph, reliability, scaling, selection" in capsys.readouterr().err

@@ -73,3 +73,12 @@ def test_any_page_becomes_a_picture() -> None:
 
 def test_numbers_have_at_most_two_digits_that_count() -> None:
     assert [percent(share) for share in (0.00123456, 0.0121, 0.5, 1.0, 0.0)] == ["0.12 %", "1.2 %", "50 %", "100 %", "0 %"]
+
+
+def test_a_selection_outlines_nothing_and_says_kept() -> None:
+    one = shown((0.1, 0.1), (0.6, 0.6), tag="caption")
+    picture = draw(BLANK, one, [], np.array([0.5, 0.0]), ["a caption"], attention_map.SELECTION)
+    assert not (np.asarray(picture) == np.array(UNIT)).all(-1).any()
+    assert middle_of(picture, 0.1, 0.1) == RAMP[255]
+    notes = attention_map._notes(one, [], np.array([0.5, 0.0]), (1000, 800), attention_map.SELECTION.none)
+    assert [note.text for note in notes] == ["caption 50 %", "caption not kept"]

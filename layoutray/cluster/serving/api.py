@@ -102,12 +102,14 @@ class Routes:
             answer.pages = [page.model_copy(update={"words": None}) for page in answer.pages]
         return answer
 
-    async def summarize(self, request: Request) -> schema.SummarizeAnswer:
+    async def summarize(
+        self, request: Request, explain: Annotated[bool, Query(description="also answer the words that the model has kept most of")] = False
+    ) -> schema.SummarizeAnswer:
         """Write a summary of a document: a file, pages of words and boxes, or a text."""
         async with self._admitted():
             model = await self._service.model_at("/v1/summarize")
             document = await submission.receive(request, self._limits, submission.word_pages_or_text)
-            return await self._service.summarize(document, model)
+            return await self._service.summarize(document, model, explain=explain)
 
     @asynccontextmanager
     async def _admitted(self) -> AsyncGenerator[None]:

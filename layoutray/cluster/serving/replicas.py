@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from PIL import Image
@@ -27,6 +28,7 @@ from layoutray.inference import Extractor
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.page import RecognisedPage
 from layoutray.ocr.settings import Recognition
+from layoutray.selection import Selection
 from layoutray.tasks import Writes
 from layoutray.training import world
 
@@ -54,6 +56,14 @@ class Answered(Generic[Result]):
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A document to write about, as its pages in order, and whether to tell what was kept of it."""
+
+    pages: Sequence[Page]
+    explain: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """What a replica has loaded."""
 
@@ -62,6 +72,7 @@ class Model:
     path: ServedPath
     entity_types: tuple[str, ...]
     fields: Mapping[str, FieldType]
+    explains: bool
 
 
 class PageReader:
@@ -109,8 +120,8 @@ class ModelReplica:
 
     async def describe(self) -> Model:
         model = self._model
-        looked_for = (model.entity_types, model.fields) if isinstance(model, Extractor) else ((), {})
-        return Model(model.model_id, self._version, path_of(model), *looked_for)
+        known = (model.entity_types, model.fields, False) if isinstance(model, Extractor) else ((), {}, model.shows_selection)
+        return Model(model.model_id, self._version, path_of(model), *known)
 
     @serve.batch
     async def extract(self, pages: list[Page]) -> list[Answered[tuple[Entity, ...]] | Problem]:
@@ -120,10 +131,16 @@ class ModelReplica:
         return await asyncio.to_thread(_answered, self._model.extract, pages)
 
     @serve.batch
-    async def summarize(self, documents: list[Sequence[Page]]) -> list[Answered[Text] | Problem]:
-        """Texts about documents, given as their pages in order; asked of a writer alone."""
+    async def summarize(self, documents: list[Asked]) -> list[Answered[tuple[Text, Selection | None]] | Problem]:
+        """Texts about documents, and what was kept of those to explain; asked of a writer alone."""
         assert isinstance(self._model, TextGenerator)
-        return await asyncio.to_thread(_answered, self._model.write, documents)
+        return await asyncio.to_thread(_answered, partial(_summarized, self._model), documents)
+
+
+def _summarized(writer: TextGenerator, documents: Sequence[Asked]) -> list[tuple[Text, Selection | None]]:
+    kept = iter(writer.selections([one.pages for one in documents if one.explain]) if writer.shows_selection else ())
+    texts = writer.write([one.pages for one in documents])
+    return [(text, next(kept) if one.explain else None) for one, text in zip(documents, texts, strict=True)]
 
 
 def _answered(answer: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]) -> list[Answered[Result] | Problem]:

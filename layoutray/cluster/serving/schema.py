@@ -149,6 +149,24 @@ class SummaryAnswer(_Wire):
     cut: bool = Field(description="whether that is not all of the document")
 
 
+class SelectedWordAnswer(_Wire):
+    """A word that dominates kept states: none of their other tokens has a greater weight."""
+
+    content: str
+    page_number: int = Field(ge=1)
+    word: int = Field(ge=0, description="its index within its page")
+    polygon: Polygon
+    states: int = Field(ge=1, description="how many of the kept states it dominates")
+    weight: float = Field(gt=0, description="its weights in these states, summed up; at most their number")
+
+
+class ExplanationAnswer(_Wire):
+    """What the model has kept of the document to write from, as its pooling weighed it; attention has mixed words besides."""
+
+    kept_states: int = Field(ge=0, description="vectors that are left of the tokens that were read")
+    words: list[SelectedWordAnswer] = Field(description="in the order of the document")
+
+
 class SummarizeAnswer(_Wire):
     """The answer to one document."""
 
@@ -158,6 +176,7 @@ class SummarizeAnswer(_Wire):
     status: Literal["success", "partial_success"] = Field(description="partial where pages could not be read, which the summary leaves out")
     doc_id: str = Field(description="SHA-256 of the uploaded file, or of the JSON body")
     summary: SummaryAnswer
+    explanation: ExplanationAnswer | None = Field(default=None, description="only with ?explain=true")
     pages: list[PageAnswer] = Field(description="those that were read, in order; a text is set on some")
     errors: list[ProblemAnswer]
     timings: Timings

@@ -15,12 +15,13 @@ from ray.serve.handle import DeploymentHandle
 from layoutray.answers import Entity, FieldAnswer, Problem
 from layoutray.cluster.serving import failures, schema
 from layoutray.cluster.serving.failures import ApiError
-from layoutray.cluster.serving.replicas import Answered, Model, ReadPage
+from layoutray.cluster.serving.replicas import Answered, Asked, Model, ReadPage
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.submission import UploadedFile, WordPages
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.document import Page
-from layoutray.generation import Text
+from layoutray.generation import NO_SELECTION, Text
+from layoutray.selection import SelectedWord, Selection
 from layoutray.tasks.field_answers import field_answers
 
 _REPLICA_GONE = (RayActorError, DeploymentUnavailableError, ReplicaUnavailableError)
@@ -99,17 +100,19 @@ class Service:
             timings=_timings(outcomes, time.perf_counter() - started),
         )
 
-    async def summarize(self, document: UploadedFile | WordPages, model: Model) -> schema.SummarizeAnswer:
+    async def summarize(self, document: UploadedFile | WordPages, model: Model, *, explain: bool) -> schema.SummarizeAnswer:
         """What `model` writes about those pages of a document that could be read.
 
         Raises:
-            ApiError: when that is none of them, that of the first page; and when the model fails.
+            ApiError: when that is none of them, that of the first page; when the model fails, or cannot explain.
         """
+        if explain and not model.explains:
+            raise failures.invalid(f"explain: {model.model_id} cannot say what it keeps; {NO_SELECTION}")
         started = time.perf_counter()
         outcomes = await self._outcomes(document, _only_read)
         problems = self._problems(outcomes)
         pages = [outcome.page for outcome in outcomes if outcome.page]
-        text, writing = await self._written(pages)
+        text, selection, writing = await self._written(Asked(pages, explain))
         return schema.SummarizeAnswer(
             model_id=model.model_id,
             model_version=model.model_version,
@@ -118,6 +121,7 @@ class Service:
             summary=schema.SummaryAnswer(
                 text=text.text, tokens=text.tokens, tokens_read=text.tokens_read, cut=text.tokens_read < text.tokens
             ),
+            explanation=selection and _explanation(selection, pages),
             pages=[_page(page).model_copy(update={"words": None}) for page in pages],
             errors=[schema.ProblemAnswer(**asdict(problem)) for problem in problems],
             timings=_timings([*outcomes, writing], time.perf_counter() - started),
@@ -166,15 +170,15 @@ class Service:
         self._telemetry.answered(found.seconds, found.batch_size, queue)
         return _Outcome(page, found.said, ocr=ocr, model=found.seconds / found.batch_size, queue=queue)
 
-    async def _written(self, pages: Sequence[Page]) -> tuple[Text, _Outcome]:
+    async def _written(self, asked: Asked) -> tuple[Text, Selection | None, _Outcome]:
         """What the model writes about a document, and how long that took. Raises ApiError when it fails."""
         started = time.perf_counter()
-        found: Answered[Text] | Problem = await _answer_of(self._model.summarize.remote(pages), "model", None)
+        found: Answered[tuple[Text, Selection | None]] | Problem = await _answer_of(self._model.summarize.remote(asked), "model", None)
         if isinstance(found, Problem):
             raise failures.of_problem(found)
         queue = max(time.perf_counter() - started - found.seconds, 0.0)
-        self._telemetry.answered(found.seconds, found.batch_size, queue, pages=len(pages))
-        return found.said, _Outcome(None, model=found.seconds / found.batch_size, queue=queue)
+        self._telemetry.answered(found.seconds, found.batch_size, queue, pages=len(asked.pages))
+        return *found.said, _Outcome(None, model=found.seconds / found.batch_size, queue=queue)
 
 
 async def _only_read(page: Page, ocr: float, started: float) -> _Outcome:
@@ -208,6 +212,25 @@ def _page(page: Page) -> schema.PageAnswer:
         for word in page.words
     ]
     return schema.PageAnswer(page_number=page.number, width=page.width, height=page.height, num_words=len(words), words=words)
+
+
+def _explanation(selection: Selection, pages: Sequence[Page]) -> schema.ExplanationAnswer:
+    places = [(page, index) for page in pages for index in range(len(page.words))]
+    return schema.ExplanationAnswer(
+        kept_states=selection.kept, words=[_selected_word(word, *places[word.number]) for word in selection.words]
+    )
+
+
+def _selected_word(selected: SelectedWord, page: Page, index: int) -> schema.SelectedWordAnswer:
+    word = page.words[index]
+    return schema.SelectedWordAnswer(
+        content=word.text,
+        page_number=page.number,
+        word=index,
+        polygon=list(word.box.polygon(page.width, page.height)),
+        states=selected.states,
+        weight=selected.weight,
+    )
 
 
 def _timings(outcomes: Sequence[_Outcome], total: float) -> schema.Timings:
