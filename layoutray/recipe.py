@@ -114,10 +114,10 @@ class TokenizerRecipe:
 class TaskRecipe:
     """Attributes:
     name: of the task.
-    mask_share: masked_lm: share of non-special tokens to predict (the paper's 15 %).
+    mask_share: masked_lm and span_infilling: share of non-special tokens to predict (both papers' 15 %).
     fields: entities and entities_bioes: the wanted fields of a document by their names, each a section of `FieldType`. Words
         are then tagged from the documents' values, and tags that the pages have are not read. generate_fields: the fields to write.
-    writing: summary and generate_fields: how texts are written.
+    writing: summary and generate_fields: how texts are written; of span_infilling, its decoder.
     """
 
     name: str

@@ -48,8 +48,8 @@ def add_init_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CHECKPOINT",
-        help="folder, s3:// address or models:/NAME@ALIAS, whose encoder it starts from; repeatable where the architecture joins several; "
-        "none starts from scratch",
+        help="folder, s3:// address or models:/NAME@ALIAS, whose encoder it starts from, and whose decoder where both have one; repeatable "
+        "where the architecture joins several; none starts from scratch",
     )
 
 

@@ -20,7 +20,6 @@ from layoutray.recipe import Recipe
 from layoutray.store import codec, shards, sources
 from layoutray.store.card import Card
 from layoutray.store.schema import PAGES
-from layoutray.tasks import Writes
 from layoutray.tokenizer import Tokenizer
 
 _FILTERS = tuple(field.name for field in fields(Filters))
@@ -42,7 +41,7 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
         raise InputError(f"{out} already holds encoded examples; give another --out, or delete that folder")
     if any(shards.shards(sources.join(out, part)) for part in (*SPLITS, "dead_letters")):
         raise InputError(f"{out} holds shards of an `encode` that did not finish; delete that folder, or give another --out")
-    if recipe.filters != Filters() and isinstance(tasks.load(recipe.task.name), Writes):
+    if recipe.filters != Filters() and tasks.load(recipe.task.name).of_documents:
         raise InputError(f"[filters] refuse single pages, and task {recipe.task.name} reads whole documents; leave [filters] out")
     inputs = [_pages_folder(folder) for folder in folders]
     if not any("train" in table["split"].to_pylist() for folder in inputs for table in shards.scan(folder, PAGES, ["split"])):

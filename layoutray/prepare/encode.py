@@ -50,13 +50,13 @@ class Encoder:
     def __call__(self, pages: pa.Table) -> tuple[pa.Table, list[DeadLetter]]:
         """EXAMPLES of a PAGES table, and the pages that could not be encoded.
 
-        Of tasks that write, the examples are of the documents whose first page is in the table, and so are the dead letters. Letters
+        Of tasks of documents, the examples are of the documents whose first page is in the table, and so are the dead letters. Letters
         without a page are of values found nowhere, and of documents and texts that were cut.
         """
         vocabulary = tokenizer.parse(self.vocabulary)
         task = tasks.load(self.task.name)
         made, page_ids = list(codec.pages_of(pages)), pages["page_id"].to_pylist()
-        if isinstance(task, Writes):
+        if task.of_documents:
             rows, letters = self._documents(made, page_ids, task, vocabulary)
         else:
             rows, letters = self._pages(made, page_ids, task, vocabulary)
@@ -75,7 +75,7 @@ class Encoder:
                 letters.append(_letter(error, page, page_id))
         return rows, letters
 
-    def _documents(self, pages: Sequence[Page], page_ids: Sequence[str], task: Writes, vocabulary: Tokenizer) -> _RowsAndLetters:
+    def _documents(self, pages: Sequence[Page], page_ids: Sequence[str], task: Task, vocabulary: Tokenizer) -> _RowsAndLetters:
         """Of the documents whose first page is among `pages`."""
         rows: list[dict[str, Any]] = []
         letters: list[DeadLetter] = []
@@ -83,7 +83,7 @@ class Encoder:
         for document, whole in whole_documents(self.folders, {page.doc_id for page in pages}, pages):
             if (first := (document.doc_id, whole[0].number)) in asked:
                 try:
-                    text = vocabulary.text_to_ids(task.text(document, self.task.fields))
+                    text = vocabulary.text_to_ids(task.text(document, self.task.fields)) if isinstance(task, Writes) else None
                 except DocumentError as error:
                     letters.append(_letter(error, whole[0], asked[first]))
                 else:
@@ -92,11 +92,14 @@ class Encoder:
                     letters += cuts
         return rows, letters
 
-    def _document(self, document: Document, pages: Sequence[Page], text: list[int], vocabulary: Tokenizer) -> _RowsAndLetters:
+    def _document(self, document: Document, pages: Sequence[Page], text: list[int] | None, vocabulary: Tokenizer) -> _RowsAndLetters:
+        """Args: text: to write; None where the task makes its own."""
         window, length = document_window(pages, vocabulary, self.max_length)
-        longest = self.task.writing.max_length
-        labels = text[:longest] if len(text) > longest else [*text, vocabulary.end_id]
-        lengths = {"the document": (length, self.max_length), "the text to write": (len(text), longest)}
+        lengths, labels = {"the document": (length, self.max_length)}, None
+        if text is not None:
+            longest = self.task.writing.max_length
+            labels = text[:longest] if len(text) > longest else [*text, vocabulary.end_id]
+            lengths["the text to write"] = len(text), longest
         return [row_of(pages[0], 0, window, labels)] if window else [], list(_cuts(document, lengths))
 
 

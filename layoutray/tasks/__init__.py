@@ -2,7 +2,7 @@
 
 A task meets a model in two places: its head turns encoded states into a loss or into scores, and `observe`/`summarise`
 turn those into metrics: observations are made batch by batch on any worker and summed up once. Most tasks are of pages, in windows;
-those that write (`Writes`) are of whole documents.
+those with a decoder are of whole documents, and most of these learn to write what somebody has written about them (`Writes`).
 """
 
 from collections import Counter
@@ -110,6 +110,8 @@ class Task(Protocol):
     """See the module's docstring."""
 
     name: str
+    of_documents: bool
+    """Whether an example is a whole document, and not a window of a page."""
     objective: tuple[str, Literal["min", "max"]]
     """The metric that chooses the best checkpoint, and which way is better."""
 

@@ -31,6 +31,8 @@ _CERTAIN = 100.0
 class WordLabelling(ABC):
     """The part of such a task that does not depend on what its labels mean."""
 
+    of_documents = False
+
     def truth(self, page: Page) -> list[str | None]:
         """The true label of each word of a page, None where it has none. Raises DocumentError where its tags do not fit the task."""
         return [word.tag for word in page.words]

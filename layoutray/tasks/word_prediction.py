@@ -27,6 +27,7 @@ class WordPrediction:
 
     name: str
     predicted: str
+    of_documents = False
     objective: tuple[str, Literal["min", "max"]] = ("perplexity", "min")
 
     def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ class Writer(WordPrediction):
     """The part of such a task that does not depend on what is written."""
 
     predicted = "written_tokens"
+    of_documents = True
 
     def head(self, encoder: Encoder, num_labels: int, dropout: float, writing: Writing) -> nn.Module:
         return WritingHead(encoder, writing)

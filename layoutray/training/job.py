@@ -26,7 +26,7 @@ from layoutray.training.feed import Feed, check_share
 from layoutray.training.loop import Loop
 from layoutray.training.reporter import Reporter
 from layoutray.training.resume import Progress
-from layoutray.training.start import start_encoder
+from layoutray.training.start import start_model
 from layoutray.training.world import World
 
 FINISHED = "finished.json"
@@ -44,7 +44,7 @@ class Job:
     Attributes:
         examples: folder of EXAMPLES with their vocabulary and card.
         out: checkpoint folder; the best model so far lies in it.
-        init: checkpoints whose encoders the model starts from; none starts from scratch.
+        init: checkpoints whose encoders, and decoders, the model starts from; none starts from scratch.
     """
 
     recipe: Recipe
@@ -176,7 +176,7 @@ def _fitting_card(job: Job, workers: int) -> Card:
 def _starting_model(job: Job, vocabulary: Tokenizer, labels: tuple[str, ...]) -> tuple[TaskModel, tuple[str, ...]]:
     """The model before the first step, and what `rehearse` returns."""
     model = checkpoint.build_model(job.recipe, vocabulary, labels)
-    return model, start_encoder(model, job.recipe, vocabulary, job.init)
+    return model, start_model(model, job.recipe, vocabulary, job.init)
 
 
 def _keep(out: Path, start: Checkpoint, model: TaskModel, metrics: Mapping[str, float], temperature: float) -> None:

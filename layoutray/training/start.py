@@ -1,4 +1,4 @@
-"""Where an encoder's weights come from at the start: from trained encoders, or freshly drawn."""
+"""Where a model's weights come from at the start: from trained encoders and decoders, or freshly drawn."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,13 +10,15 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.recipe import Recipe
 from layoutray.tasks import TaskModel
+from layoutray.tasks.writer import WritingHead
 from layoutray.tokenizer import Tokenizer
 
 
-def start_encoder(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folders: Sequence[str]) -> tuple[str, ...]:
-    """Start the encoder of `model` from those of the checkpoints in `folders`.
+def start_model(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folders: Sequence[str]) -> tuple[str, ...]:
+    """Start the encoder of `model` from those of the checkpoints in `folders`, and its decoder from theirs where both have one.
 
     A checkpoint of the recipe's architecture gives the whole encoder; one of another architecture gives what the recipe's inherits from it.
+    All other heads stay freshly drawn.
 
     Returns:
         Names of the encoder's parameters that the checkpoints leave as they were; empty without checkpoints.
@@ -28,22 +30,30 @@ def start_encoder(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folde
     target = model.encoder.state_dict()
     giver: dict[str, str] = {}
     for folder in folders:
-        tensors = _fitting(folder, recipe, vocabulary, target)
+        source = _loaded(folder, vocabulary)
+        tensors = _fitting(folder, source, recipe, target)
         if twice := tensors.keys() & giver.keys():
             others = {giver[name] for name in twice}
             raise CheckpointError(f"{folder} and {', '.join(sorted(others))} both give {checkpoint.listed(twice)}; start from one of them")
         giver |= dict.fromkeys(tensors, folder)
         model.encoder.load_state_dict(tensors, strict=False)
+        if isinstance(model.head, WritingHead) and isinstance(source.model.head, WritingHead):
+            _check_decoder(folder, source.recipe, recipe)
+            model.head.decoder.load_state_dict(source.model.head.decoder.state_dict())
     return tuple(sorted({name for name, _ in model.encoder.named_parameters()} - giver.keys())) if folders else ()
 
 
-def _fitting(folder: str, recipe: Recipe, vocabulary: Tokenizer, target: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What the checkpoint in `folder` gives to the encoder whose tensors are `target`, under their names."""
+def _loaded(folder: str, vocabulary: Tokenizer) -> Checkpoint:
     source = checkpoint.load(folder)
     if source.tokenizer.inner.get_vocab() != vocabulary.inner.get_vocab():
         raise CheckpointError(
             f"the examples were encoded with another vocabulary than {folder} has; encode them with tokenizer.path={folder}"
         )
+    return source
+
+
+def _fitting(folder: str, source: Checkpoint, recipe: Recipe, target: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What the checkpoint in `folder` gives to the encoder whose tensors are `target`, under their names."""
     given, expected = source.model.encoder.state_dict(), target
     if source.recipe.arch != recipe.arch:
         given = _parent(folder, source, recipe).names.state_to_ours(given)
@@ -53,6 +63,14 @@ def _fitting(folder: str, recipe: Recipe, vocabulary: Tokenizer, target: Mapping
             f"the encoder of {folder} does not fit the recipe's {recipe.arch}: {problems}; give [model] the sizes of {folder}"
         )
     return given
+
+
+def _check_decoder(folder: str, source: Recipe, recipe: Recipe) -> None:
+    for name in ("layers", "heads", "feed_forward", "positions"):
+        theirs, ours = getattr(source.task.writing.decoder, name), getattr(recipe.task.writing.decoder, name)
+        if theirs != ours:
+            key = f"task.writing.decoder.{name}"
+            raise CheckpointError(f"{folder} has {key} {theirs!r}, the recipe has {ours!r}; they must agree")
 
 
 def _parent(folder: str, source: Checkpoint, recipe: Recipe) -> Parent:

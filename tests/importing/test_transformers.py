@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelF
 from layoutray import checkpoint, importing, recipe
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError, InputError
-from layoutray.training.start import start_encoder
+from layoutray.training.start import start_model
 from pipelines.__main__ import main
 from tests.architectures.contract import random_batch
 from tests.importing.release import rewrite, write_byte_pairs, write_wordpiece
@@ -77,7 +77,7 @@ def left_by(made: Checkpoint, model: dict[str, Any]) -> tuple[str, ...]:
     chosen = recipe.from_dict(made.recipe.to_dict() | {"model": model})
     folder = Path(str(made.provenance["imported_from"])).parent / "start"
     checkpoint.save(folder, made)
-    return start_encoder(checkpoint.build_model(chosen, made.tokenizer, ()), chosen, made.tokenizer, [str(folder)])
+    return start_model(checkpoint.build_model(chosen, made.tokenizer, ()), chosen, made.tokenizer, [str(folder)])
 
 
 @MODEL_TYPES

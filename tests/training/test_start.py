@@ -16,7 +16,9 @@ from layoutray.errors import CheckpointError
 from layoutray.recipe import Recipe
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Batch
-from layoutray.training.start import start_encoder
+from layoutray.tokenizer import Tokenizer
+from layoutray.training.start import start_model
+from tests import documents
 from tests.architectures.contract import random_batch
 from tests.jobs import MODEL, job, recipe, vocabulary
 from tests.training.runs import alone
@@ -45,7 +47,10 @@ def fresh(chosen: Recipe) -> TaskModel:
 
 def trained(folder: Path, model: dict[str, Any], words: list[str] | None = None) -> str:
     """A checkpoint whose weights are unlike those that a seed draws."""
-    chosen, known = of(model, "masked_lm"), vocabulary(words) if words else VOCABULARY
+    return trained_as(of(model, "masked_lm"), folder, vocabulary(words) if words else VOCABULARY)
+
+
+def trained_as(chosen: Recipe, folder: Path, known: Tokenizer = VOCABULARY) -> str:
     made = checkpoint.build_model(chosen, known, ())
     with torch.no_grad():
         generator = torch.Generator().manual_seed(8)
@@ -62,15 +67,47 @@ def encoder_of(folder: str) -> dict[str, torch.Tensor]:
 def test_an_encoder_starts_from_another_tasks_checkpoint(tmp_path: Path) -> None:
     model, source = fresh(of(MODEL)), trained(tmp_path, MODEL)
     head = {name: tensor.clone() for name, tensor in model.head.state_dict().items()}
-    assert start_encoder(model, of(MODEL), VOCABULARY, [source]) == ()
+    assert start_model(model, of(MODEL), VOCABULARY, [source]) == ()
     assert all(torch.equal(tensor, model.encoder.state_dict()[name]) for name, tensor in encoder_of(source).items())
     assert all(torch.equal(tensor, model.head.state_dict()[name]) for name, tensor in head.items()), "the head stays fresh"
+
+
+def writer_of(task: str, **decoder: Any) -> Recipe:
+    values = documents.recipe(task).to_dict()
+    values["task"]["writing"]["decoder"] |= decoder
+    return recipes.from_dict(values)
+
+
+def test_a_writer_starts_from_the_encoder_and_the_decoder_of_a_pretrained_one(tmp_path: Path) -> None:
+    source, model = trained_as(writer_of("span_infilling"), tmp_path), fresh(writer_of("summary"))
+    assert start_model(model, writer_of("summary"), VOCABULARY, [source]) == ()
+    given = checkpoint.load(source).model.state_dict()
+    assert given.keys() == model.state_dict().keys()
+    assert all(torch.equal(tensor, given[name]) for name, tensor in model.state_dict().items()), "every parameter"
+    assert model.head.decoder.word_embedding is model.encoder.word_embedding
+
+
+@pytest.mark.parametrize("changed", [{"layers": 2}, {"heads": 4}, {"positions": "reference_parity"}])
+def test_a_decoder_of_another_make_is_refused(changed: dict[str, Any], tmp_path: Path) -> None:
+    source, chosen = trained_as(writer_of("span_infilling"), tmp_path), writer_of("summary", **changed)
+    with pytest.raises(
+        CheckpointError, match=rf"has task.writing.decoder.{next(iter(changed))} .*, the recipe has {next(iter(changed.values()))!r}"
+    ):
+        start_model(fresh(chosen), chosen, VOCABULARY, [source])
+
+
+def test_a_writer_that_starts_from_an_encoder_alone_draws_its_decoder(tmp_path: Path) -> None:
+    chosen = writer_of("summary")
+    source, model = trained_as(recipes.from_dict(chosen.to_dict() | {"task": {"name": "masked_lm"}}), tmp_path), fresh(chosen)
+    layers = {name: tensor.clone() for name, tensor in model.head.decoder.layers.state_dict().items()}
+    assert start_model(model, chosen, VOCABULARY, [source]) == ()
+    assert all(torch.equal(tensor, layers[name]) for name, tensor in model.head.decoder.layers.state_dict().items())
 
 
 def test_skim_embeddings_take_tables_from_a_skimformer_and_the_rest_from_a_bert(tmp_path: Path) -> None:
     model, drawn = fresh(of(SKIM_EMBEDDINGS)), fresh(of(SKIM_EMBEDDINGS)).encoder.state_dict()
     skimformer, bert = trained(tmp_path / "skimformer", SKIMFORMER), trained(tmp_path / "bert", BERT)
-    left = start_encoder(model, of(SKIM_EMBEDDINGS), VOCABULARY, [skimformer, bert])
+    left = start_model(model, of(SKIM_EMBEDDINGS), VOCABULARY, [skimformer, bert])
     assert set(left) == PROJECTIONS
     got, tables, text = model.encoder.state_dict(), encoder_of(skimformer), encoder_of(bert)
     for side in SIDES:
@@ -86,7 +123,7 @@ def test_skimming_mask_skims_as_its_skimformer_and_reads_as_its_core(core: str, 
     chosen = of(SKIMMING_MASK | {"core": core})
     model = fresh(chosen).eval()
     skimformer, peer = trained(tmp_path / "skimformer", SKIMFORMER), trained(tmp_path / "peer", text)
-    assert start_encoder(model, chosen, VOCABULARY, [peer, skimformer]) == ()
+    assert start_model(model, chosen, VOCABULARY, [peer, skimformer]) == ()
     skim, read = checkpoint.load(skimformer).model.encoder, checkpoint.load(peer).model.encoder
     boxes = torch.tensor([[[10, 20, 300, 40], [400, 20, 500, 40], [10, 60, 900, 80]]])
     mask = torch.ones(1, 3, dtype=torch.bool)
@@ -102,7 +139,7 @@ def test_lambert_reads_as_its_roberta_or_bert_until_it_has_learned_where_words_s
     kind: dict[str, Any] = {"segments": 1, "norm_epsilon": 1e-5} if core == "roberta" else {"segments": 2, "norm_epsilon": 1e-12}
     chosen, source = of(LAMBERT | kind | {"core": core}), trained(tmp_path, BERT | kind | {"model_type": core})
     model = fresh(chosen).eval()
-    left = start_encoder(model, chosen, VOCABULARY, [source])
+    left = start_model(model, chosen, VOCABULARY, [source])
     assert left == ("layout.adapter.bias", "layout.adapter.weight")
     torch.nn.init.zeros_(model.encoder.layout.adapter.weight)
     batch = random_batch()
@@ -122,7 +159,7 @@ def test_every_parent_is_an_architecture_with_the_fields_that_are_asked_of_it(na
 def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
     source = trained(tmp_path, MODEL, ["other", "words"])
     with pytest.raises(CheckpointError, match=r"another vocabulary than .*; encode them with tokenizer.path="):
-        start_encoder(fresh(of(MODEL)), of(MODEL), VOCABULARY, [source])
+        start_model(fresh(of(MODEL)), of(MODEL), VOCABULARY, [source])
 
 
 @pytest.mark.parametrize(
@@ -150,13 +187,13 @@ def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused(start: dict[str, Any], model: dict[str, Any], message: str, tmp_path: Path) -> None:
     source = trained(tmp_path, start)
     with pytest.raises(CheckpointError, match=message):
-        start_encoder(fresh(of(model)), of(model), VOCABULARY, [source])
+        start_model(fresh(of(model)), of(model), VOCABULARY, [source])
 
 
 def test_two_checkpoints_that_give_the_same_are_refused(tmp_path: Path) -> None:
     one, other = trained(tmp_path / "one", BERT), trained(tmp_path / "other", BERT)
     with pytest.raises(CheckpointError, match=r"other and .*one both give layers\.0\..* and \d+ more; start from one of them"):
-        start_encoder(fresh(of(SKIM_EMBEDDINGS)), of(SKIM_EMBEDDINGS), VOCABULARY, [one, other])
+        start_model(fresh(of(SKIM_EMBEDDINGS)), of(SKIM_EMBEDDINGS), VOCABULARY, [one, other])
 
 
 def test_a_job_starts_from_two_checkpoints_and_says_so(tmp_path: Path) -> None:
