@@ -1,4 +1,4 @@
-"""Answer documents over HTTP with a trained extractor, or with a model that writes summaries, until Ctrl-C or SIGTERM."""
+"""Answer documents over HTTP with a trained extractor, or with a model that writes summaries or fields, until Ctrl-C or SIGTERM."""
 
 import argparse
 import contextlib

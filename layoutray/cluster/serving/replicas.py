@@ -65,11 +65,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What a replica has loaded."""
+    """What a replica has loaded; `writes` is whether it reads whole documents and writes about them, fields or a summary."""
 
     model_id: str
     model_version: str
     path: ServedPath
+    writes: bool
     entity_types: tuple[str, ...]
     fields: Mapping[str, FieldType]
     explains: bool
@@ -104,7 +105,7 @@ def ready(loaded: Checkpoint, beams: int) -> Extractor | TextGenerator:
 
 def path_of(model: Extractor | TextGenerator) -> ServedPath:
     """Where the endpoint answers documents with `model`."""
-    return "/v1/extract" if isinstance(model, Extractor) else "/v1/summarize"
+    return "/v1/extract" if isinstance(model, Extractor) or model.fields else "/v1/summarize"
 
 
 class ModelReplica:
@@ -120,8 +121,10 @@ class ModelReplica:
 
     async def describe(self) -> Model:
         model = self._model
-        known = (model.entity_types, model.fields, False) if isinstance(model, Extractor) else ((), {}, model.shows_selection)
-        return Model(model.model_id, self._version, path_of(model), *known)
+        types = model.entity_types if isinstance(model, Extractor) else ()
+        writes = isinstance(model, TextGenerator)
+        explains = writes and model.shows_selection
+        return Model(model.model_id, self._version, path_of(model), writes, types, model.fields, explains)
 
     @serve.batch
     async def extract(self, pages: list[Page]) -> list[Answered[tuple[Entity, ...]] | Problem]:

@@ -76,9 +76,11 @@ class FieldAnswer(_Wire):
     name: str
     value: str = Field(description="its normal form, so that values that mean the same are the same text", examples=["2021-03-04"])
     content: str = Field(description="its words as they stand where they are surest, joined by blanks", examples=["4 March 2021"])
-    confidence: Confidence = Field(description="of the place where it is surest")
+    confidence: Confidence = Field(description="of the place where it is surest, or of the line that a model has written")
     score: float = Field(ge=0, description="confidences of all places that state it, summed up; can be above 1")
-    bounding_regions: list[RegionAnswer] = Field(description="where it is surest, one per line that it stands on")
+    bounding_regions: list[RegionAnswer] = Field(
+        description="where it is surest, one per line that it stands on; none of a value that a model has written"
+    )
 
 
 class DocumentAnswer(_Wire):
@@ -86,6 +88,9 @@ class DocumentAnswer(_Wire):
 
     entities: list[EntityAnswer]
     fields: list[FieldAnswer] = Field(description="empty for a model that looks for no fields of whole documents")
+    cut: bool | None = Field(
+        default=None, description="whether a model that writes fields has read but the beginning of the document; absent with other models"
+    )
 
 
 class WordAnswer(_Wire):

@@ -23,6 +23,7 @@ from layoutray.document import Page
 from layoutray.generation import NO_SELECTION, Text
 from layoutray.selection import SelectedWord, Selection
 from layoutray.tasks.field_answers import field_answers
+from layoutray.tasks.generate_fields import written_fields
 
 _REPLICA_GONE = (RayActorError, DeploymentUnavailableError, ReplicaUnavailableError)
 
@@ -78,22 +79,28 @@ class Service:
         return model
 
     async def extract(self, document: UploadedFile | WordPages, model: Model) -> schema.ExtractAnswer:
-        """What `model` finds in a document, words included.
+        """What `model` finds in a document, words included; one that writes fields reads those of its pages together that could be read.
 
         Raises:
-            ApiError: when none of its pages could be answered; that of the first page.
+            ApiError: when none of its pages could be answered, that of the first page; and when a model that writes fails.
         """
         started = time.perf_counter()
-        outcomes = await self._outcomes(document, self._extracted)
+        outcomes = await self._outcomes(document, _only_read if model.writes else self._extracted)
         problems = self._problems(outcomes)
         found = [entity for outcome in outcomes for entity in outcome.entities]
+        fields, cut = field_answers(found, model.fields), None
+        if model.writes:
+            pages = [outcome.page for outcome in outcomes if outcome.page]
+            text, _, writing = await self._written(Asked(pages, explain=False))
+            fields, cut = written_fields(text.lines, pages, model.fields), text.tokens_read < text.tokens
+            outcomes = [*outcomes, writing]
         return schema.ExtractAnswer(
             model_id=model.model_id,
             model_version=model.model_version,
             status="partial_success" if problems else "success",
             doc_id=document.doc_id,
             document=schema.DocumentAnswer(
-                entities=[_entity(entity) for entity in found], fields=[_field(field) for field in field_answers(found, model.fields)]
+                entities=[_entity(entity) for entity in found], fields=[_field(field) for field in fields], cut=cut
             ),
             pages=[_page(outcome.page) for outcome in outcomes if outcome.page],
             errors=[schema.ProblemAnswer(**asdict(problem)) for problem in problems],
