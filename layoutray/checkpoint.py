@@ -1,6 +1,6 @@
 """Checkpoints: a folder with all that a model needs, and nothing that could run code.
 
-recipe.json         the resolved training recipe
+recipe.json         the resolved training recipe; written last: without it, the others are of no use
 labels.json         names of the outputs, in order
 model.safetensors   weights
 tokenizer.json      vocabulary
@@ -13,26 +13,30 @@ import hashlib
 import json
 import math
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import safetensors
+import safetensors.torch
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from layoutray import architectures, tasks, tokenizer
 from layoutray import recipe as recipes
 from layoutray.errors import CheckpointError, DocumentError, Reason, RecipeError
 from layoutray.recipe import Recipe
-from layoutray.store import sources
+from layoutray.store import shards, sources
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Encoder
 from layoutray.tokenizer import Tokenizer
 
 REQUIRED = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "metrics.json", "provenance.json")
 FILES = (*REQUIRED, "calibration.json")
+_FIRST, _LAST = "metrics.json", "recipe.json"
+"""Written first and last. No two checkpoints of one training have the same metrics: the step is one of them."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +73,21 @@ def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) ->
     return TaskModel(encoder, head)
 
 
-def save(folder: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint into `folder` (made when missing); its version follows from the weights and is not written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "recipe.json", checkpoint.recipe.to_dict())
-    _write(folder / "labels.json", list(checkpoint.labels))
-    _write(folder / "metrics.json", checkpoint.metrics)
-    _write(folder / "provenance.json", checkpoint.provenance)
-    _write(folder / "calibration.json", {"temperature": checkpoint.temperature})
-    checkpoint.tokenizer.save(folder / "tokenizer.json")
-    save_file(unique_tensors(checkpoint.model), folder / "model.safetensors")
+def save(folder: str | Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint into `folder` (made when missing); its version follows from the weights and is not written.
+
+    A reader finds the checkpoint of before, the new one, or, for a moment, none.
+    """
+    contents = {
+        _FIRST: _json(checkpoint.metrics),
+        "labels.json": _json(list(checkpoint.labels)),
+        "provenance.json": _json(checkpoint.provenance),
+        "calibration.json": _json({"temperature": checkpoint.temperature}),
+        "tokenizer.json": checkpoint.tokenizer.inner.to_str(pretty=True).encode(),
+        "model.safetensors": safetensors.torch.save(unique_tensors(checkpoint.model)),
+        _LAST: _json(checkpoint.recipe.to_dict()),
+    }
+    shards.write_together(contents, str(folder))
 
 
 def load(folder: str | Path) -> Checkpoint:
@@ -87,26 +96,66 @@ def load(folder: str | Path) -> Checkpoint:
     Raises:
         CheckpointError: when a file is missing or wrong, or the weights do not fit the recipe's model (names the tensors).
     """
+    # Training may write a better one meanwhile: unless the first file is the same at the end, the others are of several.
+    while True:
+        first = _read(folder, _FIRST)
+        with at_hand(folder) as where:
+            loaded = _load(where)
+        if _read(folder, _FIRST) == first:
+            return loaded
+
+
+@contextmanager
+def at_hand(folder: str | Path) -> Generator[Path]:
+    """The checkpoint in `folder` on this machine's disks: the folder itself, or a copy of what lies at an address while the block runs.
+
+    Raises:
+        CheckpointError: when it cannot be copied; one that the block raises names the address.
+    """
     address = str(folder)
     local = sources.local_path(address)
     if local is not None:
-        return _load(local)
+        yield local
+        return
     with tempfile.TemporaryDirectory() as copy:
         _fetch(address, Path(copy))
         try:
-            return _load(Path(copy))
+            yield Path(copy)
         except CheckpointError as error:
             raise CheckpointError(str(error).replace(copy, address)) from error
+
+
+def read_vocabulary(folder: str | Path) -> Tokenizer:
+    """The tokenizer of a folder of examples or a checkpoint, on disks or at an address.
+
+    Raises:
+        CheckpointError: as `tokenizer.load`.
+    """
+    local = sources.local_path(str(folder))
+    if local is not None:
+        return tokenizer.load(local)
+    file = sources.join(folder, "tokenizer.json")
+    try:
+        return tokenizer.parse(sources.read_bytes(file).decode(), file)
+    except DocumentError as error:
+        raise CheckpointError(f"no tokenizer.json at {folder}: {error}") from error
 
 
 def _fetch(address: str, folder: Path) -> None:
     """Copy into `folder` what there is of a checkpoint."""
     for name in FILES:
-        try:
-            (folder / name).write_bytes(sources.read_bytes(sources.join(address, name)))
-        except DocumentError as error:
-            if error.reason is not Reason.NOT_FOUND:
-                raise CheckpointError(str(error)) from error
+        if (data := _read(address, name)) is not None:
+            (folder / name).write_bytes(data)
+
+
+def _read(folder: str | Path, name: str) -> bytes | None:
+    """A file of a checkpoint; None where it is not there."""
+    try:
+        return sources.read_bytes(sources.join(folder, name))
+    except DocumentError as error:
+        if error.reason is not Reason.NOT_FOUND:
+            raise CheckpointError(str(error)) from error
+        return None
 
 
 def _load(where: Path) -> Checkpoint:
@@ -141,11 +190,13 @@ def read_tensors(file: Path) -> dict[str, torch.Tensor]:
 
 
 def read_json(file: Path) -> Any:
-    """What a JSON file says. Raises CheckpointError where it is none."""
+    """What a JSON file says. Raises CheckpointError where it is none, or not there."""
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise CheckpointError(f"{file} is not valid JSON: {error}") from error
+    except OSError as error:
+        raise CheckpointError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def misfits(given: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> str:
@@ -194,5 +245,5 @@ def _temperature(file: Path) -> float:
             raise CheckpointError(f"{file} says {other!r:.100}; it must be an object with a temperature, a number above 0")
 
 
-def _write(file: Path, content: Any) -> None:
-    file.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()

@@ -21,7 +21,7 @@ from mlflow.tracking import MlflowClient
 
 from layoutray import checkpoint
 from layoutray.errors import InputError
-from layoutray.store import sources
+from layoutray.store import shards, sources
 from layoutray.store.card import Card
 
 ALIAS = "champion"
@@ -68,11 +68,15 @@ class Run:
             file.write_bytes(png)
             self.client.log_artifact(self.run_id, str(file), "pictures")
 
-    def log_checkpoint(self, folder: Path) -> None:
+    def log_checkpoint(self, folder: str | Path) -> None:
         """Store a checkpoint as the run's artifact `checkpoint`, without the states and logs that training leaves beside it."""
-        for name in (*checkpoint.FILES, _NOTE):
-            if (folder / name).is_file():
-                self.client.log_artifact(self.run_id, str(folder / name), _CHECKPOINT)
+        with checkpoint.at_hand(folder) as where:
+            for name in checkpoint.FILES:
+                if (where / name).is_file():
+                    self.client.log_artifact(self.run_id, str(where / name), _CHECKPOINT)
+        note_file = sources.join(folder, _NOTE)
+        if sources.exists(note_file):
+            self.client.log_text(self.run_id, sources.read_bytes(note_file).decode(), f"{_CHECKPOINT}/{_NOTE}")
 
     def register(self, name: str) -> str:
         """Make the logged checkpoint the next version of model `name`, with the alias `champion`; returns its version."""
@@ -87,11 +91,10 @@ class Run:
         client.set_registered_model_alias(name, ALIAS, version)
         return str(version)
 
-    def note(self, folder: Path) -> None:
+    def note(self, folder: str | Path) -> None:
         """Write down in a checkpoint folder which run it belongs to, without any password."""
-        folder.mkdir(parents=True, exist_ok=True)
         content = {"uri": _without_password(self.uri), "run_id": self.run_id}
-        (folder / _NOTE).write_text(json.dumps(content), encoding="utf-8")
+        shards.write_bytes(json.dumps(content).encode(), str(folder), _NOTE)
 
     @property
     def finished(self) -> bool:
@@ -136,7 +139,7 @@ def noted(folder: str | Path, uri: str) -> Run | None:
     Raises:
         InputError: when the server does not know the run.
     """
-    note_file = sources.join(str(folder), _NOTE)
+    note_file = sources.join(folder, _NOTE)
     if not sources.exists(note_file):
         return None
     note = json.loads(sources.read_bytes(note_file))

@@ -7,19 +7,19 @@ import argparse
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from layoutray import tracking
 from layoutray.errors import InputError
 from layoutray.report import curves, png
 from layoutray.report.curves import Points
+from layoutray.store import sources
 from layoutray.training.reporter import HISTORY, read_history
 from pipelines import _terminal as terminal
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray picture curves", description=__doc__)
-    parser.add_argument("checkpoints", nargs="+", type=terminal.local_folder, help="checkpoint folders with their history.jsonl")
+    parser.add_argument("checkpoints", nargs="+", help="checkpoint folders, or their s3:// addresses, with their history.jsonl")
     parser.add_argument("--metric", default="dev.perplexity", help="as in MLflow, such as loss or dev.f1 (default: dev.perplexity)")
     parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
     terminal.add_picture_option(parser, "curves.png")
@@ -33,22 +33,23 @@ def main(arguments: Sequence[str]) -> int:
     return terminal.show_picture(picture, options.out)
 
 
-def _points(folder: Path, metric: str) -> Points:
-    if not (folder / HISTORY).is_file():
+def _points(folder: str, metric: str) -> Points:
+    file = sources.join(folder, HISTORY)
+    if not sources.exists(file):
         raise InputError(f"{folder} has no {HISTORY}; give folders that `layoutray pretrain` or `layoutray finetune` has written")
-    history = read_history(folder / HISTORY)
+    history = read_history(file)
     if metric not in history:
         raise InputError(f"{folder} has no metric {metric}; it has {', '.join(sorted(history))}")
     return history[metric]
 
 
-def _by_recipe(runs: Mapping[Path, Points]) -> dict[str, list[Points]]:
+def _by_recipe(runs: Mapping[str, Points]) -> dict[str, list[Points]]:
     """Runs by the name of their curve; those whose recipes differ in the seed alone have one."""
-    alike: dict[str, list[Path]] = defaultdict(list)
+    alike: dict[str, list[str]] = defaultdict(list)
     for folder in runs:
         alike[_recipe_without_seed(folder)].append(folder)
-    short = [_beginning([folder.name for folder in folders]) for folders in alike.values()]
-    named = short if all(short) and len(set(short)) == len(short) else [", ".join(map(str, folders)) for folders in alike.values()]
+    short = [_beginning([folder.rstrip("/").rpartition("/")[2] for folder in folders]) for folders in alike.values()]
+    named = short if all(short) and len(set(short)) == len(short) else [", ".join(folders) for folders in alike.values()]
     return {name: [runs[folder] for folder in folders] for name, folders in zip(named, alike.values(), strict=True)}
 
 
@@ -59,9 +60,9 @@ def _beginning(names: Sequence[str]) -> str:
     return first[:same].rstrip("-_.")
 
 
-def _recipe_without_seed(folder: Path) -> str:
-    file = folder / "recipe.json"
-    if not file.is_file():
+def _recipe_without_seed(folder: str) -> str:
+    file = sources.join(folder, "recipe.json")
+    if not sources.exists(file):
         raise InputError(f"{folder} has no recipe.json; wait until its training has saved a checkpoint")
-    recipe = json.loads(file.read_text(encoding="utf-8"))
+    recipe = json.loads(sources.read_bytes(file))
     return json.dumps({key: value for key, value in recipe.items() if key != "seed"}, sort_keys=True)

@@ -34,7 +34,7 @@ def add_picture_option(parser: argparse.ArgumentParser, default: str) -> None:
 def local_folder(text: str) -> Path:
     """For `type=` of an option. Raises argparse's error for the address of an object store, which `Path` would take for a relative path."""
     if "://" in text:
-        raise argparse.ArgumentTypeError(f"{text} is an address, and checkpoints are written to disks; give a folder")
+        raise argparse.ArgumentTypeError(f"{text} is an address, and this is written to disks; give a folder")
     return Path(text)
 
 

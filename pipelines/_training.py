@@ -26,7 +26,7 @@ def parser(verb: str, description: str | None) -> argparse.ArgumentParser:
     made.add_argument("recipe", help="a training recipe: its name, or a .toml file")
     made.add_argument("examples", help="folder that `layoutray encode` has written")
     made.add_argument(
-        "--out", required=True, type=terminal.local_folder, help="checkpoint folder, on disks that all nodes see; an unfinished run goes on"
+        "--out", required=True, help="checkpoint folder, on disks that all nodes see, or its s3:// address; an unfinished run goes on"
     )
     made.add_argument("--gpus", type=int, default=0, help="GPUs of each Ray worker")
     made.add_argument("--experiment", default="layoutray", help="MLflow experiment")
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace, init: Sequence[str]) -> int:
     """Train as `options` say, from the encoders of the checkpoints `init`."""
     uri = options.tracking_uri or tracking.default_uri()
     start = starting_checkpoints(init, uri)
-    job = Job(recipe.load(options.recipe, options.set), sources.absolute(options.examples), options.out.absolute(), start)
+    job = Job(recipe.load(options.recipe, options.set), sources.absolute(options.examples), sources.absolute(options.out), start)
     if options.dry_run:
         return terminal.show_plan(
             job.recipe, {"examples": job.examples, "checkpoint": str(job.out), "init": list(init), "workers": options.workers}
@@ -89,8 +89,7 @@ def run(options: argparse.Namespace, init: Sequence[str]) -> int:
 
 def reporters(job: Job, tracked: Run) -> Sequence[Reporter]:
     """Who listens on the leading worker."""
-    job.out.mkdir(parents=True, exist_ok=True)
-    return JsonLines(job.out / HISTORY), MlflowReporter(tracked)
+    return JsonLines(sources.join(job.out, HISTORY)), MlflowReporter(tracked)
 
 
 def _under_torchrun(job: Job, uri: str, options: argparse.Namespace) -> int:
@@ -147,7 +146,7 @@ def after_the_end(job: Job, uri: str, name: str) -> int:
 
 def close_run(job: Job, tracked: Run, name: str) -> None:
     """Log what a finished training has left, register it as model `name` if that is given, and close its run."""
-    series = read_history(job.out / HISTORY)
+    series = read_history(sources.join(job.out, HISTORY))
     tracked.log_picture("loss", png.png(curves.loss_curve({name: series[name] for name in ("loss", "dev.loss") if name in series}, "loss")))
     tracked.log_checkpoint(job.out)
     if name:

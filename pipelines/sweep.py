@@ -8,7 +8,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from layoutray import config, recipe, tracking
 from layoutray.cluster import sweep
@@ -17,7 +16,7 @@ from layoutray.cluster.sweep import Share, Trial, Value
 from layoutray.errors import CheckpointError, InputError, LayoutrayError
 from layoutray.report import png
 from layoutray.report.trials import metric_by_value
-from layoutray.store import sources
+from layoutray.store import shards, sources
 from layoutray.tracking import Run
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
@@ -40,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     waiting = {value: job for value, job in trials.items() if not jobs.finished(job)}
     _claim(options.out, key)
     training.say_what_is_fresh(first, workers=1)
-    parent = training.open_run(replace(first, out=options.out.absolute()), uri, options.experiment, [f"{key}=*"])
+    parent = training.open_run(replace(first, out=sources.absolute(options.out)), uri, options.experiment, [f"{key}=*"])
     try:
         results = _train(waiting, key, parent, share, options) if waiting else []
         for value in trials.keys() - waiting.keys():
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise
     parent.finish()
     report = {"key": key, "value": best.value, "objective": sweep.objective(best.job), "metric": best.metric, "folder": str(best.job.out)}
-    (options.out / "best.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    shards.write_bytes((json.dumps(report, indent=2) + "\n").encode(), options.out, "best.json")
     sys.stdout.write(json.dumps(report) + "\n")
     if options.register and (run := tracking.noted(best.job.out, uri)):
         training.register(run, options.register)
@@ -92,16 +91,18 @@ def _jobs(options: argparse.Namespace, uri: str, key: str, values: Sequence[Valu
     """A job for each value, in a folder of its own; every recipe is resolved here, before anything is trained."""
     start, examples = training.starting_checkpoints(options.init, uri), sources.absolute(options.examples)
     recipes = {value: recipe.load(options.recipe, [*options.set, f"{key}={value}"]) for value in values}
-    return {value: Job(chosen, examples, options.out.absolute() / f"{key}={value}", start) for value, chosen in recipes.items()}
+    return {
+        value: Job(chosen, examples, sources.absolute(sources.join(options.out, f"{key}={value}")), start)
+        for value, chosen in recipes.items()
+    }
 
 
-def _claim(out: Path, key: str) -> None:
+def _claim(out: str, key: str) -> None:
     """Mark `out` as the folder of a sweep over `key`, the way a training marks its own."""
-    file = out / jobs.JOB
-    if file.is_file() and json.loads(file.read_text(encoding="utf-8")) != {"over": key}:
+    file = sources.join(out, jobs.JOB)
+    if sources.exists(file) and json.loads(sources.read_bytes(file)) != {"over": key}:
         raise CheckpointError(f"{out} holds another training, or a sweep over another key; give another --out, or delete that folder")
-    out.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"over": key}), encoding="utf-8")
+    shards.write_bytes(json.dumps({"over": key}).encode(), out, jobs.JOB)
 
 
 def _train(waiting: Mapping[Value, Job], key: str, parent: Run, share: Share, options: argparse.Namespace) -> list[Trial]:

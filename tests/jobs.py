@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,15 @@ def recipe(task: str, *, model: dict[str, Any] | None = None, max_length: int = 
         "seed": 3,
     }
     return recipes.from_dict(values)
+
+
+def recipe_file(folder: Path, chosen: Recipe) -> str:
+    """`chosen` as a user has it, in a file."""
+    tables = {"task": {"name": chosen.task.name}, "train": dataclasses.asdict(chosen.train), "model": chosen.model}
+    lines = [f"[{table}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items()) for table, keys in tables.items()]
+    file = folder / "small.toml"
+    file.write_text(f"name = {json.dumps(chosen.name)}\nmax_length = {chosen.max_length}\nseed = {chosen.seed}\n{''.join(lines)}")
+    return str(file)
 
 
 def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:

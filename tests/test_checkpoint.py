@@ -1,14 +1,21 @@
 """Checkpoints: exact, complete, and never able to run code."""
 
+import contextlib
+import dataclasses
+import hashlib
 import json
 import os
 import pickle
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pyarrow.fs as pafs
 import pytest
+import safetensors.torch
 import torch
 from safetensors.torch import load_file, save_file
 
@@ -17,6 +24,7 @@ from layoutray.batching.collate import collate
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.recipe import Recipe
+from layoutray.store import sources
 from layoutray.tasks import TaskModel
 from tests.batching.test_collate import example
 from tests.jobs import recipe, vocabulary
@@ -170,3 +178,36 @@ def test_a_checkpoint_in_a_bucket_is_the_same_and_its_faults_are_named_by_its_ad
     bucket.Object("model/labels.json").delete()
     with pytest.raises(CheckpointError, match=r"^s3://scans/model is not a checkpoint: labels\.json missing"):
         checkpoint.load("s3://scans/model")
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("place", ["disk", "s3"])
+def test_who_reads_while_training_writes_finds_a_whole_checkpoint_or_none(place: str, tmp_path: Path) -> None:
+    folder = str(tmp_path / "better") if place == "disk" else "s3://scans/better"
+    chosen = recipe("entities")
+    models = [fresh(dataclasses.replace(chosen, seed=seed)) for seed in (1, 2)]
+    versions = {hashlib.sha256(safetensors.torch.save(checkpoint.unique_tensors(model))).hexdigest()[:12]: model for model in models}
+    over = threading.Event()
+
+    def write() -> None:
+        step = 0
+        while not over.is_set():
+            model = models[step % 2]
+            checkpoint.save(folder, Checkpoint(chosen, LABELS, VOCABULARY, model, {"step": float(step)}, {}, temperature=step + 1.0))
+            step += 1
+            over.wait(0.3)
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        seen: list[Checkpoint] = []
+        until = time.monotonic() + 60
+        while len({found.temperature for found in seen}) < 5 and time.monotonic() < until and not writing.done():
+            with contextlib.suppress(CheckpointError):
+                seen.append(checkpoint.load(folder))
+        over.set()
+        writing.result()
+    assert len({found.temperature for found in seen}) == 5
+    for found in seen:
+        assert found.temperature == found.metrics["step"] + 1
+        assert versions[found.version] is models[int(found.metrics["step"]) % 2], "the weights are those of these metrics"
+    assert not [uri for uri in sources.list_files(folder) if ".part" in uri]

@@ -3,7 +3,6 @@
 import logging
 import math
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from ray.exceptions import RayTaskError
 from layoutray import tasks
 from layoutray.cluster.connect import grows, num_workers
 from layoutray.errors import InputError
+from layoutray.store import sources
 from layoutray.store.card import Card
 from layoutray.training import job as jobs
 from layoutray.training.job import Job
@@ -73,12 +73,12 @@ class Trial:
 
 
 def train(
-    trials: Mapping[Value, Job], out: Path, share: Share, work: Callable[[Value], None], ended: Callable[[Value], None]
+    trials: Mapping[Value, Job], out: str | Path, share: Share, work: Callable[[Value], None], ended: Callable[[Value], None]
 ) -> list[Trial]:
     """Train every job on the connected cluster; one that fails does not stop the others.
 
     Args:
-        out: folder on disks that all nodes see.
+        out: folder on disks that all nodes see, or an object store's address.
         work: trains the job of a value to its end, in the trial's process; has to travel there, so it is a module's function or a
             `partial` of one.
         ended: called in this process after each trial, failed or not.
@@ -95,10 +95,10 @@ def train(
             tune.with_resources(tune.with_parameters(_work, work=work, threads=share.cpus), _resources(share)),
             param_space={"value": tune.grid_search(list(trials))},
             tune_config=tune.TuneConfig(max_concurrent_trials=share.at_once or max(num_workers() // share.cpus, 1)),
-            run_config=tune.RunConfig(name=_STATES, storage_path=str(out.absolute()), verbose=0, callbacks=[_Listener(ended)]),
+            run_config=tune.RunConfig(name=_STATES, storage_path=sources.absolute(str(out)), verbose=0, callbacks=[_Listener(ended)]),
         ).fit()
     finally:
-        shutil.rmtree(out / _STATES, ignore_errors=True)
+        sources.remove_folder(sources.join(out, _STATES))
     return [_ended(result, trials) for result in grid]
 
 

@@ -1,7 +1,6 @@
 """Ray Train around `training.job.train`: starts the workers, keeps states, recovers from a lost worker."""
 
 import logging
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from ray.train.torch import TorchConfig, TorchTrainer
 
 from layoutray.cluster.meters import TrainingMeter
 from layoutray.cluster.relay import relay_to
+from layoutray.store import sources
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
@@ -60,7 +60,7 @@ def train(job: Job, workers: Workers, reporters: Callable[[], Sequence[Reporter]
     logging.getLogger("ray.train").setLevel(logging.WARNING)
     with relay_to(watching) as relay:
         progress = _fit(job, workers, {"job": job, "threads": workers.threads, "reporters": reporters, "relay": relay})
-    shutil.rmtree(job.out / _STATES)
+    sources.remove_folder(sources.join(job.out, _STATES))
     return progress
 
 
@@ -76,7 +76,7 @@ def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
         ),
         run_config=RunConfig(
             name=_STATES,
-            storage_path=str(job.out.absolute()),
+            storage_path=sources.absolute(str(job.out)),
             failure_config=FailureConfig(max_failures=workers.max_failures),
             checkpoint_config=ray.train.CheckpointConfig(num_to_keep=2),
         ),

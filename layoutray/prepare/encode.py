@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray import tasks, tokenizer
+from layoutray import checkpoint, tasks, tokenizer
 from layoutray.batching.examples import row_of
 from layoutray.batching.windows import document_window, windows
 from layoutray.document import Document, Page
@@ -136,7 +136,7 @@ def vocabulary_for(recipe: TokenizerRecipe, folders: Sequence[str], filters: Fil
     if not recipe.path:
         words = chain(_training_words(folders, filters), _words_to_write(written, folders))
         return tokenizer.train_wordpiece(words, recipe.vocab_size)
-    loaded = tokenizer.load(recipe.path)
+    loaded = checkpoint.read_vocabulary(recipe.path)
     _check_names(written, loaded, recipe.path)
     return loaded
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,13 +32,26 @@ def write(table: pa.Table, folder: str, name: str) -> str:
 
 def write_bytes(data: pa.Buffer | bytes, folder: str, name: str) -> str:
     """Write a file that appears under its name only when it is complete; returns its URI."""
+    write_together({name: data}, folder)
+    return sources.join(folder, name)
+
+
+def write_together(contents: Mapping[str, pa.Buffer | bytes], folder: str) -> None:
+    """Write files that belong together, replacing those of before: while the last is there, all are there, and of one making.
+
+    Whoever is killed while they are written leaves those of before; within a moment at the end, files without the last.
+    """
     files, path = sources.filesystem(folder)
     files.create_dir(path, recursive=True)
-    hidden = sources.join(path, f".{name}.{uuid.uuid4().hex}{_HALF_WRITTEN}")
-    with files.open_output_stream(hidden) as stream:
-        stream.write(data)
-    files.move(hidden, sources.join(path, name))
-    return sources.join(folder, name)
+    hidden = {name: sources.join(path, f".{name}.{uuid.uuid4().hex}{_HALF_WRITTEN}") for name in contents}
+    for name, data in contents.items():
+        with files.open_output_stream(hidden[name]) as stream:
+            stream.write(data)
+    last = sources.join(path, [*contents][-1])
+    if len(contents) > 1 and files.get_file_info(last).type == pafs.FileType.File:
+        files.delete_file(last)
+    for name in contents:
+        files.move(hidden[name], sources.join(path, name))
 
 
 def shards(folder: str) -> list[str]:

@@ -55,9 +55,9 @@ def data_uri(media_type: str, data: bytes) -> str:
     return f"data:{media_type},{quote(data, safe=':,')}"
 
 
-def join(root: str, *parts: str) -> str:
+def join(root: str | Path, *parts: str) -> str:
     """`root` with `parts` appended, whatever its scheme."""
-    return "/".join((root.rstrip("/"), *parts))
+    return "/".join((str(root).rstrip("/"), *parts))
 
 
 def absolute(uri: str) -> str:
@@ -113,6 +113,13 @@ def read_bytes(uri: str) -> bytes:
         refused = local is not None or "ACCESS_DENIED" in str(error)
         reason = Reason.UNREADABLE if refused else Reason.UNREACHABLE
         raise DocumentError(reason, f"{uri} cannot be read: {error.strerror or error}", stage="open") from error
+
+
+def remove_folder(uri: str) -> None:
+    """Delete a folder with all that is in it; nothing happens where there is none."""
+    files, path = filesystem(uri)
+    if files.get_file_info(path).type == pafs.FileType.Directory:
+        files.delete_dir(path)
 
 
 def content_id(data: bytes) -> str:

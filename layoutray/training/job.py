@@ -2,7 +2,7 @@
 
 import importlib.metadata
 import json
-import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from layoutray import checkpoint, tasks, tokenizer
+from layoutray import checkpoint, tasks
 from layoutray.batching.examples import ExampleSet
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError, InputError
@@ -24,7 +24,7 @@ from layoutray.tokenizer import Tokenizer
 from layoutray.training import resume
 from layoutray.training.feed import Feed, check_share
 from layoutray.training.loop import Loop
-from layoutray.training.reporter import Reporter
+from layoutray.training.reporter import Reporter, Together
 from layoutray.training.resume import Progress
 from layoutray.training.start import start_model
 from layoutray.training.world import World
@@ -32,9 +32,11 @@ from layoutray.training.world import World
 FINISHED = "finished.json"
 """Written into the checkpoint folder when training has reached its end."""
 
-
 JOB = "job.json"
 """Written into the checkpoint folder when training starts: whose folder it is."""
+
+_STATE = "state"
+"""Folder inside the checkpoint folder where `train_in_place` keeps the state while it runs."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,13 @@ class Job:
 
     Attributes:
         examples: folder of EXAMPLES with their vocabulary and card.
-        out: checkpoint folder; the best model so far lies in it.
+        out: checkpoint folder, on disks that all workers see or at an object store's address; the best model so far lies in it.
         init: checkpoints whose encoders, and decoders, the model starts from; none starts from scratch.
     """
 
     recipe: Recipe
     examples: str
-    out: Path
+    out: str | Path
     init: tuple[str, ...] = ()
 
 
@@ -65,9 +67,9 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
     """
     card = _fitting_card(job, world.size)
     if world.leads:
-        job.out.mkdir(parents=True, exist_ok=True)
-        (job.out / JOB).write_text(json.dumps(_identity(job)), encoding="utf-8")
-    vocabulary = tokenizer.load(Path(job.examples))
+        shards.write_bytes(json.dumps(_identity(job)).encode(), str(job.out), JOB)
+        shards.remove_half_written(str(job.out))
+    vocabulary = checkpoint.read_vocabulary(job.examples)
     model, fresh = _starting_model(job, vocabulary, card.labels)
     task = tasks.load(job.recipe.task.name)
     splits = read_splits(job.examples)
@@ -80,7 +82,7 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
     if evaluation is None and world.leads:
         keep(model, {"step": float(progress.step)}, 1.0)
     if world.leads:
-        (job.out / FINISHED).write_text(json.dumps(asdict(progress)), encoding="utf-8")
+        shards.write_bytes(json.dumps(asdict(progress)).encode(), str(job.out), FINISHED)
     return progress
 
 
@@ -90,11 +92,33 @@ def train_in_place(job: Job, world: World, reporter: Reporter) -> Progress:
     Raises:
         InputError: as `train`.
     """
-    state = job.out / "state"
-    progress = train(job, world, reporter, state, state if resume.exists(state) else None)
+    kept = sources.join(job.out, _STATE)
+    with tempfile.TemporaryDirectory() as scratch:
+        last = Path(scratch, "last") if resume.exists(kept) else None
+        if last:
+            resume.copy(kept, last)
+        # Last: the others have all reports of the steps before a state when it replaces the one of before.
+        progress = train(job, world, Together([reporter, _StateKeeper(kept)]), Path(scratch, "next"), last)
     if world.leads:
-        shutil.rmtree(state)
+        sources.remove_folder(kept)
     return progress
+
+
+@dataclass(frozen=True)
+class _StateKeeper:
+    """Copies states to where an interrupted training finds them."""
+
+    folder: str
+
+    def start(self, step: int, steps: int) -> None:
+        """The state of `step` is there already."""
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        """States have what training needs of them."""
+
+    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+        if folder is not None:
+            resume.copy(folder, self.folder)
 
 
 def rehearse(job: Job, workers: int) -> tuple[str, ...]:
@@ -107,7 +131,7 @@ def rehearse(job: Job, workers: int) -> tuple[str, ...]:
         InputError: as `train`.
     """
     card = _fitting_card(job, workers)
-    _, fresh = _starting_model(job, tokenizer.load(Path(job.examples)), card.labels)
+    _, fresh = _starting_model(job, checkpoint.read_vocabulary(job.examples), card.labels)
     return fresh
 
 
@@ -117,19 +141,19 @@ def finished(job: Job) -> bool:
     Raises:
         CheckpointError: when it holds another job, finished or not: other recipe, examples or starting checkpoints.
     """
-    file = job.out / JOB
-    if not file.is_file():
+    file = sources.join(job.out, JOB)
+    if not sources.exists(file):
         return False
-    if json.loads(file.read_text(encoding="utf-8")) != _identity(job):
+    if json.loads(sources.read_bytes(file)) != _identity(job):
         raise CheckpointError(
             f"{job.out} holds the training of another recipe, other examples or another start; give another --out, or delete that folder"
         )
-    return (job.out / FINISHED).is_file()
+    return sources.exists(sources.join(job.out, FINISHED))
 
 
 def best(job: Job) -> float:
     """The task's objective on dev at the best checkpoint of a finished job that has dev pages."""
-    return json.loads((job.out / FINISHED).read_text(encoding="utf-8"))["best"]
+    return json.loads(sources.read_bytes(sources.join(job.out, FINISHED)))["best"]
 
 
 def feed(recipe: Recipe, vocabulary: Tokenizer, examples: ExampleSet) -> Feed:
@@ -179,7 +203,7 @@ def _starting_model(job: Job, vocabulary: Tokenizer, labels: tuple[str, ...]) ->
     return model, start_model(model, job.recipe, vocabulary, job.init)
 
 
-def _keep(out: Path, start: Checkpoint, model: TaskModel, metrics: Mapping[str, float], temperature: float) -> None:
+def _keep(out: str | Path, start: Checkpoint, model: TaskModel, metrics: Mapping[str, float], temperature: float) -> None:
     checkpoint.save(out, replace(start, model=model, metrics=dict(metrics), temperature=temperature))
 
 

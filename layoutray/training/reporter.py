@@ -2,14 +2,16 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from layoutray.store import shards, sources
 
 _SHOWN = ("loss", "tokens_per_second", "dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1")
 """What fits on a line; everything else is in MLflow."""
@@ -113,34 +115,41 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         """Saving is not worth a word on the bar."""
 
 
-@dataclass
 class JsonLines:
-    """Appends every report to a file, one JSON object a line."""
+    """Keeps every report in a file, on disks or at an address, one JSON object a line.
 
-    file: Path
+    It is written whenever a state is saved, as a whole: object stores append nothing. What is lost by then is trained again.
+    """
+
+    def __init__(self, file: str | Path) -> None:
+        self._file = str(file)
+        self._rows: list[Mapping[str, object]] = []
 
     def start(self, step: int, steps: int) -> None:
-        self._append({"event": "start", "step": step, "steps": steps})
+        """Keep what was reported of the steps up to `step`: all others are trained again."""
+        self._rows = [row for row in _rows(self._file) if row["step"] <= step] if sources.exists(self._file) else []
+        self._rows.append({"event": "start", "step": step, "steps": steps})
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        self._append({"event": "metrics", "step": step, **values})
+        self._rows.append({"event": "metrics", "step": step, **values})
 
     def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
         if folder is not None:
-            self._append({"event": "saved", "step": step})
-
-    def _append(self, row: Mapping[str, object]) -> None:
-        with self.file.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(row) + "\n")
+            self._rows.append({"event": "saved", "step": step})
+            where, _, name = self._file.rpartition("/")
+            shards.write_bytes("".join(json.dumps(row) + "\n" for row in self._rows).encode(), where, name)
 
 
-def read_history(file: Path) -> dict[str, list[tuple[int, float]]]:
-    """What `JsonLines` has written, as (step, value) by metric; where a recovered run has trained a step again, its last report counts."""
-    series: dict[str, dict[int, float]] = {}
-    for line in file.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+def read_history(file: str | Path) -> dict[str, list[tuple[int, float]]]:
+    """What `JsonLines` has written, as (step, value) by metric."""
+    series: dict[str, list[tuple[int, float]]] = {}
+    for row in _rows(str(file)):
         if row.pop("event") == "metrics":
             step = row.pop("step")
             for name, value in row.items():
-                series.setdefault(name, {})[step] = value
-    return {name: sorted(values.items()) for name, values in series.items()}
+                series.setdefault(name, []).append((step, value))
+    return series
+
+
+def _rows(file: str) -> Iterator[dict[str, Any]]:
+    return map(json.loads, sources.read_bytes(file).splitlines())

@@ -4,14 +4,17 @@ Random numbers and the data position need no saving: both are functions of the s
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import safetensors.torch
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from layoutray import checkpoint
 from layoutray.errors import CheckpointError
+from layoutray.store import shards, sources
 from layoutray.tasks import TaskModel
 
 _PROGRESS = "progress.json"
@@ -36,26 +39,26 @@ class Progress:
 
 def save(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
     """Write the state into `folder`. Whoever is killed on the way leaves the state of before: `progress.json` switches over."""
-    folder.mkdir(parents=True, exist_ok=True)
-    model_file, optimizer_file = _files(folder, progress)
-    save_file(checkpoint.unique_tensors(model), model_file)
-    save_file(_flatten(optimizer), optimizer_file)
-    switch = folder / "progress.json.part"
-    switch.write_text(json.dumps(asdict(progress)), encoding="utf-8")
-    switch.replace(folder / _PROGRESS)
-    for old in set(folder.glob("*.safetensors")) - {model_file, optimizer_file}:
-        old.unlink()
+    model_file, optimizer_file = _names(progress)
+    tensors = {model_file: checkpoint.unique_tensors(model), optimizer_file: _flatten(optimizer)}
+    _write(str(folder), {name: safetensors.torch.save(values) for name, values in tensors.items()}, progress)
 
 
-def exists(folder: Path) -> bool:
+def exists(folder: str | Path) -> bool:
     """Whether `folder` holds a complete state."""
-    return (folder / _PROGRESS).is_file()
+    return sources.exists(sources.join(folder, _PROGRESS))
+
+
+def copy(source: str | Path, target: str | Path) -> None:
+    """Write the state in `source` into `target`, as `save` does; either may be the address of an object store."""
+    progress = _progress(source)
+    _write(str(target), {name: sources.read_bytes(sources.join(source, name)) for name in _names(progress)}, progress)
 
 
 def load(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer) -> Progress:
     """Put the state of `folder` into `model` and `optimizer`. Raises CheckpointError when it does not fit."""
-    progress = Progress(**json.loads((folder / _PROGRESS).read_text(encoding="utf-8")))
-    model_file, optimizer_file = _files(folder, progress)
+    progress = _progress(folder)
+    model_file, optimizer_file = (folder / name for name in _names(progress))
     checkpoint.load_weights(model, model_file)
     flat = load_file(optimizer_file)
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
@@ -71,8 +74,19 @@ def load(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer) -> Pr
     return progress
 
 
-def _files(folder: Path, progress: Progress) -> tuple[Path, Path]:
-    return folder / f"model-{progress.step}.safetensors", folder / f"optimizer-{progress.step}.safetensors"
+def _names(progress: Progress) -> tuple[str, str]:
+    return f"model-{progress.step}.safetensors", f"optimizer-{progress.step}.safetensors"
+
+
+def _progress(folder: str | Path) -> Progress:
+    return Progress(**json.loads(sources.read_bytes(sources.join(folder, _PROGRESS))))
+
+
+def _write(folder: str, tensors: Mapping[str, bytes], progress: Progress) -> None:
+    for name, data in tensors.items():
+        shards.write_bytes(data, folder, name)
+    shards.write_bytes(json.dumps(asdict(progress)).encode(), folder, _PROGRESS)
+    shards.remove(uri for uri in sources.list_files(folder) if uri.rpartition("/")[2] not in (_PROGRESS, *tensors))
 
 
 def _flatten(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:

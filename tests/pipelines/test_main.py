@@ -28,8 +28,7 @@ def test_our_errors_are_one_line_without_a_traceback(capsys: pytest.CaptureFixtu
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("verb", ["pretrain", "finetune"])
-def test_a_checkpoint_is_not_written_beside_the_bucket_that_was_meant(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_is_not_written_beside_the_bucket_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main([verb, "pretrain-tiny", "windows", "--out", "s3://bucket/checkpoint", *(["--init", "x"] if verb == "finetune" else [])])
-    assert "s3://bucket/checkpoint is an address" in capsys.readouterr().err
+        main(["picture", "curves", "checkpoint", "--out", "s3://bucket/curves.png"])
+    assert "s3://bucket/curves.png is an address" in capsys.readouterr().err

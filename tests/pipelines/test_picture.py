@@ -138,14 +138,16 @@ def trained(folder: Path, seed: int, **train: int) -> str:
     """What a training leaves in `folder` of its perplexity: it depends on the seed."""
     folder.mkdir()
     (folder / "recipe.json").write_text(recipes.to_json(dataclasses.replace(recipe("masked_lm", **train), seed=seed)))
+    lines = JsonLines(folder / "history.jsonl")
     for step in (10, 20):
-        JsonLines(folder / "history.jsonl").metrics(step, {"dev.perplexity": 100.0 * seed / step})
+        lines.metrics(step, {"dev.perplexity": 100.0 * seed / step})
+    lines.saved(20, folder, {})
     return str(folder)
 
 
 def test_runs_that_differ_in_the_seed_alone_are_one_curve(tmp_path: Path) -> None:
     folders = [trained(tmp_path / "skim-1", 1), trained(tmp_path / "skim-2", 2), trained(tmp_path / "other", 3, batch_size=4)]
-    runs = {Path(folder): _picture_curves._points(Path(folder), "dev.perplexity") for folder in folders}
+    runs = {folder: _picture_curves._points(folder, "dev.perplexity") for folder in folders}
     assert _picture_curves._by_recipe(runs) == {
         "skim": [[(10, 10.0), (20, 5.0)], [(10, 20.0), (20, 10.0)]],
         "other": [[(10, 30.0), (20, 15.0)]],
@@ -159,7 +161,7 @@ def test_folders_of_the_same_name_keep_their_curves_apart(tmp_path: Path) -> Non
     for name in "ab":
         (tmp_path / name).mkdir()
     folders = [trained(tmp_path / "a/skim", 1), trained(tmp_path / "b/skim", 1, batch_size=4)]
-    assert list(_picture_curves._by_recipe({Path(folder): [] for folder in folders})) == folders
+    assert list(_picture_curves._by_recipe({folder: [] for folder in folders})) == folders
 
 
 def test_a_folder_without_the_metric_says_what_it_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

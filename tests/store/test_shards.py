@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 import pytest
 
 from layoutray.errors import SchemaError
-from layoutray.store import codec, shards
+from layoutray.store import codec, shards, sources
 from layoutray.store.schema import DOCUMENTS, EXAMPLES, PAGES
 from tests.store.pages import page, word
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
@@ -80,6 +80,17 @@ def test_a_failed_write_leaves_no_shard(pages: pa.Table, folder: str) -> None:
     with pytest.raises(OSError, match=r"part-1\.parquet"):
         shards.write(pages, folder, "part-1.parquet")
     assert shards.shards(folder) == []
+
+
+def test_files_that_belong_together_are_never_a_mixture(folder: str) -> None:
+    shards.write_together({"a": b"1", "b": b"1", "z": b"1"}, folder)
+    shards.write_together({"a": b"2", "b": b"2", "z": b"2"}, folder)
+    assert [sources.read_bytes(uri) for uri in sources.list_files(folder)] == [b"2"] * 3
+    (Path(folder) / "b").unlink()
+    (Path(folder) / "b" / "in the way").mkdir(parents=True)
+    with pytest.raises(OSError, match="b"):
+        shards.write_together({"a": b"3", "b": b"3", "z": b"3"}, folder)
+    assert not (Path(folder) / "z").exists(), "as a is no longer the one that z came with"
 
 
 def test_a_folder_without_shards_is_named(folder: str) -> None:

@@ -75,6 +75,18 @@ def test_exists(root: str) -> None:
     assert not sources.exists(sources.join(root, "z.png"))
 
 
+def test_a_folder_goes_with_all_that_is_in_it(root: str) -> None:
+    copy = sources.join(root, "..copied") if "://" not in root else "s3://scans/copied"
+    for name in ("a", "b/c"):
+        files, path = sources.filesystem(sources.join(copy, name))
+        files.create_dir(path.rpartition("/")[0], recursive=True)
+        files.open_output_stream(path).close()
+    sources.remove_folder(copy)
+    sources.remove_folder(copy)
+    assert not sources.exists(copy)
+    assert sources.exists(sources.join(root, "a.png"))
+
+
 def test_a_missing_file_is_a_document_error_that_names_it(root: str) -> None:
     uri = sources.join(root, "z.png")
     with pytest.raises(DocumentError, match=r"z\.png does not exist") as caught:

@@ -2,20 +2,23 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow.fs as pafs
 import pytest
 import torch
 
 from layoutray import checkpoint
 from layoutray.errors import CheckpointError, DocumentError, InputError, Reason
-from layoutray.store import codec, shards
+from layoutray.store import codec, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import EXAMPLES
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.reporter import History
 from tests.jobs import elsewhere, job, pages, recipe
+from tests.store.test_sources import server  # noqa: F401  (a fixture)
 from tests.training.runs import StopAfter, Stopped, alone
 
 
@@ -69,6 +72,48 @@ def test_what_was_interrupted_is_gone_on_with_in_place(tmp_path: Path) -> None:
     assert [step for step, _ in history.series["loss"]] == [5, 6], "the state of step 4 was kept"
     assert jobs.best(one) == history.series["dev.perplexity"][-1][1]
     assert sorted(file.name for file in one.out.iterdir()) == sorted([*checkpoint.FILES, jobs.FINISHED, jobs.JOB])
+
+
+@pytest.mark.usefixtures("server")
+def test_a_bucket_is_trained_from_and_into_like_a_folder(tmp_path: Path) -> None:
+    here = job(tmp_path, recipe("masked_lm", steps=6, checkpoint_every=2))
+    pafs.copy_files(here.examples, "s3://scans/windows")
+    there = dataclasses.replace(here, examples="s3://scans/windows", out="s3://scans/trained=1")
+    with pytest.raises(Stopped):
+        jobs.train_in_place(there, worlds.alone(), StopAfter(5))
+    assert not jobs.finished(there)
+    with pytest.raises(CheckpointError, match="s3://scans/trained=1 holds the training of another recipe"):
+        jobs.finished(dataclasses.replace(there, init=("elsewhere",)))
+    history = History()
+    jobs.train_in_place(there, worlds.alone(), history)
+    jobs.train_in_place(here, worlds.alone(), History())
+    assert [step for step, _ in history.series["loss"]] == [5, 6], "the state of step 4 was kept"
+    assert jobs.finished(there)
+    assert jobs.best(there) == jobs.best(here)
+    assert checkpoint.load(there.out).version == checkpoint.load(here.out).version
+    names = {uri.rpartition("/")[2] for uri in sources.list_files(str(there.out))}
+    assert names == {*checkpoint.FILES, jobs.FINISHED, jobs.JOB}
+
+
+def test_what_came_before_a_state_was_reported_before_it_is_kept(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=6, checkpoint_every=2))
+    with pytest.raises(Stopped):
+        jobs.train_in_place(one, worlds.alone(), StopWhenSaved(4))
+    history = History()
+    jobs.train_in_place(one, worlds.alone(), history)
+    assert [step for step, _ in history.series["loss"]] == [3, 4, 5, 6]
+
+
+class StopWhenSaved(History):
+    """Ends training from outside before it has passed on what it was told by `step`, as MLflow's reporter would at a state."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__()
+        self._step = step
+
+    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+        if step == self._step:
+            raise Stopped
 
 
 def test_fine_tuning_starts_from_the_pretrained_encoder(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from layoutray.training.reporter import History, JsonLines, ProgressBar, Together, read_history
+from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
 
 def test_all_of_several_hear_everything(tmp_path: Path) -> None:
@@ -15,25 +16,32 @@ def test_all_of_several_hear_everything(tmp_path: Path) -> None:
     together.metrics(1, {"loss": 2.0})
     together.saved(1, tmp_path, {})
     together.metrics(2, {"loss": 1.0, "dev.f1": 0.5})
-    together.saved(2, None, {})
+    together.saved(2, tmp_path, {})
     assert history.series == {"loss": [(1, 2.0), (2, 1.0)], "dev.f1": [(2, 0.5)]}
-    assert [json.loads(line) for line in lines.file.read_text().splitlines()] == [
+    assert [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()] == [
         {"event": "start", "step": 0, "steps": 2},
         {"event": "metrics", "step": 1, "loss": 2.0},
         {"event": "saved", "step": 1},
         {"event": "metrics", "step": 2, "loss": 1.0, "dev.f1": 0.5},
+        {"event": "saved", "step": 2},
     ]
 
 
-def test_of_a_step_that_was_trained_again_the_last_report_counts(tmp_path: Path) -> None:
-    lines = JsonLines(tmp_path / "history.jsonl")
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("place", ["disk", "s3"])
+def test_of_a_step_that_is_trained_again_the_last_report_counts(place: str, tmp_path: Path) -> None:
+    file = f"{tmp_path if place == 'disk' else 's3://scans/trained'}/history.jsonl"
+    lines = JsonLines(file)
     lines.start(0, 3)
     lines.metrics(1, {"loss": 3.0})
     lines.metrics(2, {"loss": 2.0, "dev.f1": 0.25})
-    lines.saved(1, tmp_path, {})
-    lines.start(1, 3)
-    lines.metrics(2, {"loss": 1.5, "dev.f1": 0.5})
-    assert read_history(lines.file) == {"loss": [(1, 3.0), (2, 1.5)], "dev.f1": [(2, 0.5)]}
+    lines.saved(2, tmp_path, {})
+    lines.metrics(3, {"loss": 1.0})
+    again = JsonLines(file)
+    again.start(1, 3)
+    again.metrics(2, {"loss": 1.5, "dev.f1": 0.5})
+    again.saved(2, tmp_path, {})
+    assert read_history(file) == {"loss": [(1, 3.0), (2, 1.5)], "dev.f1": [(2, 0.5)]}
 
 
 def test_without_a_terminal_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:

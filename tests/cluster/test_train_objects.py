@@ -1,0 +1,80 @@
+"""The verbs that train, from a bucket into a bucket: a real S3 server on the loopback, whose address reaches workers by environment."""
+
+import functools
+import json
+from pathlib import Path
+from urllib.parse import unquote
+
+import boto3
+import pyarrow.fs as pafs
+import pytest
+
+from layoutray import checkpoint
+from layoutray.cluster import train as on_ray
+from layoutray.cluster.connect import connect
+from layoutray.cluster.train import Workers
+from layoutray.store import sources
+from layoutray.training import job as jobs
+from layoutray.training.job import Job
+from layoutray.training.reporter import HISTORY, History, JsonLines, Reporter, read_history
+from pipelines import pretrain, sweep
+from tests.cluster.test_train import KillOnce
+from tests.jobs import encode, pages, recipe, recipe_file
+from tests.store.test_sources import server  # noqa: F401  (a fixture)
+from tests.training.runs import alone
+
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("server")]
+CHOSEN = recipe("masked_lm", steps=12, evaluate_every=6, checkpoint_every=4)
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory, server: str) -> str:  # noqa: F811
+    """EXAMPLES in a bucket."""
+    pafs.copy_files(encode(tmp_path_factory.mktemp("made"), CHOSEN, pages(24, 6)), "s3://scans/windows")
+    return "s3://scans/windows"
+
+
+def names(folder: str) -> set[str]:
+    return {unquote(uri).removeprefix(f"{folder}/") for uri in sources.list_files(folder)}
+
+
+def report(one: Job, *more: Reporter) -> list[Reporter]:
+    return [JsonLines(sources.join(one.out, HISTORY)), *more]
+
+
+def test_a_lost_worker_is_recovered_from_in_a_bucket(examples: str, tmp_path: Path) -> None:
+    one = Job(CHOSEN, examples, "s3://scans/recovered")
+    kill = KillOnce(step=7, mark=tmp_path / "killed")
+    with connect(cores=1):
+        progress = on_ray.train(one, Workers(1), functools.partial(report, one, kill), History())
+    assert kill.mark.exists()
+    assert progress["step"] == 12
+    rows = [json.loads(line) for line in sources.read_bytes(f"{one.out}/{HISTORY}").splitlines()]
+    assert [row["step"] for row in rows if row["event"] == "start"] == [0, 4], "it went on from the state of step 4"
+    expected = alone(Job(CHOSEN, examples, tmp_path / "here"))
+    assert read_history(f"{one.out}/{HISTORY}")["loss"] == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected["loss"]]
+    assert jobs.finished(one)
+    assert names(str(one.out)) == {*checkpoint.FILES, jobs.FINISHED, jobs.JOB, HISTORY}
+
+
+def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
+    examples: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    call = [recipe_file(tmp_path, recipe("masked_lm", steps=4, evaluate_every=2)), examples, "--out", "s3://scans/checkpoint"]
+    assert pretrain.main(call) == 0
+    left = {*checkpoint.FILES, jobs.FINISHED, jobs.JOB, HISTORY, "mlflow_run.json"}
+    assert names("s3://scans/checkpoint") == left
+    before = boto3.resource("s3").Object("scans", "checkpoint/model.safetensors").last_modified
+    assert pretrain.main(call) == 0
+    assert "s3://scans/checkpoint is finished" in capsys.readouterr().err
+    assert boto3.resource("s3").Object("scans", "checkpoint/model.safetensors").last_modified == before
+    swept = [call[0], examples, "--out", "s3://scans/swept", "--over", "train.learning_rate=1e-3,1e-2", "--init", "s3://scans/checkpoint"]
+    with connect(cores=1):
+        assert sweep.main(swept) == 0
+    best = json.loads(sources.read_bytes("s3://scans/swept/best.json"))
+    assert json.loads(capsys.readouterr().out) == best
+    assert names(best["folder"]) == left
+    assert names("s3://scans/swept") - {"best.json", "job.json", "mlflow_run.json"} == {
+        f"train.learning_rate={value}/{name}" for value in (0.001, 0.01) for name in left
+    }
