@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 MODEL ?= models:/layoutray-demo@champion
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check style types layers manifests test demo serve bench clean tesseract
+.PHONY: help setup check style types layers manifests test chaos demo serve bench clean tesseract
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -18,6 +18,9 @@ check: $(READY)  ## formatting, lint, types, layers and the files of infra/
 
 test: setup  ## the tests that need no GPU and no long wait
 	$(BIN)/python -m pytest
+
+chaos: setup  ## kill drivers, workers and nodes at random moments: no page is lost or there twice; CHAOS_SEED=N repeats a run
+	$(BIN)/python -m pytest -m chaos -s tests/cluster/test_chaos.py
 
 demo: setup  ## pages to a served extractor on data made here, in under 10 minutes
 	$(BIN)/python -m pipelines.demo

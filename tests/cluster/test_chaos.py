@@ -1,0 +1,147 @@
+"""Whatever dies at whatever moment: no page is lost or there twice, and a training is the one that nobody has disturbed.
+
+`make chaos` kills more often over more pages. The moments are drawn from a seed that is printed; CHAOS_SEED repeats one.
+"""
+
+import itertools
+import json
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from layoutray import recipe as recipes
+from layoutray import tracking
+from layoutray.cluster.data import plan_for
+from layoutray.prepare.manifest import Manifest
+from layoutray.prepare.output import Output
+from layoutray.training import job as jobs
+from layoutray.training.job import Job
+from layoutray.training.reporter import HISTORY
+from tests.cluster.test_ingest import BAD, checked, page_ids
+from tests.cluster.two_nodes import Kill, two_nodes
+from tests.jobs import encode, pages, recipe, recipe_file
+from tests.training.runs import alone
+
+pytestmark = pytest.mark.ray
+BLOCK, WORKERS = 8, 2
+REDONE = {"driver": WORKERS * BLOCK, "raylet": WORKERS * BLOCK, "PageWorker": BLOCK, "layoutray.ocr.child": 1}
+"""Pages that a kill may have read again: a block for each worker that it stops."""
+SMALL = ["--set", "recognition.preprocessing.width=400", "--set", "recognition.engine=pytesseract"]
+
+
+def drawn(victims: Sequence[str], count: int, last: int, random: Random) -> list[Kill]:
+    """So many kills, at random moments before `last`; every kind of victim has its turn."""
+    seed = int(os.environ.get("CHAOS_SEED") or random.randrange(10**6))
+    sys.stdout.write(f"CHAOS_SEED={seed}\n")
+    random = Random(seed)
+    chosen = list(itertools.islice(itertools.cycle(victims), count))
+    random.shuffle(chosen)
+    moments = sorted(random.sample(range(1, last), count))
+    kills = [Kill(at, victim, random.random()) for at, victim in zip(moments, chosen, strict=True)]
+    sys.stdout.write("".join(f"{kill}\n" for kill in kills))
+    return kills
+
+
+def fill(folder: Path, data_root: Path, count: int, hostile: int) -> Counter[str]:
+    """Links to real receipts, and files that nobody can read; returns what should be said of those."""
+    folder.mkdir()
+    real = sorted((data_root / "sroie").rglob("*.jpg"))
+    for number, file in enumerate(real[:count]):
+        (folder / f"{number:04d}.jpg").symlink_to(file)
+    reasons = Counter[str]()
+    for number, (name, (data, reason)) in zip(range(hostile), itertools.cycle(BAD.items())):
+        (folder / f"{number:04d}-{name}").write_bytes(data + bytes([number]) if data else b"")
+        reasons[reason] += 1
+    return reasons
+
+
+def counted_tesseract(folder: Path) -> dict[str, str]:
+    """An environment in which each call of the program `tesseract` leaves a line in `folder/calls`."""
+    program = folder / "bin/tesseract"
+    program.parent.mkdir()
+    (folder / "calls").touch()
+    line = f'case "$*" in *--version* | *--list-langs*) ;; *) echo >> "{folder}/calls" ;; esac'
+    program.write_text(f'#!/bin/sh\n{line}\nexec {shutil.which("tesseract")} "$@"\n')
+    program.chmod(0o755)
+    return {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "TMPDIR": str(folder)}
+
+
+@pytest.mark.ocr
+@pytest.mark.parametrize(
+    ("count", "hostile", "kills", "random"),
+    [
+        pytest.param(30, 7, 3, Random(7), id="small"),
+        pytest.param(600, 28, 24, Random(), id="large", marks=[pytest.mark.chaos, pytest.mark.timeout(5400)]),
+    ],
+)
+def test_every_page_is_there_once_whatever_dies(
+    count: int, hostile: int, kills: int, random: Random, data_root: Path, tmp_path: Path
+) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    expected = fill(source, data_root, count, hostile)
+    chosen = drawn(["driver", "PageWorker", "raylet", "layoutray.ocr.child"], kills, int(0.8 * count), random)
+    settings = [*SMALL, "--set", f"pages_per_shard={BLOCK}"]
+    command = [sys.executable, "-m", "pipelines.ingest", "ingest-folder", str(source), str(out), "--workers", str(WORKERS), *settings]
+
+    def calls() -> int:
+        return (tmp_path / "calls").stat().st_size
+
+    with two_nodes(counted_tesseract(tmp_path)) as nodes:
+        starts = nodes.run_through(command, tmp_path / "log", chosen, calls)
+    manifest = checked(Manifest.read(str(out)), out)
+    plan = plan_for(str(source), recipes.load_ingest("ingest-folder", settings[1::2]))
+    assert manifest.reasons == expected
+    assert {unit.page_id for unit in plan.units} == set(page_ids(out)) | {letter.page_id for letter in Output(str(out)).letters()} - {""}
+    redone = calls() - manifest.pages_out
+    sys.stdout.write(f"{starts} starts; {manifest.pages_out} pages; {redone} read again\n")
+    assert 0 <= redone <= sum(REDONE[kill.victim] for kill in chosen)
+    assert not list(out.rglob(".*")), "nothing half-written is left"
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    chosen = recipe("masked_lm", steps=120, evaluate_every=20, checkpoint_every=4)
+    return Job(chosen, encode(tmp_path, chosen, pages(24, 6)), tmp_path / "checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("kills", "random"),
+    [
+        pytest.param(2, Random(3), id="small"),
+        pytest.param(9, Random(), id="large", marks=[pytest.mark.chaos, pytest.mark.timeout(3600)]),
+    ],
+)
+def test_a_training_is_the_undisturbed_one_whatever_dies(kills: int, random: Random, job: Job, tmp_path: Path) -> None:
+    out, store = tmp_path / "killed", f"sqlite:///{tmp_path}/mlflow.db"
+    chosen = drawn(["driver", "RayTrainWorker", "raylet"], kills, 100, random)
+    file = recipe_file(tmp_path, job.recipe)
+    command = [sys.executable, "-m", "pipelines.pretrain", file, job.examples, "--out", str(out)]
+
+    def saved() -> int:
+        if not (out / HISTORY).exists():
+            return 0
+        rows = [json.loads(line) for line in (out / HISTORY).read_text().splitlines()]
+        return max((row["step"] for row in rows if row["event"] == "saved"), default=0)
+
+    with two_nodes({"OMP_NUM_THREADS": "1"}) as nodes:
+        starts = nodes.run_through([*command, "--workers", "1", "--tracking-uri", store], tmp_path / "log", chosen, saved)
+    sys.stdout.write(f"{starts} starts\n")
+    expected = alone(job)
+    (run,) = tracked(store)
+    assert jobs.finished(Job(recipes.load(file), job.examples, out))
+    for name in ("loss", "dev.loss", "learning_rate"):
+        history = sorted((metric.step, metric.value) for metric in run.client.get_metric_history(run.run_id, name))
+        assert history == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]], f"{name}: every step once"
+
+
+def tracked(store: str) -> list[tracking.Run]:
+    """The runs in a store."""
+    client = tracking.Run(store, "").client
+    experiments = [one.experiment_id for one in client.search_experiments()]
+    return [tracking.Run(store, run.info.run_id) for run in client.search_runs(experiments)]

@@ -1,0 +1,151 @@
+"""A Ray of two nodes on this machine, in a process of its own with its own ports and folder, whose parts can be killed one by one."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+_PATIENCE = 300.0  # seconds without the next moment of a hunt, after which something hangs
+
+# The second node is the one that dies; another takes its place. Ray gives a node half a minute to start, too little on a busy machine.
+_CLUSTER = """
+import os, signal, sys
+from ray.cluster_utils import Cluster
+nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 3, "include_dashboard": False})
+def another():
+    for attempt in range(5):
+        try:
+            return nodes.add_node(num_cpus=3)
+        except Exception as error:
+            print(error, file=sys.stderr)
+    sys.exit("no second node")
+second = another()
+print(nodes.address, flush=True)
+for _ in sys.stdin:
+    os.kill(second.all_processes["raylet"][0].process.pid, signal.SIGKILL)
+    nodes.remove_node(second, allow_graceful=False)
+    second = another()
+    print("replaced", flush=True)
+nodes.shutdown()
+"""
+
+# By default Ray takes half a minute to see that a node is gone, and on a busy machine its workers starve.
+_SETTINGS = {
+    "RAY_health_check_initial_delay_ms": "2000",
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_timeout_ms": "2000",
+    "RAY_health_check_failure_threshold": "3",
+    "RAY_worker_niceness": "0",
+}
+
+
+@dataclass(frozen=True)
+class Kill:
+    """Attributes:
+    at: how much has to be done before.
+    victim: `driver`, `raylet` of the second node, or a text in the command line of a process of either node.
+    pause: seconds from that moment to the kill.
+    """
+
+    at: int
+    victim: str
+    pause: float
+
+
+@dataclass
+class TwoNodes:
+    """Attributes:
+    environment: for drivers that are to join.
+    """
+
+    process: subprocess.Popen[str]
+    environment: dict[str, str]
+
+    def run_through(self, command: Sequence[str], log: Path, kills: Sequence[Kill], done: Callable[[], int]) -> int:
+        """Run `command` to its good end, anew whenever it dies, with `kills` on the way in their order; returns how often it started."""
+        starts = 0
+
+        def start() -> subprocess.Popen[bytes]:
+            nonlocal starts
+            starts += 1
+            with log.open("ab") as stream:
+                return subprocess.Popen(command, env=self.environment, stdout=stream, stderr=stream, start_new_session=True)
+
+        driver = start()
+        try:
+            for kill in kills:
+                until = time.monotonic() + _PATIENCE
+                while done() < kill.at or not self._kill(kill, driver):
+                    assert driver.poll() != 0, f"it has ended before {kill}"
+                    assert time.monotonic() < until, f"nothing goes on before {kill}; see {log}"
+                    driver = driver if driver.poll() is None else start()
+                    time.sleep(0.02)
+            while driver.wait(_PATIENCE):
+                assert starts <= len(kills) + 1, log.read_text()[-4000:]
+                driver = start()
+        finally:
+            driver.kill()
+            driver.wait()
+        return starts
+
+    def _kill(self, kill: Kill, driver: subprocess.Popen[bytes]) -> bool:
+        """Whether there was anybody to kill."""
+        workers = self._processes(kill.victim)
+        if driver.poll() is not None or (kill.victim not in ("driver", "raylet") and not workers):
+            return False
+        time.sleep(kill.pause)
+        if kill.victim == "driver":
+            driver.kill()
+            driver.wait()
+        elif kill.victim == "raylet":
+            self._replace_second_node()
+        else:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                workers[0].kill()
+        return True
+
+    def _processes(self, mark: str) -> list[psutil.Process]:
+        found: list[psutil.Process] = []
+        for process in psutil.Process(self.process.pid).children(recursive=True):
+            try:
+                if mark in " ".join(process.cmdline()):
+                    found.append(process)
+            except psutil.NoSuchProcess:
+                continue
+        return found
+
+    def _replace_second_node(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("raylet\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline().strip() == "replaced"
+
+
+@contextmanager
+def two_nodes(environment: Mapping[str, str]) -> Generator[TwoNodes]:
+    """The nodes while the block runs; their workers have `environment`."""
+    folder = tempfile.mkdtemp(prefix="ray-")  # not below a test's: the names of Ray's sockets have to be short
+    inherited = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+    values = inherited | _SETTINGS | {"RAY_TMPDIR": folder, "RAY_AUTH_MODE": "disabled", **environment}
+    command = [sys.executable, "-c", _CLUSTER]
+    with subprocess.Popen(command, env=values, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().strip()
+            assert address, "the nodes did not start"
+            yield TwoNodes(process, values | {"RAY_ADDRESS": address})
+            process.communicate(timeout=60)
+        finally:
+            for one in [*psutil.Process(process.pid).children(recursive=True), process] if process.poll() is None else []:
+                one.kill()
+    shutil.rmtree(folder, ignore_errors=True)
