@@ -200,7 +200,7 @@ def test_who_reads_while_training_writes_finds_a_whole_checkpoint_or_none(place:
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(write)
         seen: list[Checkpoint] = []
-        until = time.monotonic() + 60
+        until = time.monotonic() + 240
         while len({found.temperature for found in seen}) < 5 and time.monotonic() < until and not writing.done():
             with contextlib.suppress(CheckpointError):
                 seen.append(checkpoint.load(folder))
