@@ -56,7 +56,12 @@ class Run:
         kind = source.partition("://")[0] if "://" in source else "local"
         profile = json.dumps({"pages": card.pages, "examples": card.examples})
         dataset = Dataset(Path(folder).name, card.digest, kind, json.dumps({"uri": source}), profile=profile)
-        self.client.log_inputs(self.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])])
+        inputs = [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])]
+        try:
+            self.client.log_inputs(self.run_id, inputs)
+        except MlflowException:
+            # Of runs that bring the same new data set at once, all but one are refused; then it is there for them to refer to.
+            self.client.log_inputs(self.run_id, inputs)
 
     def log_metrics(self, step: int, values: Mapping[str, float]) -> None:
         self.client.log_batch(self.run_id, metrics=[_metric(name, value, step) for name, value in values.items()])

@@ -1,15 +1,18 @@
 """MLflow as it is: a SQLite file, and a server."""
 
+import dataclasses
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.fs as pafs
@@ -103,6 +106,23 @@ def test_a_run_has_recipe_data_set_metrics_and_pictures(uri: str, tmp_path: Path
     assert json.loads(given.dataset.profile) == {"pages": {"train": 4}, "examples": {"train": 9}}
     assert history(run, "test.f1") == [(7, 0.5)]
     assert Path(run.client.download_artifacts(run.run_id, "pictures/loss.png")).read_bytes() == b"\x89PNG picture"
+
+
+def test_runs_that_bring_the_same_new_data_set_at_once_all_have_it(uri: str, tmp_path: Path) -> None:
+    runs = [opened(uri) for _ in range(6)]
+    for digest in ("first", "second", "third"):
+        card = dataclasses.replace(CARD, digest=digest)
+        together = threading.Barrier(len(runs))
+
+        def note(run: Run, card: Card = card, together: threading.Barrier = together) -> None:
+            together.wait()
+            run.log_dataset(str(tmp_path / "examples"), card, "training")
+
+        with ThreadPoolExecutor(len(runs)) as pool:
+            list(pool.map(note, runs))
+    for run in runs:
+        noted = run.client.get_run(run.run_id).inputs.dataset_inputs
+        assert {given.dataset.digest for given in noted} == {"first", "second", "third"}
 
 
 def test_a_second_reporter_on_the_run_logs_no_step_twice(uri: str) -> None:
