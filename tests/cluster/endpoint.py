@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import ray
 from PIL import Image
+from ray import serve
 
 from layoutray.cluster.serve import ServeSettings, running
 from layoutray.readers.synthetic_render import render_page
@@ -31,6 +32,8 @@ def serving(settings: ServeSettings) -> Iterator[httpx.Client]:
         with running(settings) as url, httpx.Client(base_url=url, timeout=120) as client:
             yield client
     finally:
+        # Or its client of this Ray's Serve is taken for that of the next, whose first job has the same id.
+        serve.shutdown()
         ray.shutdown()
 
 

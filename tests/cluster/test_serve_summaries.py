@@ -180,7 +180,7 @@ def test_explanations_are_for_those_who_ask(client: httpx.Client) -> None:
 
 def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
     service = Service(None, None, reading_at_once=1, telemetry=Telemetry())  # pyright: ignore[reportArgumentType]  (neither is asked)
-    plain = Model("plain", "1", "/v1/summarize", (), {}, explains=False)
+    plain = Model("plain", "1", "/v1/summarize", True, (), {}, explains=False)
     with pytest.raises(ApiError, match="plain cannot say what it keeps; take one that pools") as refusal:
         asyncio.run(service.summarize(WordPages("d", tuple(WHOLES[0])), plain, explain=True))
     assert refusal.value.status == 422
