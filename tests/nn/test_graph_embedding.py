@@ -4,21 +4,12 @@ import pytest
 import torch
 
 from layoutray.nn.graph_embedding import WIDTH, GraphEmbedding, nearest
+from tests.nn.word_vectors import check_pieces, words
 
 
 def embedding() -> GraphEmbedding:
     torch.manual_seed(0)
     return GraphEmbedding()
-
-
-def words(count: int, length: int = 24) -> tuple[torch.Tensor, torch.Tensor]:
-    """Boxes of tokens, two a word, after a special token and before padding; and their words."""
-    random = torch.Generator().manual_seed(count)
-    boxes = torch.rand(1, count, 2, 2, generator=random).sort(dim=2).values.flatten(2)
-    index = torch.full((1, length), -1)
-    index[0, 1 : 1 + 2 * count] = torch.arange(count).repeat_interleave(2)
-    padded = torch.nn.functional.pad(boxes, (0, 0, 1, 0))
-    return padded[:, (index[0] + 1)], index
 
 
 def test_the_nearest_are_those_of_the_half_norm_and_the_first_of_equals() -> None:
@@ -48,14 +39,8 @@ def test_each_network_sums_over_neighbours_by_hand() -> None:
     torch.testing.assert_close(module(boxes, index)[0, 1:17:2], torch.stack(states))
 
 
-@torch.no_grad()
 def test_pieces_of_a_word_are_alike_and_tokens_of_none_are_zeros() -> None:
-    boxes, index = words(8)
-    found = embedding()(boxes, index)
-    assert found.shape == (1, 24, WIDTH)
-    assert not found[index < 0].any()
-    assert torch.equal(found[0, 1:17:2], found[0, 2:17:2])
-    assert len({tuple(row) for row in found[0, 1:17:2].tolist()}) == 8
+    check_pieces(embedding(), WIDTH)
 
 
 @torch.no_grad()

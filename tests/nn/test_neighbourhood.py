@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from layoutray.nn.neighbourhood import PIXELS, WIDTH, NeighbourhoodEmbedding, NeighbourhoodPainter, neighbourhoods
-from tests.nn.test_graph_embedding import words
+from tests.nn.word_vectors import check_pieces, words
 
 
 def embedding() -> NeighbourhoodEmbedding:
@@ -48,14 +48,8 @@ def test_a_page_may_be_printed_larger_or_elsewhere() -> None:
     assert not torch.equal(neighbourhoods(boxes, there), neighbourhoods(boxes * torch.tensor([1.0, 2.0, 1.0, 2.0]), there))
 
 
-@torch.no_grad()
 def test_pieces_of_a_word_are_alike_and_tokens_of_none_are_zeros() -> None:
-    boxes, index = words(8)
-    found = embedding()(boxes, index)
-    assert found.shape == (1, 24, WIDTH)
-    assert not found[index < 0].any()
-    assert torch.equal(found[0, 1:17:2], found[0, 2:17:2])
-    assert len({tuple(row) for row in found[0, 1:17:2].tolist()}) == 8
+    check_pieces(embedding(), WIDTH)
 
 
 @torch.no_grad()
