@@ -145,7 +145,7 @@ class TrainRecipe:
         warmup_steps: linear from 0; then linear decay to 0 at `steps`.
         weight_decay: not on biases and norms.
         clip: largest gradient norm; 0 is off.
-        precision: `bf16` autocast (for GPUs) or `fp32`.
+        precision: `bf16` autocast (for GPUs, and CPUs that multiply in it) or `fp32`.
         evaluate_every, checkpoint_every: in steps; 0 means at the end of training only.
         box_jitter: stretch and move the boxes of each training window by up to this share of the page; 0 (the papers) is off.
         patience: stop after this many evaluations without a better one; 0 is off.

@@ -14,22 +14,16 @@ from layoutray.bench.ingest import measure, ratios, seconds_of_pool, seconds_of_
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.data import ingest, plan_for
 from layoutray.errors import InputError
-from layoutray.readers.synthetic_render import render_set
 from layoutray.recipe import IngestRecipe
 from pipelines import _terminal as terminal
+from pipelines._real_pages import add_options, collect
 
 _OURS, _XARGS, _POOL = "ingest", "xargs tesseract", "bare pool"
-_PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
-_USUAL = ("sroie", "funsd", "wildreceipt")
-"""Sets of real scans below LAYOUTRAY_DATA that are read when no folder is named."""
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark ingest", description=__doc__)
-    parser.add_argument(
-        "folders", nargs="*", type=Path, help="folders of pictures (default: the real ones below LAYOUTRAY_DATA, else drawn ones)"
-    )
-    parser.add_argument("--pages", type=int, default=500, help="at most so many pictures, spread evenly")
+    add_options(parser)
     parser.add_argument("--rounds", type=int, default=3, help="how often each contender does all pages")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
@@ -39,9 +33,8 @@ def main(arguments: Sequence[str]) -> int:
 def _run(options: argparse.Namespace, scratch: Path) -> int:
     recipe, cores = IngestRecipe("folder", dev_share=0), num_cores()
     chosen, prepared = scratch / "chosen", scratch / "prepared"
-    chosen.mkdir()
     prepared.mkdir()
-    _link(_pictures(options.folders, options.pages, scratch / "drawn"), chosen)
+    collect(options, chosen)
     plan = plan_for(str(chosen), recipe)
     pages = [(Path(unit.item.image), unit.page) for unit in plan.units]
     if not pages:
@@ -84,27 +77,6 @@ def _seconds_of_ingest(source: Path, recipe: IngestRecipe, scratch: Path) -> flo
         seconds = time.perf_counter() - started
     assert manifest.pages_dead == 0, manifest.reasons
     return seconds
-
-
-def _pictures(folders: Sequence[Path], count: int, drawn: Path) -> list[Path]:
-    chosen = list(folders) or _usual()
-    if not chosen:
-        terminal.say(f"no real pages at hand (set LAYOUTRAY_DATA, or name a folder): drawing {count}")
-        render_set(drawn, count, seed=7)
-        chosen = [drawn]
-    found = sorted(file for folder in chosen for file in folder.rglob("*") if file.suffix.lower() in _PICTURES)
-    step = max(len(found) / count, 1.0)
-    return [found[int(index * step)] for index in range(min(count, len(found)))]
-
-
-def _usual() -> list[Path]:
-    root = Path(os.environ.get("LAYOUTRAY_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
-    return [root / name for name in _USUAL if (root / name).is_dir()]
-
-
-def _link(files: Sequence[Path], folder: Path) -> None:
-    for number, file in enumerate(files):
-        (folder / f"{number:05d}{file.suffix.lower()}").symlink_to(file.resolve())
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--length", type=int, default=512, help="tokens per window")
     parser.add_argument("--learning-rate", type=float, default=1e-4, help="of training on the pages")
     parser.add_argument("--tune-learning-rate", type=float, default=1e-4, help="of fine-tuning")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of all trainings, as a recipe's train.precision")
     add_options(parser)
     options = parser.parse_args(arguments)
     table = _Table(options, labelled(options.labelled))
@@ -98,7 +99,7 @@ class _Table:
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder, steps = self.runs.folder(name, seed), self._options.steps
-        small = {"batch_size": 8, "micro_batch_size": 4, "precision": "fp32", "learning_rate": self._options.learning_rate}
+        small = {"batch_size": 8, "micro_batch_size": 4, "learning_rate": self._options.learning_rate}
         keys = self._keys(_ROWS[name], seed) | {f"train.{key}": value for key, value in small.items()}
         keys |= {**schedule(steps), "train.checkpoint_every": max(steps // 6, 1)}
         self.runs.train("pretrain", _PRETRAIN, self.runs.out / "windows", folder, keys, [self._start(name, seed)])
@@ -131,7 +132,7 @@ class _Table:
 
     def _keys(self, row: System, seed: int) -> dict[str, object]:
         model = {f"model.{key}": value for key, value in {**self._sizes, **row.model}.items()}
-        return {"max_length": self._options.length, "seed": seed, **model}
+        return {"max_length": self._options.length, "seed": seed, "train.precision": self._options.precision, **model}
 
 
 def _base(data: str) -> str:

@@ -44,7 +44,7 @@ def test_every_system_is_trained_scored_and_kept(tmp_path: Path, monkeypatch: py
     size = ["--set", "max_length=64", "--set", "train.steps=1", "--set", "train.warmup_steps=0"]
     assert pretrain.main(["pretrain-tiny", "windows", "--out", "start", *model, *size]) == 0
     command = ["lambert-tables", "pages", "--start", "start", "--labelled", "sroie=pages", "--out", "tables", "--seeds", "1", "2"]
-    command += ["--steps", "6", "--tune-steps", "6", "--length", "64"]
+    command += ["--steps", "6", "--tune-steps", "6", "--length", "64", "--precision", "bf16"]
     assert benchmark.main(command) == 0
     found = json.loads((tmp_path / "tables/tables.json").read_text())
     assert found["known"]["sroie"] == {"documents": 2, "train": {"copies": 0, "templates": 1}, "pages": {"copies": 0, "templates": 1}}
@@ -52,5 +52,6 @@ def test_every_system_is_trained_scored_and_kept(tmp_path: Path, monkeypatch: py
     assert all(scores.keys() == {"1", "2"} for scores in found["fields"]["sroie"].values())
     assert all({"exact_f1", "new.exact_f1"} <= of.keys() for scores in found["fields"]["sroie"].values() for of in scores.values())
     assert found["perplexity"].keys() == {*SYSTEMS, *LAYOUTS} - {"Fine-tuned only"}
+    assert {checkpoint.load(one.parent).recipe.train.precision for one in (tmp_path / "tables").glob("*/recipe.json")} == {"bf16"}
     starts = {name: checkpoint.load(tmp_path / "tables" / f"sroie-{name}-2").provenance["init"] for name in ("fine-tuned-only", "lambert")}
     assert [Path(one).name for init in starts.values() for one in init] == ["start", "lambert-1"]
