@@ -13,7 +13,8 @@ of its training the sequential positions can be taken from it, so that it reads 
 Departures from the paper, and decisions where it is silent:
 - Every piece of a word has the word's box; the paper divides the box among them by their numbers of characters. Boxes come in thousandths
   of each side of the page. Special tokens have a box of zeros.
-- L has a bias, which is not mentioned; the authors' later code has one.
+- L has a bias, which is not mentioned; the authors' later code has one. Drawn from N(0, 0.02²), L(ℓ) is several times as long as s in a
+  trained encoder, which forgets most of what it knew and needs a long training; `adapter = "zero"` is for short ones.
 - Evaluation takes the mean of D_q(p), (1 − q) p: the usual rule for dropout that does not rescale. q is a buffer, so a checkpoint knows
   whether it has positions left, and training it again does not bring them back.
 - `layout = "graph"` (appendix): nodes are words, not pieces; their features are their boxes; neighbours are listed per word and not made
@@ -58,6 +59,7 @@ class LambertConfig:
         core: whose encoder it is, which decides how positions are counted: `roberta` from the pad id + 1, `bert` from 0.
         layout: `winding` is the paper's; `graph` and `autoencoder` are its appendix'; `none` is RoBERTa.
         winding: factors and order of `winding`, see `nn.winding_embedding`.
+        adapter: L begins with N(0, 0.02²), as in the paper (`drawn`), or so that a trained encoder is at first what it was (`zero`).
         layout_joins: the sum of embeddings before its LayerNorm, as in the paper, or its outcome after LayerNorm and dropout.
         position_dropout: `linear` raises q from 0 to 1 over the first half of training, `none` leaves it where it is.
         relative_bias: `buckets` adds the release's relative biases to all attention scores.
@@ -75,6 +77,7 @@ class LambertConfig:
     core: Literal["roberta", "bert"] = "roberta"
     layout: Literal["winding", "graph", "autoencoder", "none"] = "winding"
     winding: Literal["paper", "released"] = "paper"
+    adapter: Literal["drawn", "zero"] = "drawn"
     layout_joins: Literal["before_norm", "after_norm"] = "before_norm"
     position_dropout: Literal["linear", "none"] = "linear"
     relative_bias: Literal["none", "buckets"] = "none"
@@ -145,7 +148,7 @@ class AutoencoderLayout(nn.Module):
         return self.adapter(self.embedding(places.scaled, places.word_index))
 
 
-_LAYOUTS: Mapping[str, Callable[[LambertConfig], nn.Module | None]] = {
+_LAYOUTS: Mapping[str, Callable[[LambertConfig], WindingLayout | GraphLayout | AutoencoderLayout | None]] = {
     "winding": WindingLayout,
     "graph": GraphLayout,
     "autoencoder": AutoencoderLayout,
@@ -229,11 +232,14 @@ def _layer(config: LambertConfig) -> EncoderLayer:
 
 
 def build(config: LambertConfig, *, vocab_size: int, pad_id: int) -> Lambert:
-    """With RoBERTa's initial weights throughout, and no relative biases yet."""
+    """With RoBERTa's initial weights throughout but for L, and no relative biases yet."""
     encoder = Lambert(config, vocab_size=vocab_size, pad_id=pad_id)
     initialise(encoder, config.hidden)
     if encoder.relative_bias is not None:
         encoder.relative_bias.reset()
+    if encoder.layout is not None and config.adapter == "zero":
+        for parameter in encoder.layout.adapter.parameters():
+            nn.init.zeros_(parameter)
     return encoder
 
 

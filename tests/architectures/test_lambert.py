@@ -115,6 +115,17 @@ def test_the_same_thousandths_of_another_sheet_are_another_place() -> None:
         assert torch.equal(encoder(doubled).states, encoder(batch).states)
 
 
+@pytest.mark.parametrize("config", [TINY, GRAPH, AUTOENCODER])
+def test_an_adapter_may_begin_as_none_and_learns_all_the_same(config: LambertConfig) -> None:
+    config = replace(config, adapter="zero", position_dropout="none")
+    with_layout, without = build(ARCHITECTURE, config).eval(), build(ARCHITECTURE, replace(config, layout="none")).eval()
+    with_layout.load_state_dict(without.state_dict(), strict=False)
+    batch = random_batch()
+    assert torch.equal(with_layout(batch).states, without(batch).states)
+    with_layout(batch).states[..., 0].sum().backward()
+    assert with_layout.layout.adapter.weight.grad.abs().sum() > 0
+
+
 @torch.no_grad()
 def test_relative_biases_start_as_none_and_then_steer_attention() -> None:
     with_biases, without = (build(ARCHITECTURE, replace(TINY, relative_bias=kind)).eval() for kind in ("buckets", "none"))
