@@ -14,7 +14,8 @@ Departures from the paper, and decisions where it is silent:
 - Every piece of a word has the word's box; the paper divides the box among them by their numbers of characters. Boxes come in thousandths
   of each side of the page. Special tokens have a box of zeros.
 - L has a bias, which is not mentioned; the authors' later code has one. Drawn from N(0, 0.02²), L(ℓ) is several times as long as s in a
-  trained encoder, which forgets most of what it knew and needs a long training; `adapter = "zero"` is for short ones.
+  trained encoder; and as all of ℓ's n numbers push in one direction, a step of Adam moves L(ℓ) n times as far as it moves s. Either way the
+  encoder forgets most of what it knew, and needs a long training. `adapter = "gentle"` begins with L = 0 and divides ℓ by √n.
 - Evaluation takes the mean of D_q(p), (1 − q) p: the usual rule for dropout that does not rescale. q is a buffer, so a checkpoint knows
   whether it has positions left, and training it again does not bring them back.
 - `layout = "graph"` (appendix): nodes are words, not pieces; their features are their boxes; neighbours are listed per word and not made
@@ -26,6 +27,7 @@ The authors' release (applicaai/lambert) belongs to a later version of the paper
 begin at zero and not at N(0, 1), which upsets a trained encoder, and L at N(0, 0.02²).
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -59,7 +61,7 @@ class LambertConfig:
         core: whose encoder it is, which decides how positions are counted: `roberta` from the pad id + 1, `bert` from 0.
         layout: `winding` is the paper's; `graph` and `autoencoder` are its appendix'; `none` is RoBERTa.
         winding: factors and order of `winding`, see `nn.winding_embedding`.
-        adapter: L begins with N(0, 0.02²), as in the paper (`drawn`), or so that a trained encoder is at first what it was (`zero`).
+        adapter: `paper` draws L from N(0, 0.02²); `gentle` begins at zero and shows L shares of ℓ, for short trainings.
         layout_joins: the sum of embeddings before its LayerNorm, as in the paper, or its outcome after LayerNorm and dropout.
         position_dropout: `linear` raises q from 0 to 1 over the first half of training, `none` leaves it where it is.
         relative_bias: `buckets` adds the release's relative biases to all attention scores.
@@ -77,7 +79,7 @@ class LambertConfig:
     core: Literal["roberta", "bert"] = "roberta"
     layout: Literal["winding", "graph", "autoencoder", "none"] = "winding"
     winding: Literal["paper", "released"] = "paper"
-    adapter: Literal["drawn", "zero"] = "drawn"
+    adapter: Literal["paper", "gentle"] = "paper"
     layout_joins: Literal["before_norm", "after_norm"] = "before_norm"
     position_dropout: Literal["linear", "none"] = "linear"
     relative_bias: Literal["none", "buckets"] = "none"
@@ -112,13 +114,30 @@ class Places(NamedTuple):
     word_index: Int[Tensor, "batch length"]
 
 
+class Adapter(nn.Linear):
+    """L."""
+
+    def __init__(self, width: int, config: LambertConfig) -> None:
+        super().__init__(width, config.hidden)
+        self.gentle = config.adapter == "gentle"
+
+    def begin(self) -> None:
+        """With what `gentle` begins; what is drawn elsewhere stays."""
+        if self.gentle:
+            nn.init.zeros_(self.weight)
+            nn.init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  (nn.Linear's name)
+        return super().forward(input / math.sqrt(self.in_features) if self.gentle else input)
+
+
 class WindingLayout(nn.Module):
     """L(ℓ) of the paper's ℓ."""
 
     def __init__(self, config: LambertConfig) -> None:
         super().__init__()
         self.embedding = WindingEmbedding(config.hidden, config.winding)
-        self.adapter = nn.Linear(config.hidden, config.hidden)
+        self.adapter = Adapter(config.hidden, config)
 
     def forward(self, places: Places) -> Float[Tensor, "batch length width"]:
         return self.adapter(self.embedding(places.scaled))
@@ -130,7 +149,7 @@ class GraphLayout(nn.Module):
     def __init__(self, config: LambertConfig) -> None:
         super().__init__()
         self.embedding = GraphEmbedding()
-        self.adapter = nn.Linear(self.embedding.width, config.hidden)
+        self.adapter = Adapter(self.embedding.width, config)
 
     def forward(self, places: Places) -> Float[Tensor, "batch length width"]:
         return self.adapter(self.embedding(places.shares, places.word_index))
@@ -142,7 +161,7 @@ class AutoencoderLayout(nn.Module):
     def __init__(self, config: LambertConfig) -> None:
         super().__init__()
         self.embedding = NeighbourhoodEmbedding()
-        self.adapter = nn.Linear(self.embedding.width, config.hidden)
+        self.adapter = Adapter(self.embedding.width, config)
 
     def forward(self, places: Places) -> Float[Tensor, "batch length width"]:
         return self.adapter(self.embedding(places.scaled, places.word_index))
@@ -237,9 +256,8 @@ def build(config: LambertConfig, *, vocab_size: int, pad_id: int) -> Lambert:
     initialise(encoder, config.hidden)
     if encoder.relative_bias is not None:
         encoder.relative_bias.reset()
-    if encoder.layout is not None and config.adapter == "zero":
-        for parameter in encoder.layout.adapter.parameters():
-            nn.init.zeros_(parameter)
+    if encoder.layout is not None:
+        encoder.layout.adapter.begin()
     return encoder
 
 

@@ -116,8 +116,8 @@ def test_the_same_thousandths_of_another_sheet_are_another_place() -> None:
 
 
 @pytest.mark.parametrize("config", [TINY, GRAPH, AUTOENCODER])
-def test_an_adapter_may_begin_as_none_and_learns_all_the_same(config: LambertConfig) -> None:
-    config = replace(config, adapter="zero", position_dropout="none")
+def test_a_gentle_adapter_begins_as_none_and_learns_all_the_same(config: LambertConfig) -> None:
+    config = replace(config, adapter="gentle", position_dropout="none")
     with_layout, without = build(ARCHITECTURE, config).eval(), build(ARCHITECTURE, replace(config, layout="none")).eval()
     with_layout.load_state_dict(without.state_dict(), strict=False)
     batch = random_batch()
