@@ -37,8 +37,11 @@ def parser(verb: str, description: str | None) -> argparse.ArgumentParser:
 
 
 def add_worker_option(parser: argparse.ArgumentParser) -> None:
-    """`--workers`, for the verbs that train one model."""
+    """`--workers` and `--min-workers`, for the verbs that train one model."""
     parser.add_argument("--workers", type=int, default=0, help="Ray Train workers; 0 trains in this process (or under torchrun)")
+    parser.add_argument(
+        "--min-workers", type=int, default=0, help="of these, with how many it goes on where nodes were lost; 0 waits until all are back"
+    )
 
 
 def add_init_option(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +64,7 @@ def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:
 def run(options: argparse.Namespace, init: Sequence[str]) -> int:
     """Train as `options` say, from the encoders of the checkpoints `init`."""
     uri = options.tracking_uri or tracking.default_uri()
+    workers = Workers(options.workers, options.min_workers, gpus=options.gpus)
     start = starting_checkpoints(init, uri)
     job = Job(recipe.load(options.recipe, options.set), sources.absolute(options.examples), sources.absolute(options.out), start)
     if options.dry_run:
@@ -77,7 +81,7 @@ def run(options: argparse.Namespace, init: Sequence[str]) -> int:
         with ProgressBar(job.recipe.name) as bar:
             if options.workers:
                 with connect():
-                    on_ray.train(job, Workers(options.workers, gpus=options.gpus), partial(reporters, job, tracked), bar)
+                    on_ray.train(job, workers, partial(reporters, job, tracked), bar)
             else:
                 jobs.train_in_place(job, worlds.alone(), Together([bar, *reporters(job, tracked)]))
     except BaseException:

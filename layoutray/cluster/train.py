@@ -14,6 +14,7 @@ from ray.train.torch import TorchConfig, TorchTrainer
 
 from layoutray.cluster.meters import TrainingMeter
 from layoutray.cluster.relay import relay_to
+from layoutray.errors import InputError
 from layoutray.store import sources
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
@@ -29,16 +30,22 @@ class Workers:
     """How many processes train, and what each may use.
 
     Attributes:
+        least: with how many training goes on where nodes were lost, until others come (Ray looks once a minute); 0 waits for all.
         cpus: logical CPUs of each worker; a fraction leaves room for Ray's own tasks on a small machine.
         threads: of PyTorch in each worker.
         max_failures: lost workers that are recovered from before the run fails.
     """
 
     count: int = 2
+    least: int = 0
     cpus: float = 0.5
     gpus: int = 0
     threads: int = 1
     max_failures: int = 3
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least <= self.count:
+            raise InputError(f"the least number of workers is {self.least}; it must be from 0 to their number, which is {self.count}")
 
 
 def train(job: Job, workers: Workers, reporters: Callable[[], Sequence[Reporter]], watching: Reporter) -> dict[str, Any]:
@@ -70,7 +77,7 @@ def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
         train_loop_config=config,
         torch_config=TorchConfig(backend="nccl" if workers.gpus else "gloo"),
         scaling_config=ScalingConfig(
-            num_workers=workers.count,
+            num_workers=(workers.least, workers.count) if workers.least else workers.count,
             use_gpu=workers.gpus > 0,
             resources_per_worker={"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {}),
         ),

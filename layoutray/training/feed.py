@@ -58,7 +58,7 @@ class Feed:
         """This worker's micro-batches of `step` (from 0). Epochs follow one another; each is a new shuffle.
 
         Raises:
-            InputError: when the step's micro-batches cannot be shared evenly by `size` workers.
+            InputError: when the step has fewer micro-batches than `size` workers.
         """
         parts = check_share(self.batch_size, self.micro_batch_size, size)
         rows = np.array([self._row(position) for position in range(step * self.batch_size, (step + 1) * self.batch_size)])
@@ -85,12 +85,12 @@ class Feed:
 
 
 def check_share(batch_size: int, micro_batch_size: int, workers: int) -> int:
-    """Micro-batches of a step. Raises InputError when `workers` cannot share them evenly."""
+    """Micro-batches of a step. Raises InputError when there is not one for each of `workers`."""
     parts = batch_size // micro_batch_size
-    if parts % workers:
+    if parts < workers:
         raise InputError(
             f"{parts} micro-batches per step cannot be shared by {workers} workers; "
-            f"make train.batch_size / train.micro_batch_size a multiple of {workers}"
+            f"make train.batch_size / train.micro_batch_size at least {workers}, best a multiple of it"
         )
     return parts
 

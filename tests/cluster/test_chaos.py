@@ -26,7 +26,7 @@ from layoutray.training.reporter import HISTORY
 from tests.cluster.test_ingest import BAD, checked, page_ids
 from tests.cluster.two_nodes import Kill, two_nodes
 from tests.jobs import encode, pages, recipe, recipe_file
-from tests.training.runs import alone
+from tests.training.runs import alone, read_history
 
 pytestmark = pytest.mark.ray
 BLOCK, WORKERS = 8, 2
@@ -110,6 +110,14 @@ def job(tmp_path: Path) -> Job:
     return Job(chosen, encode(tmp_path, chosen, pages(24, 6)), tmp_path / "checkpoint")
 
 
+def last_saved(checkpoint: Path) -> int:
+    """The last step whose state was saved."""
+    if not (checkpoint / HISTORY).exists():
+        return 0
+    rows = [json.loads(line) for line in (checkpoint / HISTORY).read_text().splitlines()]
+    return max((row["step"] for row in rows if row["event"] == "saved"), default=0)
+
+
 @pytest.mark.parametrize(
     ("kills", "random"),
     [
@@ -123,14 +131,8 @@ def test_a_training_is_the_undisturbed_one_whatever_dies(kills: int, random: Ran
     file = recipe_file(tmp_path, job.recipe)
     command = [sys.executable, "-m", "pipelines.pretrain", file, job.examples, "--out", str(out)]
 
-    def saved() -> int:
-        if not (out / HISTORY).exists():
-            return 0
-        rows = [json.loads(line) for line in (out / HISTORY).read_text().splitlines()]
-        return max((row["step"] for row in rows if row["event"] == "saved"), default=0)
-
     with two_nodes({"OMP_NUM_THREADS": "1"}) as nodes:
-        starts = nodes.run_through([*command, "--workers", "1", "--tracking-uri", store], tmp_path / "log", chosen, saved)
+        starts = nodes.run_through([*command, "--workers", "1", "--tracking-uri", store], tmp_path / "log", chosen, lambda: last_saved(out))
     sys.stdout.write(f"{starts} starts\n")
     expected = alone(job)
     (run,) = tracked(store)
@@ -138,6 +140,40 @@ def test_a_training_is_the_undisturbed_one_whatever_dies(kills: int, random: Ran
     for name in ("loss", "dev.loss", "learning_rate"):
         history = sorted((metric.step, metric.value) for metric in run.client.get_metric_history(run.run_id, name))
         assert history == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]], f"{name}: every step once"
+
+
+_ELASTIC = """
+import sys
+from functools import partial
+from layoutray import recipe
+from layoutray.cluster.connect import connect
+from layoutray.cluster.train import Workers, train
+from layoutray.training.job import Job
+from layoutray.training.reporter import History, JsonLines
+file, examples, out, history = sys.argv[1:]
+with connect():
+    train(Job(recipe.load(file), examples, out), Workers(2, least=1, cpus=2), partial(lambda path: [JsonLines(path)], history), History())
+"""
+"""Workers of which a node of three cores has room for one."""
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(900)
+def test_a_training_goes_on_with_fewer_workers_where_a_node_is_lost_for_good(job: Job, tmp_path: Path) -> None:
+    out, met = tmp_path / "killed", False
+    command = [sys.executable, "-c", _ELASTIC, recipe_file(tmp_path, job.recipe), job.examples, str(out), str(out / HISTORY)]
+
+    def saved_by_two() -> int:
+        nonlocal met
+        met = met or len(nodes.processes("RayTrainWorker")) == 2
+        return last_saved(out) if met else 0
+
+    with two_nodes({"OMP_NUM_THREADS": "1", "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "10"}) as nodes:
+        starts = nodes.run_through(command, tmp_path / "log", [Kill(8, "node", 0.0)], saved_by_two)
+    assert starts == 1, "the driver has not noticed"
+    expected, found = alone(job), read_history(out / HISTORY)
+    for name in ("loss", "dev.loss"):
+        assert found[name] == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]], f"{name}: every step once"
 
 
 def tracked(store: str) -> list[tracking.Run]:

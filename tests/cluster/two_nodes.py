@@ -16,7 +16,8 @@ import psutil
 
 _PATIENCE = 300.0  # seconds without the next moment of a hunt, after which something hangs
 
-# The second node is the one that dies; another takes its place. Ray gives a node half a minute to start, too little on a busy machine.
+# The second node is the one that dies; another takes its place, unless it is to stay away. Ray gives a node half a minute to start,
+# too little on a busy machine.
 _CLUSTER = """
 import os, signal, sys
 from ray.cluster_utils import Cluster
@@ -30,11 +31,11 @@ def another():
     sys.exit("no second node")
 second = another()
 print(nodes.address, flush=True)
-for _ in sys.stdin:
+for victim in sys.stdin:
     os.kill(second.all_processes["raylet"][0].process.pid, signal.SIGKILL)
     nodes.remove_node(second, allow_graceful=False)
-    second = another()
-    print("replaced", flush=True)
+    second = another() if victim == "raylet\n" else None
+    print("done", flush=True)
 nodes.shutdown()
 """
 
@@ -52,7 +53,8 @@ _SETTINGS = {
 class Kill:
     """Attributes:
     at: how much has to be done before.
-    victim: `driver`, `raylet` of the second node, or a text in the command line of a process of either node.
+    victim: `driver`, `raylet` of the second node, which is replaced, the whole `node` for good, or a text in the command line of a
+        process of either node.
     pause: seconds from that moment to the kill.
     """
 
@@ -99,21 +101,22 @@ class TwoNodes:
 
     def _kill(self, kill: Kill, driver: subprocess.Popen[bytes]) -> bool:
         """Whether there was anybody to kill."""
-        workers = self._processes(kill.victim)
-        if driver.poll() is not None or (kill.victim not in ("driver", "raylet") and not workers):
+        workers = self.processes(kill.victim)
+        if driver.poll() is not None or (kill.victim not in ("driver", "raylet", "node") and not workers):
             return False
         time.sleep(kill.pause)
         if kill.victim == "driver":
             driver.kill()
             driver.wait()
-        elif kill.victim == "raylet":
-            self._replace_second_node()
+        elif kill.victim in ("raylet", "node"):
+            self._kill_second_node(kill.victim)
         else:
             with contextlib.suppress(psutil.NoSuchProcess):
                 workers[0].kill()
         return True
 
-    def _processes(self, mark: str) -> list[psutil.Process]:
+    def processes(self, mark: str) -> list[psutil.Process]:
+        """Of either node, those whose command line has `mark`."""
         found: list[psutil.Process] = []
         for process in psutil.Process(self.process.pid).children(recursive=True):
             try:
@@ -123,12 +126,12 @@ class TwoNodes:
                 continue
         return found
 
-    def _replace_second_node(self) -> None:
+    def _kill_second_node(self, victim: str) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write("raylet\n")
+        self.process.stdin.write(f"{victim}\n")
         self.process.stdin.flush()
-        assert self.process.stdout.readline().strip() == "replaced"
+        assert self.process.stdout.readline().strip() == "done"
 
 
 @contextmanager

@@ -21,15 +21,15 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return job(tmp_path_factory.mktemp("masked"), recipe("masked_lm", evaluate_every=10, checkpoint_every=5))
 
 
-@pytest.mark.parametrize("task", ["masked_lm", "entities"])
-def test_every_loss_is_the_same_in_one_process_and_in_two(task: str, tmp_path: Path) -> None:
-    settings = recipe(task, evaluate_every=10, learning_rate=3e-3)
+@pytest.mark.parametrize(("task", "processes"), [("masked_lm", 2), ("entities", 3)])
+def test_every_loss_is_the_same_in_one_process_and_in_several(task: str, processes: int, tmp_path: Path) -> None:
+    settings = recipe(task, evaluate_every=10, micro_batch_size=2, learning_rate=3e-3)
     assert settings.arch_config.dropout == 0.1, "with dropout on"
     one = job(tmp_path, settings)
-    single, double = alone(one), under_torchrun(elsewhere(one, tmp_path / "double"), 2)
-    assert [step for step, _ in double["loss"]] == list(range(1, 21))
+    single, several = alone(one), under_torchrun(elsewhere(one, tmp_path / "several"), processes)
+    assert [step for step, _ in several["loss"]] == list(range(1, 21))
     for name in ("loss", "dev.loss", "dev.f1", "learning_rate"):
-        assert double.get(name, []) == [(step, pytest.approx(value, abs=1e-5)) for step, value in single.get(name, [])], name
+        assert several.get(name, []) == [(step, pytest.approx(value, abs=1e-5)) for step, value in single.get(name, [])], name
     assert single["loss"][-1][1] < single["loss"][0][1] - 0.1, "and it learns meanwhile"
 
 
