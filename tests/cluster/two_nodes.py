@@ -149,6 +149,11 @@ def two_nodes(environment: Mapping[str, str]) -> Generator[TwoNodes]:
             yield TwoNodes(process, values | {"RAY_ADDRESS": address})
             process.communicate(timeout=60)
         finally:
-            for one in [*psutil.Process(process.pid).children(recursive=True), process] if process.poll() is None else []:
-                one.kill()
+            kill_tree(process)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def kill_tree(process: subprocess.Popen[str]) -> None:
+    """Kill a process and all that it has started, unless it has ended."""
+    for one in [*psutil.Process(process.pid).children(recursive=True), process] if process.poll() is None else []:
+        one.kill()

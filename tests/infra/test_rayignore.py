@@ -5,7 +5,6 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-import pytest
 from ray._private.ray_constants import get_runtime_env_default_excludes
 from ray._private.runtime_env.packaging import create_package
 
@@ -14,10 +13,8 @@ from tests.infra.manifests import REPOSITORY
 MAX_BYTES = 2 * 2**20
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """The repository as a newcomer has it, and what work leaves beside it."""
-    folder = tmp_path / "clone"
+def clone(folder: Path) -> Path:
+    """Fill `folder` with the repository as a newcomer has it, and with what work leaves beside it."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
@@ -31,9 +28,9 @@ def clone(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_travels_is_small_and_is_what_a_job_needs(clone: Path, tmp_path: Path) -> None:
+def test_what_travels_is_small_and_is_what_a_job_needs(tmp_path: Path) -> None:
     package = tmp_path / "package.zip"
-    create_package(str(clone), package, include_gitignore=True, excludes=get_runtime_env_default_excludes())
+    create_package(str(clone(tmp_path / "clone")), package, include_gitignore=True, excludes=get_runtime_env_default_excludes())
     with zipfile.ZipFile(package) as opened:
         names = {name for name in opened.namelist() if not name.endswith("/")}
     assert package.stat().st_size < MAX_BYTES
