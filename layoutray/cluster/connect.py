@@ -2,16 +2,21 @@
 
 import logging
 import os
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 
 import ray
 from ray.data import DataContext
+from ray.exceptions import AuthenticationError
+
+from layoutray.errors import InputError
 
 _NO_PROGRESS_SECONDS = 120.0
 """A pipeline that cannot get the CPUs it asks for says nothing and waits; after this long it fails with a message."""
 _CORES = "layoutray_cores"
 """Custom resource of a cluster started here: its real cores. Its logical CPUs are more, see `_start`."""
+_ANSWER_SECONDS = 10.0
 _ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
 """Tesseract's own threads make it several times slower when every core has its process."""
 
@@ -26,6 +31,9 @@ def connect(*, cores: int | None = None, dashboard: bool = False) -> Generator[N
     Args:
         cores: of this machine to use for a cluster started here; all by default.
         dashboard: serve Ray's dashboard on 127.0.0.1:8265 for a cluster started here.
+
+    Raises:
+        InputError: when the cluster that `RAY_ADDRESS` names does not answer, or refuses the token that this process has or lacks.
     """
     if ray.is_initialized():
         _configure()
@@ -59,8 +67,39 @@ def num_cores() -> int:
 
 
 def _join() -> None:
-    with _native_notes_silenced():
-        ray.init(runtime_env={"env_vars": _ONE_THREAD}, logging_level=logging.ERROR, log_to_driver=False)
+    address = os.environ["RAY_ADDRESS"]
+    if address not in ("auto", "local") and not address.startswith("ray://"):
+        _require_head(address)
+    try:
+        with _native_notes_silenced():
+            ray.init(runtime_env={"env_vars": _ONE_THREAD}, logging_level=logging.ERROR, log_to_driver=False)
+    except (AuthenticationError, ConnectionError) as error:
+        if not isinstance(error, AuthenticationError) and "InvalidAuthToken" not in str(error.__cause__):
+            raise _absent(address, str(error)) from error
+        raise InputError(
+            f"Ray at {address}, which RAY_ADDRESS names, asks for its token, and this process has none or another: export "
+            "RAY_AUTH_MODE=token, and put the token of its head into ~/.ray/auth_token or RAY_AUTH_TOKEN"
+        ) from error
+
+
+def _require_head(address: str) -> None:
+    """Raise InputError where no Ray can be: Ray itself would go on trying for many minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), port), _ANSWER_SECONDS) as connection:
+            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            is_web_server = connection.recv(5) == b"HTTP/"
+    except (OSError, UnicodeError) as error:
+        raise _absent(address, str(error)) from error
+    if is_web_server:
+        raise _absent(address, "a web server is there, perhaps its dashboard")
+
+
+def _absent(address: str, reason: str) -> InputError:
+    return InputError(
+        f"no Ray answers at {address}, which RAY_ADDRESS names ({reason}): start it, give HOST:PORT of its head (mostly port 6379), "
+        "or unset RAY_ADDRESS to use this machine"
+    )
 
 
 def _start(cores: int, *, dashboard: bool) -> None:

@@ -1,10 +1,16 @@
 import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import ray
 from ray.data import DataContext
 
 from layoutray.cluster.connect import connect, num_cores, num_workers
+from layoutray.errors import InputError
 
 
 @pytest.mark.ray
@@ -28,3 +34,40 @@ def test_cores_are_those_that_this_process_may_use() -> None:
         assert num_cores() == 1
     finally:
         os.sched_setaffinity(0, before)
+
+
+class Page(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response_only(200)
+        self.end_headers()
+
+
+@pytest.fixture
+def web_server() -> Iterator[str]:
+    """The address of one that is no head of a Ray, as its dashboard is none."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def refusal(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What joining `address` ends with; Ray itself would try for many minutes."""
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    began = time.monotonic()
+    with pytest.raises(InputError, match="unset RAY_ADDRESS to use this machine") as caught, connect():
+        pass
+    assert time.monotonic() - began < 60
+    assert not ray.is_initialized()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "[::1]:9", "localhost:9", "none.invalid:6379", "none", "http://127.0.0.1:8265"])
+def test_a_cluster_that_is_not_there_is_named_at_once(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert f"no Ray answers at {address}, which RAY_ADDRESS names (" in refusal(address, monkeypatch)
+
+
+def test_a_dashboards_address_is_refused(web_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert re.search(rf"at {web_server}, .*a web server is there.*HOST:PORT of its head", refusal(web_server, monkeypatch))

@@ -19,6 +19,7 @@ from layoutray.store import shards
 from layoutray.store.schema import PAGES
 from tests.cluster.test_ingest import annotate
 from tests.cluster.two_nodes import kill_tree
+from tests.infra.manifests import REPOSITORY
 from tests.infra.test_rayignore import MAX_BYTES, clone
 from tests.readers.native import put_picture
 
@@ -153,3 +154,16 @@ def test_a_job_without_the_token_is_refused(head: Head, checkout: Path, token: d
     assert ended.returncode != 0
     assert "usage: " not in ended.stdout
     assert said in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("token", STRANGERS, ids=["none", "another"])
+def test_a_driver_without_the_token_is_told_what_to_do(head: Head, token: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "page.png").touch()
+    verb = [sys.executable, "-m", "pipelines.ingest", "ingest-folder", str(tmp_path), str(tmp_path / "out")]
+    one_try = {"RAY_gcs_server_port_wait_time_s": "1"}  # by default Ray takes 20 tries, one a second
+    ended = run(verb, environment(token, RAY_ADDRESS=head.address, **one_try), REPOSITORY)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == (
+        f"error: Ray at {head.address}, which RAY_ADDRESS names, asks for its token, and this process has none or another: export "
+        "RAY_AUTH_MODE=token, and put the token of its head into ~/.ray/auth_token or RAY_AUTH_TOKEN"
+    )
