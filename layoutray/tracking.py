@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 import time
+import uuid
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mlflow.artifacts import download_artifacts
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunTag
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
@@ -30,6 +31,8 @@ ALIAS = "champion"
 _CHECKPOINT = "checkpoint"
 _NOTE = "mlflow_run.json"
 """Beside a checkpoint: which run it belongs to."""
+_CLAIM = "layoutray.claim"
+"""Tag of a run, and until its id is noted key of the note: what finds a run whose opening was killed."""
 _FLUSH_SECONDS = 2.0
 _MAX_BATCH = 1000  # what one log_batch call may carry
 
@@ -98,8 +101,7 @@ class Run:
 
     def note(self, folder: str | Path) -> None:
         """Write down in a checkpoint folder which run it belongs to, without any password."""
-        content = {"uri": _without_password(self.uri), "run_id": self.run_id}
-        shards.write_bytes(json.dumps(content).encode(), str(folder), _NOTE)
+        _write_note(folder, {"uri": _without_password(self.uri), "run_id": self.run_id})
 
     @property
     def finished(self) -> bool:
@@ -129,14 +131,31 @@ def create_run(
         client = MlflowClient(tracking_uri=uri)
         known = client.get_experiment_by_name(experiment)
         experiment_id = known.experiment_id if known else client.create_experiment(experiment, artifact_location=_artifacts(uri))
-    run_id = client.create_run(experiment_id, run_name=name, tags={"mlflow.parentRunId": parent.run_id} if parent else {}).info.run_id
-    flat = [Param(key, str(value)) for key, value in _flatten(parameters).items()]
-    client.log_batch(run_id, params=flat, tags=[RunTag(key, value) for key, value in tags.items()])
+    nested = {"mlflow.parentRunId": parent.run_id} if parent else {}
+    run_id = client.create_run(experiment_id, run_name=name, tags={**tags, **nested}).info.run_id
+    client.log_batch(run_id, params=[Param(key, str(value)) for key, value in _flatten(parameters).items()])
     return Run(uri, run_id)
 
 
+def claim(folder: str | Path, uri: str) -> dict[str, str]:
+    """Tags for the run that is about to be opened for a checkpoint folder, written down there until `Run.note` takes their place.
+
+    Who is killed in between leaves an empty run that no folder knows; the next claim finds it by these tags, and deletes it.
+    """
+    if key := _read_note(folder).get(_CLAIM):
+        with _alone(_absolute(uri)):
+            client = MlflowClient(tracking_uri=uri)
+            experiments = [known.experiment_id for known in client.search_experiments()]
+        for left in client.search_runs(experiments, f"tags.`{_CLAIM}` = '{key}'"):
+            client.delete_run(left.info.run_id)
+    else:
+        key = uuid.uuid4().hex
+        _write_note(folder, {_CLAIM: key})
+    return {_CLAIM: key}
+
+
 def noted(folder: str | Path, uri: str) -> Run | None:
-    """The run that `note` has written down in a checkpoint folder; None where there is no note.
+    """The run that `Run.note` has written down in a checkpoint folder; None where it has not.
 
     Args:
         uri: reaches the server; used, with its password, when it is the noted one.
@@ -144,17 +163,16 @@ def noted(folder: str | Path, uri: str) -> Run | None:
     Raises:
         InputError: when the server does not know the run.
     """
-    note_file = sources.join(folder, _NOTE)
-    if not sources.exists(note_file):
+    note = _read_note(folder)
+    if "run_id" not in note:
         return None
-    note = json.loads(sources.read_bytes(note_file))
     run = Run(_absolute(uri) if _without_password(_absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
     try:
         run.client.get_run(run.run_id)
     except MlflowException as error:  # its text may hold a password
         raise InputError(
             f"MLflow at {_without_password(run.uri)} does not know run {run.run_id}: {error.error_code}; "
-            f"delete {note_file} if it is gone for good"
+            f"delete {sources.join(folder, _NOTE)} if it is gone for good"
         ) from None
     return run
 
@@ -214,6 +232,15 @@ def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
         return download_artifacts(version.source, tracking_uri=uri), str(version.version)
     except MlflowException as error:
         raise InputError(f"MLflow at {_without_password(uri)} does not hand out {model}: {error.error_code}") from None
+
+
+def _read_note(folder: str | Path) -> dict[str, str]:
+    note_file = sources.join(folder, _NOTE)
+    return json.loads(sources.read_bytes(note_file)) if sources.exists(note_file) else {}
+
+
+def _write_note(folder: str | Path, content: Mapping[str, str]) -> None:
+    shards.write_bytes(json.dumps(content).encode(), str(folder), _NOTE)
 
 
 def _metric(name: str, value: float, step: int) -> Metric:

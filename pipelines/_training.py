@@ -131,6 +131,7 @@ def open_run(job: Job, uri: str, experiment: str, varied: Sequence[str] = (), pa
         return interrupted
     card = Card.read(job.examples)
     tags = {"task": job.recipe.task.name, "arch": job.recipe.arch, "examples_digest": card.digest, "init": ", ".join(job.init)}
+    tags |= tracking.claim(job.out, uri)
     name, parameters = " ".join([job.recipe.name, *varied]), config.override(job.recipe.to_dict(), varied)
     tracked = tracking.create_run(uri, experiment, name, parameters, tags, parent)
     tracked.log_dataset(job.examples, card, "training")

@@ -256,6 +256,18 @@ def test_a_folder_without_a_note_belongs_to_no_run(tmp_path: Path) -> None:
     assert tracking.noted(tmp_path, "sqlite:///nowhere.db") is None
 
 
+def test_a_run_that_was_claimed_and_never_noted_is_deleted_by_the_next_claim(uri: str, tmp_path: Path) -> None:
+    def claimed(folder: str, experiment: str) -> Run:
+        return tracking.create_run(uri, experiment, "claimed", {}, tracking.claim(tmp_path / folder, uri))
+
+    other, lost, kept = claimed("other", "tests"), claimed("mine", "tests"), claimed("mine", "elsewhere")
+    assert tracking.noted(tmp_path / "mine", uri) is None
+    stages = [run.client.get_run(run.run_id).info.lifecycle_stage for run in (other, lost, kept)]
+    assert stages == ["active", "deleted", "active"]
+    kept.note(tmp_path / "mine")
+    assert tracking.noted(tmp_path / "mine", uri) == kept
+
+
 def test_a_run_may_be_a_part_of_another(uri: str) -> None:
     whole = opened(uri)
     part = tracking.create_run(uri, "tests", "part", {}, {"arch": "skimformer"}, whole)
