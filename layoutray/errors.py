@@ -6,7 +6,8 @@ LayoutrayError
 │   ├── DocumentError            a file or page; carries a reason code, ends as a dead letter or a 422
 │   ├── SchemaError              a dataset that is not what its schema says
 │   └── CheckpointError          a checkpoint folder that is incomplete or does not fit
-└── MissingDependencyError       a program or package that has to be installed first
+├── MissingDependencyError       a program or package that has to be installed first
+└── ClusterError                 Ray could not be started or joined
 """
 
 from enum import StrEnum
@@ -34,6 +35,10 @@ class CheckpointError(InputError):
 
 class MissingDependencyError(LayoutrayError):
     """A program or package is missing; the message says how to install it."""
+
+
+class ClusterError(LayoutrayError):
+    """Ray could not be started or joined; the message has what Ray says of it, and what to try."""
 
 
 class Reason(StrEnum):

@@ -7,13 +7,16 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import ray
+import ray.data
 from ray.data import DataContext
 from ray.exceptions import AuthenticationError
 
-from layoutray.errors import InputError
+from layoutray.errors import ClusterError
 
 _NO_PROGRESS_SECONDS = 120.0
 """A pipeline that cannot get the CPUs it asks for says nothing and waits; after this long it fails with a message."""
+_SLOWEST_BATCH_SECONDS = 3600.0
+"""A model of long documents takes minutes on a CPU for those of a shard."""
 _CORES = "layoutray_cores"
 """Custom resource of a cluster started here: its real cores. Its logical CPUs are more, see `_start`."""
 _ANSWER_SECONDS = 10.0
@@ -33,7 +36,8 @@ def connect(*, cores: int | None = None, dashboard: bool = False) -> Generator[N
         dashboard: serve Ray's dashboard on 127.0.0.1:8265 for a cluster started here.
 
     Raises:
-        InputError: when the cluster that `RAY_ADDRESS` names does not answer, or refuses the token that this process has or lacks.
+        ClusterError: when the cluster that `RAY_ADDRESS` names does not answer, or refuses the token that this process has or lacks; when
+            none can be started.
     """
     if ray.is_initialized():
         _configure()
@@ -61,6 +65,11 @@ def grows() -> bool:
     return _CORES not in ray.cluster_resources()
 
 
+def allow_slow_batches(data: ray.data.Dataset) -> None:
+    """Let a model take its time for each batch of `data`, in which Ray sees no progress."""
+    data.context.execution_no_progress_timeout_s += _SLOWEST_BATCH_SECONDS
+
+
 def num_cores() -> int:
     """Cores of this machine that this process may use."""
     return len(os.sched_getaffinity(0))
@@ -73,17 +82,17 @@ def _join() -> None:
     try:
         with _native_notes_silenced():
             ray.init(runtime_env={"env_vars": _ONE_THREAD}, logging_level=logging.ERROR, log_to_driver=False)
-    except (AuthenticationError, ConnectionError) as error:
+    except Exception as error:  # of any type, bare exceptions among them
         if not isinstance(error, AuthenticationError) and "InvalidAuthToken" not in str(error.__cause__):
             raise _absent(address, str(error)) from error
-        raise InputError(
+        raise ClusterError(
             f"Ray at {address}, which RAY_ADDRESS names, asks for its token, and this process has none or another: export "
             "RAY_AUTH_MODE=token, and put the token of its head into ~/.ray/auth_token or RAY_AUTH_TOKEN"
         ) from error
 
 
 def _require_head(address: str) -> None:
-    """Raise InputError where no Ray can be: Ray itself would go on trying for many minutes."""
+    """Raise ClusterError where no Ray can be: Ray itself would go on trying for many minutes."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), port), _ANSWER_SECONDS) as connection:
@@ -95,8 +104,8 @@ def _require_head(address: str) -> None:
         raise _absent(address, "a web server is there, perhaps its dashboard")
 
 
-def _absent(address: str, reason: str) -> InputError:
-    return InputError(
+def _absent(address: str, reason: str) -> ClusterError:
+    return ClusterError(
         f"no Ray answers at {address}, which RAY_ADDRESS names ({reason}): start it, give HOST:PORT of its head (mostly port 6379), "
         "or unset RAY_ADDRESS to use this machine"
     )
@@ -108,16 +117,22 @@ def _start(cores: int, *, dashboard: bool) -> None:
     os.environ.setdefault("RAY_worker_maximum_startup_concurrency", "16")
     # Ray Data's own short tasks ask for a whole CPU each. With no more logical CPUs than cores, workers that fill the
     # cores would starve them, and the pipeline would wait for ever.
-    with _native_notes_silenced():
-        ray.init(
-            address="local",
-            num_cpus=2 * cores + 2,
-            resources={_CORES: cores},
-            include_dashboard=dashboard,
-            dashboard_host="127.0.0.1",
-            logging_level=logging.ERROR,
-            log_to_driver=False,
-        )
+    try:
+        with _native_notes_silenced():
+            ray.init(
+                address="local",
+                num_cpus=2 * cores + 2,
+                resources={_CORES: cores},
+                include_dashboard=dashboard,
+                dashboard_host="127.0.0.1",
+                logging_level=logging.ERROR,
+                log_to_driver=False,
+            )
+    except Exception as error:  # of any type, bare exceptions among them
+        raise ClusterError(
+            f"Ray does not start on this machine ({error}); where other programs keep the machine busy, try again when they are done; "
+            "or set RAY_ADDRESS to join a cluster"
+        ) from error
 
 
 @contextmanager

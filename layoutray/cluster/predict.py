@@ -14,6 +14,7 @@ import ray.data
 from ray.data import ActorPoolStrategy
 
 from layoutray.answers import Answer, DocumentFields, Problem
+from layoutray.cluster.connect import allow_slow_batches
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.store import codec, shards, sources
@@ -59,6 +60,7 @@ def predict(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1
     if files:
         shards.read(sources.join(ingested, "pages"), PAGES, ["page_id"])  # speaks up about foreign tables before any worker starts
         pages = ray.data.read_parquet(files, num_cpus=0.1)
+        allow_slow_batches(pages)
         answered = pages.map_batches(
             _AnswerShard,
             fn_constructor_args=(sources.absolute(str(checkpoint)), out),

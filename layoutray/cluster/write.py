@@ -10,6 +10,7 @@ import ray.data
 from ray.data import ActorPoolStrategy
 
 from layoutray.answers import DocumentFields
+from layoutray.cluster.connect import allow_slow_batches
 from layoutray.cluster.predict import check_no_answers, commit
 from layoutray.document import Document, Page
 from layoutray.generation import Text, TextGenerator
@@ -59,7 +60,9 @@ def write(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1, 
     receipts: list[dict[str, Any]] = []
     if ids:
         parts = [pa.table({"doc_id": ids[at : at + _DOCUMENTS_PER_SHARD]}) for at in range(0, len(ids), _DOCUMENTS_PER_SHARD)]
-        written = ray.data.from_arrow(parts).map_batches(
+        documents = ray.data.from_arrow(parts)
+        allow_slow_batches(documents)
+        written = documents.map_batches(
             _WriteShard,
             fn_constructor_args=(sources.absolute(str(checkpoint)), ingested, out, beams),
             batch_size=None,

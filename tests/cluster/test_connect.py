@@ -4,13 +4,14 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 import ray
 from ray.data import DataContext
 
 from layoutray.cluster.connect import connect, num_cores, num_workers
-from layoutray.errors import InputError
+from layoutray.errors import ClusterError
 
 
 @pytest.mark.ray
@@ -24,6 +25,15 @@ def test_what_was_started_here_is_stopped_here_and_by_the_outermost_alone() -> N
         with connect():
             assert num_workers() == 1
         assert ray.is_initialized()
+    assert not ray.is_initialized()
+
+
+@pytest.mark.ray
+def test_a_ray_that_does_not_start_is_said_in_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path / ("deep" * 30)))  # longer than the name of a socket may be
+    with pytest.raises(ClusterError, match=r"does not start on this machine \(.*107 bytes.*\); where other programs"), connect():
+        pass
     assert not ray.is_initialized()
 
 
@@ -57,7 +67,7 @@ def refusal(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """What joining `address` ends with; Ray itself would try for many minutes."""
     monkeypatch.setenv("RAY_ADDRESS", address)
     began = time.monotonic()
-    with pytest.raises(InputError, match="unset RAY_ADDRESS to use this machine") as caught, connect():
+    with pytest.raises(ClusterError, match="unset RAY_ADDRESS to use this machine") as caught, connect():
         pass
     assert time.monotonic() - began < 60
     assert not ray.is_initialized()

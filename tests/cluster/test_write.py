@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ray.data import DataContext
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
@@ -54,6 +55,18 @@ def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
     assert {line["source"]: line for line in lines} == rows
     with pytest.raises(InputError, match="holds answers already"):
         write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"))
+
+
+def test_documents_that_take_longer_than_ray_waits_for_a_sign_of_life_are_written_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = recipe()
+    model = checkpoint.build_model(chosen, vocabulary(), ())
+    checkpoint.save(tmp_path / "checkpoint", Checkpoint(chosen, (), vocabulary(), model, {}, {}))
+    write_pages(tmp_path / "ingested", pages(0))
+    write_documents(tmp_path / "ingested", [document(pages(0))])
+    monkeypatch.setattr(DataContext.get_current(), "execution_no_progress_timeout_s", 0.1)
+    assert write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out")).documents == 1
 
 
 def test_fields_that_are_written_have_rows_of_their_own(tmp_path: Path) -> None:
