@@ -3,6 +3,7 @@
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 SCHEMA_VERSION = "1.2"
 """Of the answers' shape: the first number grows when a client could break."""
@@ -49,7 +50,7 @@ class SummarizeRequest(_Wire):
     @model_validator(mode="after")
     def _has_one_of_them(self) -> Self:
         if (self.pages is None) == (self.text is None):
-            raise ValueError("it must have either pages or text")
+            raise PydanticCustomError("pages_or_text", "it must have either pages or text")
         return self
 
 

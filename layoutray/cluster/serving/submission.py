@@ -23,7 +23,7 @@ from layoutray.readers.texts import COLUMNS, LINES, typeset_pages
 _ENVELOPE_BYTES = 64 * 1024
 """Room for what multipart puts around the file."""
 _MULTIPART, _JSON = "multipart/form-data", "application/json"
-_HOW = f"send the document as the form field `file` ({_MULTIPART}), or pages of words as {_JSON}"
+_HOW = f"send the document as the form field `file` ({_MULTIPART}), or pages of words (at /v1/summarize also a text) as {_JSON}"
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -52,7 +52,7 @@ async def receive(request: Request, limits: Limits, pages_in: Callable[[bytes, L
         pages_in: takes the pages out of a JSON body: `word_pages`, or `word_pages_or_text`.
 
     Raises:
-        ApiError: 400 without one, 413 too large, 415 of another type, 422 empty or not making sense.
+        ApiError: 400 without one or where it is no JSON, 413 too large, 415 of another type, 422 empty or not making sense.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == _MULTIPART:
@@ -106,7 +106,7 @@ def _too_large(most: int) -> ApiError:
 
 
 def word_pages(body: bytes, limits: Limits) -> WordPages:
-    """The pages of an `ExtractRequest`. Raises ApiError: 413 too many of them, 422 not making sense."""
+    """The pages of an `ExtractRequest`. Raises ApiError: 400 no JSON, 413 too many of them, 422 not making sense."""
     return _given_pages(hashlib.sha256(body).hexdigest(), _parsed(body, ExtractRequest).pages, limits)
 
 
@@ -128,7 +128,10 @@ def _parsed(body: bytes, shape: type[Body]) -> Body:
     try:
         return shape.model_validate_json(body)
     except ValidationError as error:
-        raise failures.invalid_fields(error.errors(include_input=False, include_url=False)) from error
+        found = error.errors(include_input=False, include_url=False)
+        if found[0]["type"] == "json_invalid":
+            raise ApiError(400, "malformed_request", f"body: {found[0]['msg']}", retryable=False) from error
+        raise failures.invalid_fields(found) from error
 
 
 def _given_pages(doc_id: str, pages: Sequence[PageInput], limits: Limits) -> WordPages:

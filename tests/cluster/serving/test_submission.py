@@ -84,3 +84,20 @@ def test_too_many_pages_are_refused() -> None:
     body = json.dumps({"pages": [{"width": 9, "height": 9, "words": []}] * 4}).encode()
     with pytest.raises(ApiError, match="4 pages, allowed are 3"):
         received(body, "application/json", Limits(max_pages=3))
+
+
+def test_a_body_that_is_no_json_is_told_from_one_that_makes_no_document() -> None:
+    with pytest.raises(ApiError, match="body: Invalid JSON: EOF while parsing") as caught:
+        received(b'{"pages": [', "application/json")
+    assert (caught.value.status, caught.value.code) == (400, "malformed_request")
+    with pytest.raises(ApiError, match="pages: Field required") as caught:
+        received(b"{}", "application/json")
+    assert (caught.value.status, caught.value.code) == (422, "invalid_request")
+
+
+def test_what_is_wrong_with_a_text_and_its_type_is_said_in_our_words() -> None:
+    with pytest.raises(ApiError, match=r"^body: it must have either pages or text$"):
+        submission.word_pages_or_text(b"{}", Limits())
+    with pytest.raises(ApiError, match=r"at /v1/summarize also a text") as caught:
+        received(b"A text.", "text/plain")
+    assert caught.value.status == 415
