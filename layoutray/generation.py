@@ -99,7 +99,7 @@ class TextGenerator:
         if not self.shows_selection:
             raise InputError(f"{self.model_id} keeps all tokens, or no weighted sums of them: {NO_SELECTION}")
         examples = [unlabelled_document(pages, self._vocabulary, self._max_length)[0] for pages in documents]
-        return [next(selections(self._encoded([one]), [one.word_index])) if one else Selection(0, ()) for one in examples]
+        return [next(selections(self._encoded([one]), [one.word_index])) if one else Selection(0, 0, ()) for one in examples]
 
     def _texts(self, examples: Sequence[Example]) -> Iterator[_WordsAndSums]:
         for at in range(0, len(examples), _DOCUMENTS_PER_PASS):

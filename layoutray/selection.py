@@ -28,10 +28,12 @@ class SelectedWord:
 class Selection:
     """Attributes:
     kept: states that are left after the last pooling; those that tokens of no word dominate, as the start, are among them.
+    read: words of the document, from its beginning, that the model has read at least in part.
     words: in the order of the document.
     """
 
     kept: int
+    read: int
     words: tuple[SelectedWord, ...]
 
 
@@ -45,13 +47,13 @@ def selections(encoded: Encoded, word_index: Sequence[Int[np.ndarray, " length"]
     greatest, places = encoded.mixture.weights.float().max(-1)
     tokens = encoded.mixture.tokens.gather(-1, places[..., None])[..., 0]
     for kept, weights, dominant, words in zip(encoded.mask, greatest, tokens, word_index, strict=True):
-        yield _selection(words[dominant[kept].cpu().numpy()], weights[kept].cpu().numpy())
+        yield _selection(words[dominant[kept].cpu().numpy()], weights[kept].cpu().numpy(), int(words.max()) + 1)
 
 
-def _selection(words: Int[np.ndarray, " kept"], weights: np.ndarray) -> Selection:
-    """Of states, by the word that dominates each."""
+def _selection(words: Int[np.ndarray, " kept"], weights: np.ndarray, read: int) -> Selection:
+    """Of states, by the word that dominates each, when so many words were read."""
     numbers, states = np.unique(words[words >= 0], return_counts=True)
     found = (
         SelectedWord(int(number), int(count), float(weights[words == number].sum())) for number, count in zip(numbers, states, strict=True)
     )
-    return Selection(len(words), tuple(found))
+    return Selection(len(words), read, tuple(found))

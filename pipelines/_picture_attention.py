@@ -14,7 +14,7 @@ from layoutray.report import attention_map, png
 from layoutray.report.page_picture import page_picture
 from layoutray.unit_attention import UnitAttention, attention_from
 from pipelines import _terminal as terminal
-from pipelines._pages import add_page_options, name_of, pages_asked_for
+from pipelines._pages import add_page_options, name_of, pages_asked_for, place
 
 Unit = Callable[[Page], list[int]]
 """Numbers of the words of a page that attention is drawn from; none where the page has no such words."""
@@ -76,16 +76,16 @@ def _in(word: Box, box: Box) -> bool:
 
 
 def _page(options: argparse.Namespace, name: str, words_of: Unit) -> tuple[Page, list[int]]:
-    """The first by page_id of the pages that are asked for, that have a picture and the unit called `name`; and the unit's words."""
-    best: tuple[str, Page, list[int]] | None = None
+    """The first of the pages that are asked for, that have a picture and the unit called `name`; and the unit's words."""
+    best: tuple[Page, list[int]] | None = None
     looked_at, labels = 0, set[str]()
-    for page_id, page in pages_asked_for(options):
+    for page in pages_asked_for(options):
         looked_at += 1
         labels |= {kind_of(word.tag) for word in page.words if word.tag}
-        if (best is None or page_id < best[0]) and (unit := words_of(page)):
-            best = page_id, page, unit
+        if (best is None or place(page) < place(best[0])) and (unit := words_of(page)):
+            best = page, unit
     if best:
-        return best[1:]
+        return best
     raise InputError(
         f"none of {looked_at} pages with a picture in {options.pages} that are asked for has {name}; labels there: "
         f"{', '.join(sorted(labels)) or 'none'}; see the columns page_id, source and tags of its PAGES"

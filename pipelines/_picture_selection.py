@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -31,10 +32,13 @@ def main(arguments: Sequence[str]) -> int:
     generator, page = TextGenerator.load(folder), first_with_words(options)
     whole = _whole(options.pages, page)
     (selection,) = generator.selections([whole])
-    shares = _shares(selection, page, whole)
+    shares = shares_of(selection, page, whole)
+    if not len(shares):
+        raise InputError(f"the model reads the first {selection.read} words of {name_of(page)}'s document; choose a page before this one")
     title = f"What {generator.model_id} keeps of a document to write about it, {selection.kept} states"
-    caption = [title, *_caption(page, shares)]
-    picture = png.png(attention_map.draw(page_picture(page), page, [], shares, caption, attention_map.SELECTION))
+    lines = [title, *caption(page, shares)]
+    read = replace(page, words=page.words[: len(shares)])
+    picture = png.png(attention_map.draw(page_picture(page), read, [], shares, lines, attention_map.SELECTION))
     if run := tracking.noted(folder, uri):
         run.log_picture(options.out.stem, picture)
     return terminal.show_picture(picture, options.out)
@@ -47,18 +51,20 @@ def _whole(folder: str, page: Page) -> list[Page]:
     raise InputError(f"{folder} has no document {page.doc_id}, of which page {page.number} is; ingest its files again")
 
 
-def _shares(selection: Selection, page: Page, whole: Sequence[Page]) -> Float[np.ndarray, "words"]:
-    """For each word of `page`, its weight in the states that it dominates, as a share of all that is kept of the document."""
-    shares = np.zeros(sum(len(one.words) for one in whole))
+def shares_of(selection: Selection, page: Page, whole: Sequence[Page]) -> Float[np.ndarray, "words"]:
+    """For each word of `page` that was read, its weight in the states that it dominates, as a share of all that is kept of the document."""
+    shares = np.zeros(selection.read)
     for word in selection.words:
         shares[word.number] = word.weight / selection.kept
     start = sum(len(one.words) for one in whole if one.number < page.number)
     return shares[start : start + len(page.words)]
 
 
-def _caption(page: Page, shares: Float[np.ndarray, "words"]) -> list[str]:
+def caption(page: Page, shares: Float[np.ndarray, "words"]) -> list[str]:
+    """What is said of a page above its picture."""
+    read = "" if len(shares) == len(page.words) else f", of which the model reads the first {len(shares)} of {len(page.words)} words"
     return [
-        name_of(page),
-        f"{np.count_nonzero(shares)} of {len(page.words)} words weigh most in at least one state; together they are "
+        f"{name_of(page)}{read}",
+        f"{np.count_nonzero(shares)} of {len(shares)} words weigh most in at least one state; together they are "
         f"{attention_map.percent(float(shares.sum()))} of what is kept",
     ]

@@ -104,7 +104,7 @@ def test_what_is_kept_of_a_document_does_not_depend_on_the_others() -> None:
         assert 0 <= numbers[0] <= numbers[-1] < sum(len(page.words) for page in whole)
         assert sum(word.states for word in selection.words) <= selection.kept
         assert all(0 < word.weight <= word.states for word in selection.words)
-    assert writer.selections([[]]) == [Selection(0, ())]
+    assert writer.selections([[]]) == [Selection(0, 0, ())]
 
 
 def test_what_is_beyond_the_longest_text_is_not_kept() -> None:

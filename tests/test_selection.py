@@ -23,7 +23,7 @@ def encoded(tokens: list[list[int]], weights: list[list[float]], kept: int) -> E
 def test_states_are_counted_and_weights_summed_up_by_word() -> None:
     given = encoded([[1, 4], [3, 2], [7, 5], [6, 0]], [[0.75, 0.25], [0.5, 0.5], [0.875, 0.125], [0.0, 0.0]], kept=3)
     (found,) = selections(given, [WORDS])
-    assert found == Selection(3, (SelectedWord(0, 1, 0.75), SelectedWord(1, 1, 0.5))), (
+    assert found == Selection(3, 4, (SelectedWord(0, 1, 0.75), SelectedWord(1, 1, 0.5))), (
         "the third state is of the end, the fourth of padding"
     )
 

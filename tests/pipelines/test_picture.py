@@ -15,7 +15,7 @@ from layoutray.generation import TextGenerator
 from layoutray.report.attention_map import RAMP
 from layoutray.store import codec, shards
 from layoutray.training.reporter import JsonLines
-from pipelines import _picture_curves
+from pipelines import _picture_curves, _picture_selection
 from pipelines.__main__ import main
 from tests import documents
 from tests.cluster.checkpoints import save_untrained
@@ -127,6 +127,21 @@ def test_each_page_shows_what_is_kept_of_it(written: Path) -> None:
             x0, y0, x1, y1 = word.box.to_pixels(900, 1200)
             here = picture.getpixel((205 + int((x0 + x1) / 2), 126 + int(y0 + (y1 - y0) / 4)))  # notes lead to the middle of words
             assert (here in RAMP) == (number in numbers)
+
+
+def test_what_a_model_has_not_read_is_not_shown_as_left_out(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chosen, whole = documents.recipe(max_length=20), documents.pages(0)
+    checkpoint.save(tmp_path, Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {}))
+    (selection,) = TextGenerator.load(tmp_path).selections([whole])
+    assert 0 < selection.read < len(whole[0].words)
+    shares = _picture_selection.shares_of(selection, whole[0], whole)
+    name, kept = _picture_selection.caption(whole[0], shares)
+    assert name.endswith(f", page 1, of which the model reads the first {selection.read} of {len(whole[0].words)} words")
+    assert kept.startswith(f"{len(selection.words)} of {selection.read} words")
+    arguments = ["picture", "selection", str(tmp_path), str(written / "pages"), "--out", str(tmp_path / "kept.png")]
+    assert main(arguments) == 0, "the first page of the first document is the one to show"
+    assert main([*arguments, "--page", "second"]) == 1
+    assert f"reads the first {selection.read} words" in capsys.readouterr().err
 
 
 def test_a_selection_needs_a_model_that_writes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
