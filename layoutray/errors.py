@@ -56,6 +56,7 @@ class Reason(StrEnum):
     NOT_ANNOTATED = "not_annotated"
     VALUE_NOT_FOUND = "value_not_found"
     CUT = "cut"
+    TEXT_CUT = "text_cut"
     TIMEOUT = "timeout"
     WORKER_CRASH = "worker_crash"
     OUT_OF_MEMORY = "out_of_memory"

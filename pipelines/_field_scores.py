@@ -11,6 +11,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
+from layoutray.errors import InputError
 from layoutray.generation import TextGenerator
 from layoutray.inference import Extractor
 from layoutray.metrics.field_f1 import exact_items, field_f1, geval_items
@@ -33,12 +34,21 @@ def field_pairs(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression,
 
     Args:
         beams: of a model that writes its answers.
+
+    Raises:
+        InputError: when no document has a value of these fields: no answers would then be perfect ones.
     """
     schema = loaded.recipe.task.fields
     if not schema:
         return []
     inside = [sources.join(folder, "pages") for folder in folders]
     expected = {document.doc_id: document.fields for document in documents_of(inside, rows)}
+    stated = {field.name for fields in expected.values() for field in fields}
+    if not stated & schema.keys():
+        raise InputError(
+            f"no document of {', '.join(folders)} that is measured has a value of the checkpoint's fields {', '.join(schema)}; "
+            f"those there are {', '.join(sorted(stated)) or 'none'}; take a set that states them"
+        )
     if isinstance(tasks.load(loaded.recipe.task.name), Writes):
         answered = _written(loaded, inside, list(expected), beams)
     else:

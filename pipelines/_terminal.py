@@ -71,6 +71,15 @@ def say(text: str) -> None:
     _SPEAK.print(text, markup=False)
 
 
+def say_cuts(chosen: Recipe, documents: int, texts: int, where: str = "") -> None:
+    """How many documents, and texts to write about them, are longer than a recipe takes, and `where` they are named; nothing of none."""
+    if documents:
+        say(f"{documents} documents have more tokens than max_length, {chosen.max_length}; of these only the beginning is read{where}")
+    if texts:
+        longest = chosen.task.writing.max_length
+        say(f"{texts} texts to write have more tokens than task.writing.max_length, {longest}; of these only the beginning counts{where}")
+
+
 def show_plan(chosen: Recipe | IngestRecipe | MixRecipe, plan: Mapping[str, Any]) -> int:
     """Print the resolved recipe and the plan as JSON on stdout."""
     sys.stdout.write(json.dumps({"recipe": json.loads(recipe.to_json(chosen)), "plan": dict(plan)}, indent=2) + "\n")

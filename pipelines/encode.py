@@ -28,17 +28,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("split", "pages", "examples"),
         [(split, card.pages[split], card.examples[split]) for split in card.pages],
     )
+    see = f"see `layoutray dead-letters list {options.out}`"
     if card.filtered:
         reasons = ", ".join(f"{count} by {name}" for name, count in sorted(card.filtered.items(), key=lambda one: -one[1]))
         terminal.say(f"{sum(card.filtered.values())} of {sum(card.pages.values())} pages do not pass the filters: {reasons}")
     if card.dead:
-        terminal.say(f"{card.dead} pages could not be encoded: see {options.out}/dead_letters")
+        terminal.say(f"{card.dead} pages could not be encoded: {see}")
     if card.missing:
-        terminal.say(f"{card.missing} of {card.values} values stand on no page of their document: see {options.out}/dead_letters")
-    if card.cut:
-        terminal.say(
-            f"{card.cut} documents, or texts to write about them, were cut to what the model takes: see {options.out}/dead_letters"
-        )
+        terminal.say(f"{card.missing} of {card.values} values stand on no page of their document: {see}")
+    terminal.say_cuts(chosen, card.cut, card.texts_cut, f": {see}")
     return 0
 
 

@@ -5,6 +5,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     task = tasks.load(loaded.recipe.task.name)
     rows, measured = chosen(options), _measured(options)
     examples, letters = encoded(loaded, options.pages, rows, loaded.recipe.max_length)
-    dead, cut = sum(letter.page is not None for letter in letters), sum(letter.reason == Reason.CUT for letter in letters)
+    reasons = Counter(letter.reason for letter in letters)
+    dead, cut, texts_cut = sum(letter.page is not None for letter in letters), reasons[Reason.CUT], reasons[Reason.TEXT_CUT]
     seen = observed(loaded, examples)
     pairs = field_pairs(loaded, options.pages, rows, options.beams)
     metrics = task.summarise(seen, loaded.labels) | word_calibration(loaded, seen)
@@ -54,12 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metrics |= text_scores(loaded, options.pages, rows, options.beams)
     if options.truth:
         metrics |= _with_lost(metrics, _lost_entities(options.pages, options.truth, rows))
-    terminal.show_table(f"{loaded.recipe.name} on {measured}, {len(examples)} windows", ("metric", "value"), sorted(metrics.items()))
+    of = "documents" if task.of_documents else "windows"
+    terminal.show_table(f"{loaded.recipe.name} on {measured}, {len(examples)} {of}", ("metric", "value"), sorted(metrics.items()))
     if dead:
         terminal.say(f"{dead} pages could not be encoded and are not in these numbers")
-    if cut:
-        terminal.say(f"{cut} documents, or texts to write about them, were cut to what the model takes")
-    counts = {"dead": dead, "cut": cut}
+    terminal.say_cuts(loaded.recipe, cut, texts_cut)
+    counts = {"dead": dead, "cut": cut, "texts_cut": texts_cut}
     report = {"checkpoint": str(options.checkpoint), "pages": options.pages, "split": measured, **counts, "metrics": metrics}
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
     if options.json:
@@ -127,8 +129,16 @@ def encoded(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression, max
             tables.append(table)
             dead += letters
     if not tables:
-        raise InputError(f"no page of {', '.join(folders)} is in the split and not left out; see the counts in their manifest.json")
-    return ExampleSet(pa.concat_tables(tables).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])), dead
+        splits = [table["split"].to_pylist() for folder in inside for table in shards.scan(folder, PAGES, ["split"])]
+        there = ", ".join(f"{count} in {split}" for split, count in Counter(chain.from_iterable(splits)).items()) or "none"
+        raise InputError(
+            f"no page of {', '.join(folders)} is in the split that is measured, or all of it are left out; pages there: {there}; "
+            "choose another with --split, or ingest with a dev_share and a test_share"
+        )
+    examples = pa.concat_tables(tables).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])
+    if not examples.num_rows:
+        raise InputError(f"no page of {', '.join(folders)} can be measured: {dead[0].message if dead else 'none has words'}")
+    return ExampleSet(examples), dead
 
 
 def observed(loaded: Checkpoint, examples: ExampleSet) -> list[Any]:

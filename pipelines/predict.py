@@ -42,18 +42,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 ingest(sources.absolute(options.source), ingested, reading, progress=progress)
         if isinstance(tasks.load(checkpoint.load(folder).recipe.task.name), Writes):
             done = write(folder, ingested, out, workers=options.workers, gpus=options.gpus, beams=options.beams)
-            terminal.say(f"{done.documents} documents answered, {done.failed} of them with a failure; texts in {options.out}")
+            terminal.say(f"{done.documents} documents answered, {_failures(done.failed, ingested)}; texts in {options.out}")
             if done.cut:
                 terminal.say(f"{done.cut} of them are longer than the model takes: compare `tokens` and `tokens_read`")
         else:
             done = predict(folder, ingested, out, workers=options.workers, gpus=options.gpus)
-            terminal.say(
-                f"{done.pages} pages answered, {done.failed} of them with a failure; {done.entities} entities; answers in {options.out}"
-            )
+            failures = _failures(done.failed, ingested)
+            terminal.say(f"{done.pages} pages answered, {failures}; {done.entities} entities; answers in {options.out}")
         if done.fields or done.without_fields:
             terminal.say(f"{done.fields} values of fields; {done.without_fields} documents without any")
     sys.stdout.write(json.dumps(asdict(done)) + "\n")
     return 0
+
+
+def _failures(failed: int, ingested: str) -> str:
+    """How many there are, and what lists their reasons, but for documents without words."""
+    return f"{failed} of them with a failure" + (f" (see `layoutray dead-letters list {ingested}`)" if failed else "")
 
 
 if __name__ == "__main__":

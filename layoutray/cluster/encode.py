@@ -80,6 +80,7 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
         values=values,
         missing=missing,
         cut=sum(receipt["cut"] for receipt in receipts),
+        texts_cut=sum(receipt["texts_cut"] for receipt in receipts),
         filtered=dict(+filtered),
     )
     card.write(out)
@@ -103,6 +104,7 @@ class _EncodeShard:
             "dead": len(dead) - reasons.total(),
             "missing": reasons[Reason.VALUE_NOT_FOUND],
             "cut": reasons[Reason.CUT],
+            "texts_cut": reasons[Reason.TEXT_CUT],
         }
         receipt |= {f"{name}_filtered": refused[name] for name in _FILTERS}
         for split in SPLITS:

@@ -29,6 +29,8 @@ from layoutray.tokenizer import Tokenizer
 
 SPLITS = ("train", "dev", "test")
 
+_LIMITS = {Reason.CUT: ("the document", "max_length"), Reason.TEXT_CUT: ("the text to write", "task.writing.max_length")}
+"""What can be cut, and the recipe key that says how many tokens of it are taken."""
 _RowsAndLetters = tuple[list[dict[str, Any]], list[DeadLetter]]
 
 
@@ -95,11 +97,11 @@ class Encoder:
     def _document(self, document: Document, pages: Sequence[Page], text: list[int] | None, vocabulary: Tokenizer) -> _RowsAndLetters:
         """Args: text: to write; None where the task makes its own."""
         window, length = document_window(pages, vocabulary, self.max_length)
-        lengths, labels = {"the document": (length, self.max_length)}, None
+        lengths, labels = {Reason.CUT: (length, self.max_length)}, None
         if text is not None:
             longest = self.task.writing.max_length
             labels = text[:longest] if len(text) > longest else [*text, vocabulary.end_id]
-            lengths["the text to write"] = len(text), longest
+            lengths[Reason.TEXT_CUT] = len(text), longest
         return [row_of(pages[0], 0, window, labels)] if window else [], list(_cuts(document, lengths))
 
 
@@ -107,12 +109,13 @@ def _letter(error: DocumentError, page: Page, page_id: str) -> DeadLetter:
     return DeadLetter.of(error, source=page.source, doc_id=page.doc_id, page_id=page_id, page=page.number)
 
 
-def _cuts(document: Document, lengths: Mapping[str, tuple[int, int]]) -> Iterator[DeadLetter]:
-    """Letters about what has more tokens than are taken; `lengths` has both by what it is."""
-    for what, (length, longest) in lengths.items():
+def _cuts(document: Document, lengths: Mapping[Reason, tuple[int, int]]) -> Iterator[DeadLetter]:
+    """Letters about what has more tokens than are taken; `lengths` has both."""
+    for reason, (length, longest) in lengths.items():
         if length > longest:
-            message = f"{what} has {length} tokens, of which the first {longest} are taken; more are with a higher max_length"
-            yield DeadLetter.of(DocumentError(Reason.CUT, message, stage="encode"), source=document.source, doc_id=document.doc_id)
+            what, key = _LIMITS[reason]
+            message = f"{what} has {length} tokens, of which the first {longest} are taken; more are with a higher {key}"
+            yield DeadLetter.of(DocumentError(reason, message, stage="encode"), source=document.source, doc_id=document.doc_id)
 
 
 def chosen(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:

@@ -21,7 +21,7 @@ class Card:
             could not be encoded; all others are encoded.
         digest: identity of the content: pages, vocabulary and settings.
         values: of wanted fields, in all documents; `missing` counts those that stand on no page of their document.
-        cut: documents, and texts to write about them, that are longer than the model takes.
+        cut: documents that are longer than the model takes; `texts_cut` counts the texts to write that are.
     """
 
     task: str
@@ -35,6 +35,7 @@ class Card:
     values: int = 0
     missing: int = 0
     cut: int = 0
+    texts_cut: int = 0
     filtered: dict[str, int] = field(default_factory=dict[str, int])
 
     @classmethod

@@ -8,6 +8,7 @@ from PIL import Image
 
 from layoutray import recipe as recipes
 from layoutray.answers import FieldAnswer
+from layoutray.checkpoint import Checkpoint, build_model, save
 from layoutray.document import Document, Field, Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import spans
@@ -19,8 +20,9 @@ from pipelines import evaluate
 from pipelines.__main__ import main
 from pipelines._field_scores import scores_of
 from pipelines._reliability import field_calibration
+from tests import documents
 from tests.documents import train_on_fields, values
-from tests.jobs import NO_DROPOUT, job, pages, recipe
+from tests.jobs import NO_DROPOUT, job, pages, recipe, vocabulary, write_pages
 from tests.training.runs import alone
 
 SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
@@ -90,7 +92,7 @@ def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
     assert of_one["split"] == "train_without_all but one"
     assert 0 < of_one["metrics"]["support"] < scores["support"] / 2
     left_out.write_text("\n".join(page.doc_id for page in made))
-    with pytest.raises(InputError, match="is in the split and not left out"):
+    with pytest.raises(InputError, match="or all of it are left out"):
         evaluate.main([*words, "--without", str(left_out)])
     with pytest.raises(InputError, match="must have a doc_id in each line"):
         evaluate.main([*words, "--without", str(tmp_path / "nowhere.txt")])
@@ -116,3 +118,14 @@ def test_a_writer_learns_the_fields_of_eight_documents_by_heart(tmp_path: Path) 
     assert scores["field_ece"] < 0.2
     assert scores["perplexity"] < 1.2
     assert "rouge1" not in scores
+
+
+def test_documents_that_state_no_wanted_field_are_not_scored_as_perfect(tmp_path: Path) -> None:
+    chosen, whole = documents.recipe("generate_fields"), documents.pages(0)
+    model = build_model(chosen, vocabulary(), ())
+    save(tmp_path / "model", Checkpoint(chosen, (), vocabulary(), model, {"step": 0}, {}))
+    write_pages(tmp_path / "ingested", whole)
+    documents.write_documents(tmp_path / "ingested", [documents.document(whole, "a summary")])
+    words = [str(tmp_path / "model"), str(tmp_path / "ingested"), "--split", "train", "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db"]
+    with pytest.raises(InputError, match="of the checkpoint's fields Opening Word, total; those there are summary; take a set"):
+        evaluate.main(words)

@@ -85,10 +85,13 @@ def test_what_is_longer_than_the_model_takes_is_cut_and_told(folder: str) -> Non
     whole, text = WHOLES[0], VOCABULARY.text_to_ids(summary(WHOLES[0]))
     length = 2 + sum(map(len, VOCABULARY.words_to_ids([word.text for page in whole for word in page.words])))
     assert (len(row["input_ids"]), row["labels"]) == (20, text[:3]), "a text that goes on has no end"
-    assert [(letter.reason, letter.page, letter.doc_id) for letter in letters] == [("cut", None, whole[0].doc_id)] * 2
-    assert [letter.message.partition(",")[0] for letter in letters] == [
-        f"the document has {length} tokens",
-        f"the text to write has {len(text)} tokens",
+    assert [(letter.page, letter.doc_id) for letter in letters] == [(None, whole[0].doc_id)] * 2
+    assert [(letter.reason, letter.message) for letter in letters] == [
+        ("cut", f"the document has {length} tokens, of which the first 20 are taken; more are with a higher max_length"),
+        (
+            "text_cut",
+            f"the text to write has {len(text)} tokens, of which the first 3 are taken; more are with a higher task.writing.max_length",
+        ),
     ]
 
 
