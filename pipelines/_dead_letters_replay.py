@@ -10,7 +10,7 @@ from layoutray.store import sources
 from pipelines import _account as account
 from pipelines import _dead_letters as dead_letters
 from pipelines import _terminal as terminal
-from pipelines._progress import IngestProgress
+from pipelines._progress import ProgressShown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not letters:
         terminal.say(f"no such dead letters in {options.folder}")
         return 0
-    with IngestProgress() as progress, connect():
+    with ProgressShown() as progress, connect():
         manifest = replay(sources.absolute(options.folder), letters, options.set, workers=options.workers, progress=progress)
     account.show(manifest, options.folder)
     left = {(letter.source, letter.page) for letter in Output(options.folder).letters()}

@@ -8,14 +8,20 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from layoutray.cluster.data import Progress
+from layoutray.cluster.progress import Progress
 
 _LINE_SECONDS = 10.0
-_WORDS = {"open": ("opening", "documents"), "recognise": ("reading", "pages")}
+_WORDS = {
+    "open": ("opening", "documents"),
+    "recognise": ("reading", "pages"),
+    "encode": ("encoding", "pages"),
+    "answer": ("answering", "pages"),
+    "write": ("writing about", "documents"),
+}
 
 
-class IngestProgress:
-    """Takes the progress of an ingest; enter it before use. Speaks on stderr."""
+class ProgressShown:
+    """Takes the progress of a job; enter it before use. Speaks on stderr."""
 
     def __init__(self) -> None:
         self._shown = _Bar() if sys.stderr.isatty() else _Lines()

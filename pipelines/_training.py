@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, init: Sequence[str]) -> int:
         return after_the_end(job, uri, options.register)
     if "WORLD_SIZE" in os.environ and not options.workers:
         return _under_torchrun(job, uri, options)
-    say_what_is_fresh(job, max(options.workers, 1))
+    say_beforehand(job, max(options.workers, 1))
     tracked = open_run(job, uri, options.experiment)
     try:
         with ProgressBar(job.recipe.name) as bar:
@@ -99,7 +99,7 @@ def reporters(job: Job, tracked: Run) -> Sequence[Reporter]:
 def _under_torchrun(job: Job, uri: str, options: argparse.Namespace) -> int:
     with worlds.from_environment() as world:
         if world.leads:
-            say_what_is_fresh(job, world.size)
+            say_beforehand(job, world.size)
         tracked = open_run(job, uri, options.experiment) if world.leads else None
         with ProgressBar(job.recipe.name) as bar:
             jobs.train_in_place(job, world, Together([bar, *reporters(job, tracked)] if tracked else []))
@@ -108,14 +108,16 @@ def _under_torchrun(job: Job, uri: str, options: argparse.Namespace) -> int:
     return 0
 
 
-def say_what_is_fresh(job: Job, workers: int) -> None:
-    """Name the tensors that the starting checkpoints do not give.
+def say_beforehand(job: Job, workers: int) -> None:
+    """Name the tensors that the starting checkpoints do not give, and say where there is nothing to evaluate on.
 
     Raises:
         InputError: when `job` cannot be trained by so many workers; no run has been opened then.
     """
     if job.init and (fresh := jobs.rehearse(job, workers)):
         terminal.say(f"freshly drawn, as no --init gives them: {checkpoint.listed(fresh)}")
+    if job.recipe.train.evaluate_every and not Card.read(job.examples).examples["dev"]:
+        terminal.say(f"{job.examples} has no dev examples: nothing is evaluated on the way, and train.patience stops nothing")
 
 
 def open_run(job: Job, uri: str, experiment: str, varied: Sequence[str] = (), parent: Run | None = None) -> Run:

@@ -9,6 +9,7 @@ from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode
 from layoutray.store import sources
 from pipelines import _terminal as terminal
+from pipelines._progress import ProgressShown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = recipe.load(options.recipe, options.set)
     if options.dry_run:
         return terminal.show_plan(chosen, {"pages from": options.pages, "examples to": options.out})
-    with connect():
-        card = encode(chosen, [sources.absolute(folder) for folder in options.pages], sources.absolute(options.out))
+    with ProgressShown() as progress, connect():
+        card = encode(chosen, [sources.absolute(folder) for folder in options.pages], sources.absolute(options.out), progress)
     terminal.show_table(
         f"Examples in {options.out}",
         ("split", "pages", "examples"),

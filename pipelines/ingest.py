@@ -15,7 +15,7 @@ from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
 from pipelines import _account as account
 from pipelines import _terminal as terminal
-from pipelines._progress import IngestProgress
+from pipelines._progress import ProgressShown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.dry_run:
         return terminal.show_plan(chosen, _plan(options, chosen))
     source, out = sources.absolute(options.source), sources.absolute(options.out)
-    with IngestProgress() as progress, connect():
+    with ProgressShown() as progress, connect():
         manifest = ingest(source, out, chosen, limit=options.limit, workers=options.workers, progress=progress)
     account.show(manifest, options.out)
     account.check(manifest, options.max_dead_rate, options.out)
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _plan(options: argparse.Namespace, chosen: IngestRecipe) -> dict[str, Any]:
-    with IngestProgress() as progress:
+    with ProgressShown() as progress:
         plan = plan_for(options.source, chosen, limit=options.limit, progress=progress)
     done = Output(options.out).done()
     todo = [unit for unit in plan.units if unit not in done]

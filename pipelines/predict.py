@@ -14,7 +14,7 @@ from layoutray.cluster.write import write
 from layoutray.store import sources
 from layoutray.tasks import Writes
 from pipelines import _terminal as terminal
-from pipelines._progress import IngestProgress
+from pipelines._progress import ProgressShown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,20 +33,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.dry_run:
         return terminal.show_plan(reading, {"checkpoint": options.checkpoint, "source": options.source, "answers": options.out})
     folder, _ = tracking.checkpoint_folder(options.checkpoint, options.tracking_uri or tracking.default_uri())
-    with connect():
+    with ProgressShown() as progress, connect():
         out = sources.absolute(options.out)
         ingested = sources.absolute(options.source)
         if not sources.exists(sources.join(ingested, "manifest.json")):
             ingested = sources.join(out, "ingested")
-            with IngestProgress() as progress:
-                ingest(sources.absolute(options.source), ingested, reading, progress=progress)
+            ingest(sources.absolute(options.source), ingested, reading, progress=progress)
         if isinstance(tasks.load(checkpoint.load(folder).recipe.task.name), Writes):
-            done = write(folder, ingested, out, workers=options.workers, gpus=options.gpus, beams=options.beams)
+            done = write(folder, ingested, out, workers=options.workers, gpus=options.gpus, beams=options.beams, progress=progress)
             terminal.say(f"{done.documents} documents answered, {_failures(done.failed, ingested)}; texts in {options.out}")
             if done.cut:
                 terminal.say(f"{done.cut} of them are longer than the model takes: compare `tokens` and `tokens_read`")
         else:
-            done = predict(folder, ingested, out, workers=options.workers, gpus=options.gpus)
+            done = predict(folder, ingested, out, workers=options.workers, gpus=options.gpus, progress=progress)
             failures = _failures(done.failed, ingested)
             terminal.say(f"{done.pages} pages answered, {failures}; {done.entities} entities; answers in {options.out}")
         if done.fields or done.without_fields:

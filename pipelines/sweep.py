@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return terminal.show_plan(first.recipe, {**plan, "checkpoints": [str(job.out) for job in trials.values()]})
     waiting = {value: job for value, job in trials.items() if not jobs.finished(job)}
     _claim(options.out, key)
-    training.say_what_is_fresh(first, workers=1)
+    training.say_beforehand(first, workers=1)
     parent = training.open_run(replace(first, out=sources.absolute(options.out)), uri, options.experiment, [f"{key}=*"])
     try:
         results = _train(waiting, key, parent, share, options) if waiting else []

@@ -6,9 +6,8 @@ run has committed stays; the next run plans the same pages, finds those done, an
 """
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any
 
@@ -21,6 +20,7 @@ from layoutray import readers
 from layoutray.cluster.connect import connect, num_workers
 from layoutray.cluster.meters import IngestMeter
 from layoutray.cluster.page_worker import DocumentOpener, PageWorker
+from layoutray.cluster.progress import Progress, unseen
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.output import Done, Output
@@ -33,28 +33,6 @@ from layoutray.recipe import IngestRecipe
 _OPENED_HERE = 1000
 """Up to so many documents are opened by this process: that takes less time than to start workers for it."""
 _OPENED_TOGETHER = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far an ingest is.
-
-    Attributes:
-        stage: `open` (documents) or `recognise` (pages).
-        done: in this run.
-        skipped: done by earlier runs.
-        failures: by reason code, in this run.
-    """
-
-    stage: str
-    done: int
-    total: int
-    skipped: int = 0
-    failures: Counter[str] = field(default_factory=Counter[str])
-
-
-def unseen(progress: Progress) -> None:
-    """Takes note of progress for nobody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """`prepare.encode` over the cluster: PAGES shards in, EXAMPLES shards out."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -12,6 +12,7 @@ from ray.data import ActorPoolStrategy
 
 from layoutray import tasks
 from layoutray.cluster.connect import num_workers
+from layoutray.cluster.progress import Progress, follow, unseen
 from layoutray.document.filters import Filters
 from layoutray.errors import InputError, Reason
 from layoutray.prepare.encode import SPLITS, Encoder, chosen, digest_of, labels_for, vocabulary_for
@@ -26,7 +27,7 @@ _FILTERS = tuple(field.name for field in fields(Filters))
 _PAGES_PER_SHARD = 256
 
 
-def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
+def encode(recipe: Recipe, folders: Sequence[str], out: str, progress: Callable[[Progress], None] = unseen) -> Card:
     """Encode the PAGES of `folders` for the recipe's task into `out`: shards by split, `tokenizer.json`, `dataset.json`.
 
     Pages that cannot be encoded, values found nowhere and what was cut become dead letters in `out/dead_letters`. The card is written
@@ -44,12 +45,13 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str) -> Card:
     if recipe.filters != Filters() and tasks.load(recipe.task.name).of_documents:
         raise InputError(f"[filters] refuse single pages, and task {recipe.task.name} reads whole documents; leave [filters] out")
     inputs = [_pages_folder(folder) for folder in folders]
-    if not any("train" in table["split"].to_pylist() for folder in inputs for table in shards.scan(folder, PAGES, ["split"])):
+    splits = Counter(split for folder in inputs for table in shards.scan(folder, PAGES, ["split"]) for split in table["split"].to_pylist())
+    if not splits["train"]:
         raise InputError(f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting")
     values = count_values(inputs, recipe.task.fields) if recipe.task.fields else 0
     vocabulary = vocabulary_for(recipe.tokenizer, inputs, recipe.filters, recipe.task)
     encoder = Encoder(recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str(), tuple(inputs))
-    receipts = list(_run(encoder, recipe.filters, inputs, out))
+    receipts = follow(_encoded(encoder, recipe.filters, inputs, out), Progress("encode", 0, splits.total()), _pages_of, progress)
     pages = Counter[str]()
     examples = Counter[str]()
     filtered = Counter[str]()
@@ -119,10 +121,10 @@ class _EncodeShard:
         return pa.table({"page_ids": pa.array([ids], pa.list_(pa.string())), **{name: [count] for name, count in receipt.items()}})
 
 
-def _run(encoder: Encoder, filters: Filters, inputs: Sequence[str], out: str) -> list[dict[str, Any]]:
+def _encoded(encoder: Encoder, filters: Filters, inputs: Sequence[str], out: str) -> ray.data.Dataset:
     files = [uri for folder in inputs for uri in shards.shards(folder)]
     pages = ray.data.read_parquet(files, num_cpus=0.1)
-    done = pages.map_batches(
+    return pages.map_batches(
         _EncodeShard,
         fn_constructor_args=(encoder, filters, out),
         batch_size=_PAGES_PER_SHARD,
@@ -130,7 +132,10 @@ def _run(encoder: Encoder, filters: Filters, inputs: Sequence[str], out: str) ->
         num_cpus=0.5,
         compute=ActorPoolStrategy(min_size=1, max_size=num_workers()),
     )
-    return done.take_all()
+
+
+def _pages_of(receipt: Mapping[str, Any]) -> int:
+    return sum(receipt[f"{split}_pages"] for split in SPLITS)
 
 
 def _pages_folder(folder: str) -> str:

@@ -1,7 +1,7 @@
 """Bulk extraction over the cluster: PAGES shards in, ANSWERS shards and JSON lines out, and FIELDS of whole documents."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter
@@ -15,6 +15,7 @@ from ray.data import ActorPoolStrategy
 
 from layoutray.answers import Answer, DocumentFields, Problem
 from layoutray.cluster.connect import allow_slow_batches
+from layoutray.cluster.progress import Progress, follow, unseen
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.store import codec, shards, sources
@@ -43,7 +44,16 @@ class Prediction:
     without_fields: int = 0
 
 
-def predict(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1, cpus: float = 0.5, gpus: float = 0) -> Prediction:
+def predict(
+    checkpoint: str | Path,
+    ingested: str,
+    out: str,
+    *,
+    workers: int = 1,
+    cpus: float = 0.5,
+    gpus: float = 0,
+    progress: Callable[[Progress], None] = unseen,
+) -> Prediction:
     """Answer every page that `ingest` has written to `ingested`, as `out/parquet` and `out/jsonl`, one row of JSON a page.
 
     Dead letters are answered too: with status `failure` and what went wrong. Where the model looks for fields of documents, they are put
@@ -58,7 +68,8 @@ def predict(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1
     files = shards.shards(sources.join(ingested, "pages"))
     receipts: list[dict[str, Any]] = []
     if files:
-        shards.read(sources.join(ingested, "pages"), PAGES, ["page_id"])  # speaks up about foreign tables before any worker starts
+        # Speaks up about foreign tables before any worker starts.
+        count = shards.read(sources.join(ingested, "pages"), PAGES, ["page_id"]).num_rows
         pages = ray.data.read_parquet(files, num_cpus=0.1)
         allow_slow_batches(pages)
         answered = pages.map_batches(
@@ -70,7 +81,7 @@ def predict(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1
             num_gpus=gpus or None,
             compute=ActorPoolStrategy(size=workers),
         )
-        receipts = answered.take_all()
+        receipts = follow(answered, Progress("answer", 0, count), itemgetter("pages"), progress)
     fields, without = _answer_fields(loaded, out) if receipts and loaded.fields else (0, 0)
     failed = _answer_dead_letters(loaded, ingested, out)
     return Prediction(sum(row["pages"] for row in receipts) + failed, failed, sum(row["entities"] for row in receipts), fields, without)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from layoutray import config
 from layoutray.cluster.connect import num_workers
-from layoutray.cluster.data import Progress, carry_out, find, open_all, unseen
+from layoutray.cluster.data import carry_out, find, open_all
+from layoutray.cluster.progress import Progress, unseen
 from layoutray.errors import RecipeError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.output import Output

@@ -1,7 +1,8 @@
 """Bulk writing over the cluster: whole documents of PAGES in, TEXTS shards and JSON lines out, and FIELDS where those are written."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ray.data import ActorPoolStrategy
 from layoutray.answers import DocumentFields
 from layoutray.cluster.connect import allow_slow_batches
 from layoutray.cluster.predict import check_no_answers, commit
+from layoutray.cluster.progress import Progress, follow, unseen
 from layoutray.document import Document, Page
 from layoutray.generation import Text, TextGenerator
 from layoutray.prepare.output import Output
@@ -43,7 +45,16 @@ class WrittenTexts:
     without_fields: int = 0
 
 
-def write(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1, gpus: float = 0, beams: int = 1) -> WrittenTexts:
+def write(
+    checkpoint: str | Path,
+    ingested: str,
+    out: str,
+    *,
+    workers: int = 1,
+    gpus: float = 0,
+    beams: int = 1,
+    progress: Callable[[Progress], None] = unseen,
+) -> WrittenTexts:
     """Write about every document that `ingest` has brought to `ingested`, as `out/parquet` and `out/jsonl`, one row a document.
 
     Documents that could not be opened or have no words have a row too: with status `failure` and no text. The fields that a model of
@@ -71,7 +82,7 @@ def write(checkpoint: str | Path, ingested: str, out: str, *, workers: int = 1, 
             num_gpus=gpus or None,
             compute=ActorPoolStrategy(size=workers),
         )
-        receipts = written.take_all()
+        receipts = follow(written, Progress("write", 0, len(ids)), itemgetter("documents"), progress)
     unopened = [letter for letter in output.letters() if letter.page is None]
     if unopened:
         _commit([_row(loaded, letter.doc_id, letter.source, Text("", 0, 0)) for letter in unopened], out)
@@ -94,7 +105,8 @@ class _WriteShard:
         _commit(rows, self._out)
         failed, cut = sum(not text.tokens for text in texts), sum(text.tokens_read < text.tokens for text in texts)
         values, without = self._write_fields(found, texts) if self._generator.fields else (0, 0)
-        return pa.table({name: [count] for name, count in zip(_COUNTS, (failed, cut, values, without), strict=True)})
+        counts = zip(_COUNTS, (failed, cut, values, without), strict=True)
+        return pa.table({"documents": [len(found)], **{name: [count] for name, count in counts}})
 
     def _write_fields(self, documents: Sequence[tuple[Document, list[Page]]], texts: Sequence[Text]) -> tuple[int, int]:
         """How many values there are, and how many documents that have words have none."""

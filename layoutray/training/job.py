@@ -192,7 +192,10 @@ def _fitting_card(job: Job, workers: int) -> Card:
             f"{job.examples} was encoded for task {card.task}, the recipe trains {recipe.task.name}; encode again or use the other recipe"
         )
     if card.max_length > recipe.max_length:
-        raise InputError(f"{job.examples} has windows of up to {card.max_length} tokens, the recipe allows {recipe.max_length}")
+        raise InputError(
+            f"{job.examples} has windows of up to {card.max_length} tokens, the recipe allows {recipe.max_length}; "
+            f"encode again with max_length={recipe.max_length}, or train with {card.max_length}"
+        )
     check_share(recipe.train.batch_size, recipe.train.micro_batch_size, workers)
     return card
 

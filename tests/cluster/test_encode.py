@@ -12,6 +12,7 @@ import pytest
 from layoutray import tokenizer
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode
+from layoutray.cluster.progress import Progress
 from layoutray.document import Document, Field, Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.filters import Filters
@@ -45,7 +46,10 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     made = [*pages(30, 6), untagged(page(99))]
     folders = [write_pages(tmp_path / "a", made[:20]), write_pages(tmp_path / "b", made[20:])]
     out = str(tmp_path / "examples")
-    card = encode(RECIPE, folders, out)
+    heard: list[Progress] = []
+    card = encode(RECIPE, folders, out, heard.append)
+    assert {(one.stage, one.total) for one in heard} == {("encode", 37)}
+    assert (heard[0].done, heard[-1].done) == (0, 37)
 
     inside = [f"{folder}/pages" for folder in folders]
     vocabulary, labels = vocabulary_for(RECIPE.tokenizer, inside, RECIPE.filters), labels_for(RECIPE.task, inside)

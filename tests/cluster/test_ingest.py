@@ -16,7 +16,8 @@ import ray.data
 from PIL import Image
 
 from layoutray.cluster.connect import connect
-from layoutray.cluster.data import Progress, batches, ingest
+from layoutray.cluster.data import batches, ingest
+from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError, MissingDependencyError
 from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
 from layoutray.prepare.manifest import Manifest

@@ -12,6 +12,7 @@ import pytest
 from layoutray.cluster import predict as bulk
 from layoutray.cluster.connect import connect
 from layoutray.cluster.predict import Prediction, predict
+from layoutray.cluster.progress import Progress
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference import Extractor
@@ -53,7 +54,9 @@ def lines(out: Path) -> list[dict[str, Any]]:
 def test_every_page_and_every_dead_letter_is_answered_once(checkpoint: Path, tmp_path: Path) -> None:
     ingested, out = Path(write_pages(tmp_path / "ingested", MADE)), tmp_path / "answers"
     bury(ingested, "a.pdf", "b.pdf")
-    done = predict(checkpoint, str(ingested), str(out))
+    heard: list[Progress] = []
+    done = predict(checkpoint, str(ingested), str(out), progress=heard.append)
+    assert [(one.stage, one.done, one.total) for one in (heard[0], heard[-1])] == [("answer", 0, 9), ("answer", 9, 9)]
     expected = Extractor.load(checkpoint).extract(MADE)
     assert done == Prediction(pages=11, failed=2, entities=sum(map(len, expected)))
     assert done.entities > 0

@@ -10,6 +10,7 @@ from ray.data import DataContext
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.cluster.connect import connect
+from layoutray.cluster.progress import Progress
 from layoutray.cluster.write import WrittenTexts, write
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.generation import TextGenerator
@@ -41,7 +42,9 @@ def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
     letters = [DeadLetter.of(error, source="a.txt"), DeadLetter.of(error, lost[0].source, doc_id=lost[0].doc_id, page_id="x", page=1)]
     shards.write(codec.dead_letters_table(letters), str(tmp_path / "ingested" / "dead_letters"), "part-x.parquet")
 
-    done = write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"))
+    heard: list[Progress] = []
+    done = write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"), progress=heard.append)
+    assert [(one.stage, one.done, one.total) for one in (heard[0], heard[-1])] == [("write", 0, 6), ("write", 6, 6)]
     expected = TextGenerator.load(tmp_path / "checkpoint").write(wholes)
     cut = sum(text.tokens_read < text.tokens for text in expected)
     assert done == WrittenTexts(documents=7, failed=2, cut=cut)

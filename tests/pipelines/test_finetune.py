@@ -8,7 +8,7 @@ import pytest
 from layoutray import checkpoint
 from layoutray.errors import CheckpointError
 from pipelines import finetune
-from tests.jobs import encode, pages
+from tests.jobs import encode, pages, recipe, recipe_file
 from tests.training.test_start import BERT, SKIM_EMBEDDINGS, SKIMFORMER, of, trained
 
 
@@ -27,3 +27,11 @@ def test_what_no_checkpoint_gives_is_named_and_what_does_not_fit_makes_no_run(tm
     said = capsys.readouterr().err
     assert "freshly drawn, as no --init gives them: boxes.projections.height.bias, boxes.projections.height.weight, " in said
     assert checkpoint.load(tmp_path / "joined").provenance["init"] == parents
+    assert "nothing is evaluated" not in said
+
+
+def test_examples_without_a_dev_split_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = recipe("entities", steps=1, evaluate_every=1)
+    examples, store = encode(tmp_path, chosen, pages(4)), f"sqlite:///{tmp_path / 'mlflow.db'}"
+    assert finetune.main([recipe_file(tmp_path, chosen), examples, "--out", str(tmp_path / "out"), "--tracking-uri", store]) == 0
+    assert f"{examples} has no dev examples: nothing is evaluated on the way" in capsys.readouterr().err

@@ -2,12 +2,12 @@ from collections import Counter
 
 import pytest
 
-from layoutray.cluster.data import Progress
-from pipelines._progress import IngestProgress
+from layoutray.cluster.progress import Progress
+from pipelines._progress import ProgressShown
 
 
 def test_a_log_gets_lines_and_the_last_one_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    with IngestProgress() as progress:
+    with ProgressShown() as progress:
         for done in range(1, 201):
             progress(Progress("recognise", done, 200, skipped=7, failures=Counter({"timeout": 2})))
     lines = capsys.readouterr().err.splitlines()
