@@ -34,7 +34,7 @@ print(nodes.address, flush=True)
 for victim in sys.stdin:
     os.kill(second.all_processes["raylet"][0].process.pid, signal.SIGKILL)
     nodes.remove_node(second, allow_graceful=False)
-    second = another() if victim == "raylet\n" else None
+    second = another() if victim.strip() == "raylet" else None
     print("done", flush=True)
 nodes.shutdown()
 """
