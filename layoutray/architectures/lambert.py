@@ -14,8 +14,8 @@ Departures from the paper, and decisions where it is silent:
 - Every piece of a word has the word's box; the paper divides the box among them by their numbers of characters. Boxes come in thousandths
   of each side of the page. Special tokens have a box of zeros.
 - L has a bias, which is not mentioned; the authors' later code has one. Drawn from N(0, 0.02²), L(ℓ) is several times as long as s in a
-  trained encoder; and as all of ℓ's n numbers can push in one direction, a step of Adam moves L(ℓ) up to n times as far as s. Either way the
-  encoder forgets most of what it knew, and needs a long training. `adapter = "gentle"` begins with L = 0 and divides ℓ by √n.
+  trained encoder; and as all of ℓ's n numbers can push in one direction, a step of Adam moves L(ℓ) up to n times as far as s. Either way
+  the encoder forgets most of what it knew, and needs a long training. `adapter = "gentle"` begins with L = 0 and divides ℓ by √n.
 - Evaluation takes the mean of D_q(p), (1 − q) p: the usual rule for dropout that does not rescale. q is a buffer, so a checkpoint knows
   whether it has positions left, and training it again does not bring them back.
 - `layout = "graph"` (appendix): nodes are words, not pieces; their features are their boxes; neighbours are listed per word and not made
