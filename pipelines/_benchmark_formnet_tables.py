@@ -8,7 +8,7 @@ from pathlib import Path
 from layoutray.bench.formnet_tables import PAPER_F1, SYSTEMS
 from layoutray.bench.spread import Spread
 from pipelines import _terminal as terminal
-from pipelines._runs import Runs, Scores, add_labelled_option, add_options, labelled, schedule
+from pipelines._runs import Runs, Scores, add_labelled_option, add_options, add_tuning_option, labelled, schedule
 
 _RECIPE = "finetune-funsd"
 _BIOES: dict[str, object] = {"task.name": "entities_bioes"}
@@ -20,6 +20,7 @@ def main(arguments: Sequence[str]) -> int:
     add_labelled_option(parser, "pages with entities to fine-tune and test on; the names funsd and cord get the paper's scores beside them")
     parser.add_argument("--length", type=int, default=512, help="tokens per window")
     add_options(parser)
+    add_tuning_option(parser)
     options = parser.parse_args(arguments)
     table = _Table(options, labelled(options.labelled))
     perplexity = table.pretrain()

@@ -12,7 +12,7 @@ from layoutray.bench.lambert_tables import LAYOUTS, PAPER_F1, SYSTEMS, System, s
 from layoutray.bench.spread import Spread
 from layoutray.prepare.leakage import Known, known, texts_of
 from pipelines import _terminal as terminal
-from pipelines._runs import Runs, Scores, add_labelled_option, add_options, labelled, schedule
+from pipelines._runs import Runs, Scores, add_labelled_option, add_options, add_tuning_option, labelled, schedule
 
 _PRETRAIN, _AUTOENCODE = "pretrain-lambert", "pretrain-neighbourhoods"
 _ROWS = {**SYSTEMS, **LAYOUTS}
@@ -31,6 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--tune-learning-rate", type=float, default=1e-4, help="of fine-tuning")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of all trainings, as a recipe's train.precision")
     add_options(parser)
+    add_tuning_option(parser)
     options = parser.parse_args(arguments)
     table = _Table(options, labelled(options.labelled))
     audits = {data: table.audit(data) for data in table.labelled}

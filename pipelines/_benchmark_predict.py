@@ -14,6 +14,7 @@ from layoutray.bench.spread import Spread
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.data import ingest
 from layoutray.cluster.predict import Prediction, predict
+from layoutray.cluster.replicas import Replicas
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.recipe import IngestRecipe
@@ -70,7 +71,7 @@ class _Bulk:
     def answer(self) -> float:
         folder = self._folder
         started = time.perf_counter()
-        self.done = predict(self._options.checkpoint, f"{folder}/ingested", f"{folder}/answers", workers=self._options.workers)
+        self.done = predict(self._options.checkpoint, f"{folder}/ingested", f"{folder}/answers", replicas=Replicas(self._options.workers))
         return time.perf_counter() - started
 
 

@@ -19,7 +19,7 @@ from layoutray.bench.skim_tables import (
 )
 from layoutray.bench.spread import Spread
 from pipelines import _terminal as terminal
-from pipelines._runs import Runs, Scores, add_options, schedule
+from pipelines._runs import Runs, Scores, add_options, add_tuning_option, schedule
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -30,6 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--long-length", type=int, default=1024, help="tokens per window of the two long models")
     parser.add_argument("--top-k", type=int, default=64, help="keys that a SkimmingMask leaves to each query")
     add_options(parser)
+    add_tuning_option(parser)
     options = parser.parse_args(arguments)
     tables = _Tables(options)
     perplexity = tables.pretrain()

@@ -25,9 +25,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """What every benchmark of many trainings lets choose."""
     parser.add_argument("--out", required=True, type=terminal.local_folder, help="folder for everything; a rerun does what is missing")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="one training of every system with each")
-    parser.add_argument("--steps", type=int, default=600, help="of pretraining, the same for all")
-    parser.add_argument("--tune-steps", type=int, default=300, help="of fine-tuning, the same for all")
+    parser.add_argument("--steps", type=int, default=600, help="of training, or of pretraining before it, the same for all")
     parser.add_argument("--at-once", type=int, default=2, help="trainings at the same time, each with one thread")
+
+
+def add_tuning_option(parser: argparse.ArgumentParser) -> None:
+    """For those that fine-tune what they have pretrained."""
+    parser.add_argument("--tune-steps", type=int, default=300, help="of fine-tuning, the same for all")
 
 
 def add_labelled_option(parser: argparse.ArgumentParser, wanted: str) -> None:
@@ -100,12 +104,11 @@ class Runs:
                 terminal.say(f"{name}, seed {seed} done ({number} of {len(jobs)})")
         return scores
 
-    def finish(self, report: Mapping[str, Any], pretrained: Scores) -> None:
-        """The report into a file, MLflow and the output, with a picture of the pretrained systems' perplexity on dev over steps."""
+    def finish(self, report: Mapping[str, Any], trained: Scores) -> None:
+        """The report into a file, MLflow and the output, with a picture of these systems' perplexity on dev over steps."""
         (self.out / "tables.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         points = {
-            name: [read_history(self.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in seeds]
-            for name, seeds in pretrained.items()
+            name: [read_history(self.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in seeds] for name, seeds in trained.items()
         }
         picture = png.png(curves.seed_curves(points, "dev.perplexity", logarithmic=True))
         (self.out / "perplexity.png").write_bytes(picture)

@@ -10,6 +10,7 @@ from layoutray import checkpoint, recipe, tasks, tracking
 from layoutray.cluster.connect import connect
 from layoutray.cluster.data import ingest
 from layoutray.cluster.predict import predict
+from layoutray.cluster.replicas import Replicas
 from layoutray.cluster.write import write
 from layoutray.store import sources
 from layoutray.tasks import Writes
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.dry_run:
         return terminal.show_plan(reading, {"checkpoint": options.checkpoint, "source": options.source, "answers": options.out})
     folder, _ = tracking.checkpoint_folder(options.checkpoint, options.tracking_uri or tracking.default_uri())
+    replicas = Replicas(options.workers, options.gpus)
     with ProgressShown() as progress, connect():
         out = sources.absolute(options.out)
         ingested = sources.absolute(options.source)
@@ -40,12 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ingested = sources.join(out, "ingested")
             ingest(sources.absolute(options.source), ingested, reading, progress=progress)
         if isinstance(tasks.load(checkpoint.load(folder).recipe.task.name), Writes):
-            done = write(folder, ingested, out, workers=options.workers, gpus=options.gpus, beams=options.beams, progress=progress)
+            done = write(folder, ingested, out, replicas=replicas, beams=options.beams, progress=progress)
             terminal.say(f"{done.documents} documents answered, {_failures(done.failed, ingested)}; texts in {options.out}")
             if done.cut:
                 terminal.say(f"{done.cut} of them are longer than the model takes: compare `tokens` and `tokens_read`")
         else:
-            done = predict(folder, ingested, out, workers=options.workers, gpus=options.gpus, progress=progress)
+            done = predict(folder, ingested, out, replicas=replicas, progress=progress)
             failures = _failures(done.failed, ingested)
             terminal.say(f"{done.pages} pages answered, {failures}; {done.entities} entities; answers in {options.out}")
         if done.fields or done.without_fields:

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import ray.data
-from ray.data import ActorPoolStrategy
 
 from layoutray.answers import Answer, DocumentFields, Problem
 from layoutray.cluster.connect import allow_slow_batches
 from layoutray.cluster.progress import Progress, follow, unseen
+from layoutray.cluster.replicas import ONE_REPLICA, Replicas
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.store import codec, shards, sources
@@ -49,9 +49,7 @@ def predict(
     ingested: str,
     out: str,
     *,
-    workers: int = 1,
-    cpus: float = 0.5,
-    gpus: float = 0,
+    replicas: Replicas = ONE_REPLICA,
     progress: Callable[[Progress], None] = unseen,
 ) -> Prediction:
     """Answer every page that `ingest` has written to `ingested`, as `out/parquet` and `out/jsonl`, one row of JSON a page.
@@ -77,9 +75,7 @@ def predict(
             fn_constructor_args=(sources.absolute(str(checkpoint)), out),
             batch_size=_PAGES_PER_SHARD,
             batch_format="pyarrow",
-            num_cpus=cpus,
-            num_gpus=gpus or None,
-            compute=ActorPoolStrategy(size=workers),
+            **replicas.placement(),
         )
         receipts = follow(answered, Progress("answer", 0, count), itemgetter("pages"), progress)
     fields, without = _answer_fields(loaded, out) if receipts and loaded.fields else (0, 0)

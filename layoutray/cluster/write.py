@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 import ray.data
-from ray.data import ActorPoolStrategy
 
 from layoutray.answers import DocumentFields
 from layoutray.cluster.connect import allow_slow_batches
 from layoutray.cluster.predict import check_no_answers, commit
 from layoutray.cluster.progress import Progress, follow, unseen
+from layoutray.cluster.replicas import ONE_REPLICA, Replicas
 from layoutray.document import Document, Page
 from layoutray.generation import Text, TextGenerator
 from layoutray.prepare.output import Output
@@ -50,8 +50,7 @@ def write(
     ingested: str,
     out: str,
     *,
-    workers: int = 1,
-    gpus: float = 0,
+    replicas: Replicas = ONE_REPLICA,
     beams: int = 1,
     progress: Callable[[Progress], None] = unseen,
 ) -> WrittenTexts:
@@ -78,9 +77,7 @@ def write(
             fn_constructor_args=(sources.absolute(str(checkpoint)), ingested, out, beams),
             batch_size=None,
             batch_format="pyarrow",
-            num_cpus=0.5,
-            num_gpus=gpus or None,
-            compute=ActorPoolStrategy(size=workers),
+            **replicas.placement(),
         )
         receipts = follow(written, Progress("write", 0, len(ids)), itemgetter("documents"), progress)
     unopened = [letter for letter in output.letters() if letter.page is None]

@@ -1,32 +1,19 @@
 """A step of LAMBERT and of its peer is measured in a process of its own."""
 
-import json
-import subprocess
-import sys
-from dataclasses import asdict
-
 import pytest
 
 from layoutray.bench.lambert_speed import MODELS
-from layoutray.bench.step_speed import Case, Measured
-
-
-def measured(model: str) -> Measured:
-    case = Case(model, "tiny", 64, 2, compiled=False, steps=1, memory=16 * 2**30)
-    command = [sys.executable, "-m", "pipelines._benchmark_lambert_speed", json.dumps(asdict(case))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+from layoutray.bench.step_speed import Measured
+from tests.bench.steps import WEIGHTS, measured
 
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Measured]:
-    return {model: measured(model) for model in MODELS}
+    return {model: measured("lambert_speed", model) for model in MODELS}
 
 
 def test_every_model_takes_time_and_memory(found: dict[str, Measured]) -> None:
-    weights = 4 * 30_522 * 128
-    assert all(one.seconds > 0 and one.bytes > 4 * weights for one in found.values())
+    assert all(one.seconds > 0 and one.bytes > 4 * WEIGHTS for one in found.values())
 
 
 def test_layout_costs_its_adapter(found: dict[str, Measured]) -> None:

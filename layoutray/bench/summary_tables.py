@@ -1,0 +1,41 @@
+"""Systems of "Sparsifying Transformer Models with Trainable Representation Pooling" (ACL 2022, arXiv:2009.05169): its encoders, and the
+ablation of what decides who is kept.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+ENCODERS: Mapping[str, Mapping[str, Any]] = {
+    "Vanilla": {"encoder": "vanilla"},
+    "Blockwise": {"encoder": "blockwise"},
+    "Transpooler": {"encoder": "transpooler"},
+    "Pyramidion": {"encoder": "pyramidion"},
+}
+"""Keys of a recipe's [model], which differ in nothing else."""
+
+SCORERS: Mapping[str, Mapping[str, Any]] = {
+    "Transpooler": ENCODERS["Transpooler"],
+    **{f"{name} scores": {"encoder": "transpooler", "scorer": name} for name in ("nonlinear", "random", "index", "embedding")},
+    "PoWER-like scores": {"encoder": "transpooler", "pooling": "hard", "scorer": "attention"},
+    **{f"{name} of neighbours": {"encoder": "transpooler", "pooling": name} for name in ("mean", "max")},
+}
+"""Likewise; Transpooler has the linear scores."""
+
+PAPER_ROUGE: Mapping[str, tuple[float, float]] = {
+    "Vanilla": (38.2, 14.0),
+    "Blockwise": (38.6, 14.1),
+    "Transpooler": (39.1, 14.6),
+    "nonlinear scores": (38.9, 14.6),
+    "random scores": (32.3, 11.4),
+    "index scores": (38.2, 13.9),
+    "embedding scores": (37.6, 14.0),
+    "PoWER-like scores": (36.9, 13.6),
+    "mean of neighbours": (38.1, 13.9),
+    "max of neighbours": (38.4, 14.2),
+}
+"""ROUGE-1 and -2 on arXiv's papers, their first 2,048 tokens, of which the decoder of a pooled system sees 512 (tables 2 and 4)."""
+
+
+def decoder_keys(model: Mapping[str, Any], length: int, halvings: int) -> int:
+    """Tokens that the decoder of a system attends to in a text of `length` tokens, where pooling halves it so often."""
+    return length if model["encoder"] in ("vanilla", "blockwise") else length >> halvings
