@@ -71,6 +71,15 @@ def test_nothing_is_started_before_the_first_page_and_one_child_does_them_all() 
         os.kill(first, 0)
 
 
+def test_a_child_that_holds_too_much_is_ended_after_its_page(recogniser: IsolatedRecogniser) -> None:
+    document = pdf(typed("first", x=60, y=700), typed("second", x=60, y=700))
+    with IsolatedRecogniser(SETTINGS, kept=1 << 20) as limited:
+        for number in (1, 2):
+            assert limited.recognise(document, number) == recogniser.recognise(document, number)
+            assert limited.pid is None
+    assert recogniser.pid is not None, "a page does not make one grow too large"
+
+
 def test_pages_of_one_file_and_of_another_are_not_mixed_up(recogniser: IsolatedRecogniser) -> None:
     one = pdf(typed("first", x=60, y=700), typed("second", x=60, y=700))
     other = pdf(typed("third", x=60, y=700), typed("fourth", x=60, y=700))
@@ -123,7 +132,7 @@ def test_a_child_that_died_between_pages_costs_one_page_at_most(recogniser: Isol
 
 
 def test_programs_that_the_child_started_end_with_it(slow: bytes) -> None:
-    settings = replace(SETTINGS, engine="pytesseract", tesseract=TesseractSettings(deadline=2))
+    settings = replace(SETTINGS, engine="pytesseract", tesseract=TesseractSettings(deadline=6))
     with IsolatedRecogniser(settings) as recogniser:
         texts(recogniser)
         group = recogniser.pid
