@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from layoutray.training.reporter import Reporter
 
@@ -46,7 +47,9 @@ class Relay:
 @contextmanager
 def relay_to(listener: Reporter) -> Generator[Relay]:
     """A relay whose calls reach `listener` in this process while the block runs."""
-    board = cast(Any, ray.remote(num_cpus=0)(_Board)).remote()
+    # Beside the driver, or the loss of another node would silence it.
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    board = cast(Any, ray.remote(num_cpus=0)(_Board)).options(scheduling_strategy=here).remote()
     over = threading.Event()
 
     def listen() -> None:

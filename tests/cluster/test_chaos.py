@@ -151,8 +151,10 @@ from layoutray.cluster.train import Workers, train
 from layoutray.training.job import Job
 from layoutray.training.reporter import History, JsonLines
 file, examples, out, history = sys.argv[1:]
+heard = History()
 with connect():
-    train(Job(recipe.load(file), examples, out), Workers(2, least=1, cpus=2), partial(lambda path: [JsonLines(path)], history), History())
+    train(Job(recipe.load(file), examples, out), Workers(2, least=1, cpus=2), partial(lambda path: [JsonLines(path)], history), heard)
+assert heard.series["loss"][-1][0] == 120, "the driver no longer hears of steps"
 """
 """Workers of which a node of three cores has room for one."""
 
