@@ -28,7 +28,7 @@ test-without-ray:
 test-on-ray:
 	@$(BIN)/python -m pytest -m "$(DAILY) and ray" > build/test-on-ray.log 2>&1; passed=$$?; cat build/test-on-ray.log; exit $$passed
 
-chaos: setup  ## kill drivers, workers and nodes at random moments: no page is lost or there twice; CHAOS_SEED=N repeats a run
+chaos: setup  ## kill drivers, workers, nodes and links at random moments: no page is lost or there twice; CHAOS_SEED=N repeats a run
 	$(BIN)/python -m pytest -m chaos -s tests/cluster/test_chaos.py
 
 demo: setup  ## pages to a served extractor on data made here, in under 10 minutes

@@ -9,7 +9,8 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from random import Random
 
@@ -24,36 +25,39 @@ from layoutray.training import job as jobs
 from layoutray.training.job import Job
 from layoutray.training.reporter import HISTORY
 from tests.cluster.test_ingest import BAD, checked, page_ids
-from tests.cluster.two_nodes import Kill, two_nodes
+from tests.cluster.two_hosts import two_hosts
+from tests.cluster.two_nodes import Kill, TwoNodes, two_nodes
 from tests.jobs import encode, pages, recipe, recipe_file
 from tests.training.runs import alone, read_history
 
 pytestmark = pytest.mark.ray
+Nodes = Callable[[Mapping[str, str]], AbstractContextManager[TwoNodes]]
 BLOCK, WORKERS = 8, 2
-REDONE = {"driver": WORKERS * BLOCK, "raylet": WORKERS * BLOCK, "PageWorker": BLOCK, "layoutray.ocr.child": 1}
-"""Pages that a kill may have read again: a block for each worker that it stops."""
+READERS, TRAINERS = ["driver", "PageWorker", "raylet", "layoutray.ocr.child"], ["driver", "RayTrainWorker", "raylet"]
+REDONE = {"driver": WORKERS * BLOCK, "raylet": WORKERS * BLOCK, "link": 2 * WORKERS * BLOCK, "PageWorker": BLOCK, "layoutray.ocr.child": 1}
+"""Pages that a kill may have read again: a block for each worker that it stops; behind a lost link also the block that each has in hand."""
 SMALL = ["--set", "recognition.preprocessing.width=400", "--set", "recognition.engine=pytesseract"]
 
 
-def drawn(victims: Sequence[str], count: int, last: int, random: Random) -> list[Kill]:
-    """So many kills, at random moments before `last`; every kind of victim has its turn."""
+def drawn(victims: Sequence[str], last: int, random: Random) -> list[Kill]:
+    """A kill of each, at random moments before `last` and in any order."""
     seed = int(os.environ.get("CHAOS_SEED") or random.randrange(10**6))
     sys.stdout.write(f"CHAOS_SEED={seed}\n")
     random = Random(seed)
-    chosen = list(itertools.islice(itertools.cycle(victims), count))
+    chosen = list(victims)
     random.shuffle(chosen)
-    moments = sorted(random.sample(range(1, last), count))
+    moments = sorted(random.sample(range(1, last), len(chosen)))
     kills = [Kill(at, victim, random.random()) for at, victim in zip(moments, chosen, strict=True)]
     sys.stdout.write("".join(f"{kill}\n" for kill in kills))
     return kills
 
 
 def fill(folder: Path, data_root: Path, count: int, hostile: int) -> Counter[str]:
-    """Links to real receipts, and files that nobody can read; returns what should be said of those."""
+    """Real receipts, no two files alike, and files that nobody can read; returns what should be said of those."""
     folder.mkdir()
     real = sorted((data_root / "sroie").rglob("*.jpg"))
-    for number, file in enumerate(real[:count]):
-        (folder / f"{number:04d}.jpg").symlink_to(file)
+    for number, file in zip(range(count), itertools.cycle(real)):
+        (folder / f"{number:04d}.jpg").write_bytes(file.read_bytes() + f"\n{number}".encode())
     reasons = Counter[str]()
     for number, (name, (data, reason)) in zip(range(hostile), itertools.cycle(BAD.items())):
         (folder / f"{number:04d}-{name}").write_bytes(data + bytes([number]) if data else b"")
@@ -74,25 +78,26 @@ def counted_tesseract(folder: Path) -> dict[str, str]:
 
 @pytest.mark.ocr
 @pytest.mark.parametrize(
-    ("count", "hostile", "kills", "random"),
+    ("joined", "files", "victims", "random"),
     [
-        pytest.param(30, 7, 3, Random(7), id="small"),
-        pytest.param(600, 28, 24, Random(), id="large", marks=[pytest.mark.chaos, pytest.mark.timeout(5400)]),
+        pytest.param(two_nodes, (30, 7), READERS[:3], Random(7), id="small"),
+        pytest.param(two_nodes, (600, 28), 6 * READERS, Random(), id="large", marks=[pytest.mark.chaos, pytest.mark.timeout(5400)]),
+        pytest.param(two_hosts, (90, 7), ["link"], Random(), id="hosts", marks=[pytest.mark.chaos, pytest.mark.timeout(900)]),
     ],
 )
 def test_every_page_is_there_once_whatever_dies(
-    count: int, hostile: int, kills: int, random: Random, data_root: Path, tmp_path: Path
+    joined: Nodes, files: tuple[int, int], victims: Sequence[str], random: Random, data_root: Path, tmp_path: Path
 ) -> None:
     source, out = tmp_path / "in", tmp_path / "out"
-    expected = fill(source, data_root, count, hostile)
-    chosen = drawn(["driver", "PageWorker", "raylet", "layoutray.ocr.child"], kills, int(0.8 * count), random)
+    expected = fill(source, data_root, *files)
+    chosen = drawn(victims, int(0.8 * files[0]), random)
     settings = [*SMALL, "--set", f"pages_per_shard={BLOCK}"]
     command = [sys.executable, "-m", "pipelines.ingest", "ingest-folder", str(source), str(out), "--workers", str(WORKERS), *settings]
 
     def calls() -> int:
         return (tmp_path / "calls").stat().st_size
 
-    with two_nodes(counted_tesseract(tmp_path)) as nodes:
+    with joined(counted_tesseract(tmp_path)) as nodes:
         starts = nodes.run_through(command, tmp_path / "log", chosen, calls)
     manifest = checked(Manifest.read(str(out)), out)
     plan = plan_for(str(source), recipes.load_ingest("ingest-folder", settings[1::2]))
@@ -119,15 +124,15 @@ def last_saved(checkpoint: Path) -> int:
 
 
 @pytest.mark.parametrize(
-    ("kills", "random"),
+    ("victims", "random"),
     [
-        pytest.param(2, Random(3), id="small"),
-        pytest.param(9, Random(), id="large", marks=[pytest.mark.chaos, pytest.mark.timeout(3600)]),
+        pytest.param(TRAINERS[:2], Random(3), id="small"),
+        pytest.param(3 * TRAINERS, Random(), id="large", marks=[pytest.mark.chaos, pytest.mark.timeout(3600)]),
     ],
 )
-def test_a_training_is_the_undisturbed_one_whatever_dies(kills: int, random: Random, job: Job, tmp_path: Path) -> None:
+def test_a_training_is_the_undisturbed_one_whatever_dies(victims: Sequence[str], random: Random, job: Job, tmp_path: Path) -> None:
     out, store = tmp_path / "killed", f"sqlite:///{tmp_path}/mlflow.db"
-    chosen = drawn(["driver", "RayTrainWorker", "raylet"], kills, 100, random)
+    chosen = drawn(victims, 100, random)
     file = recipe_file(tmp_path, job.recipe)
     command = [sys.executable, "-m", "pipelines.pretrain", file, job.examples, "--out", str(out)]
 
@@ -161,7 +166,8 @@ assert heard.series["loss"][-1][0] == 120, "the driver no longer hears of steps"
 
 @pytest.mark.chaos
 @pytest.mark.timeout(900)
-def test_a_training_goes_on_with_fewer_workers_where_a_node_is_lost_for_good(job: Job, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("joined", "lost"), [pytest.param(two_nodes, "node", id="nodes"), pytest.param(two_hosts, "link", id="hosts")])
+def test_a_training_goes_on_with_fewer_workers_where_a_node_is_lost_for_good(joined: Nodes, lost: str, job: Job, tmp_path: Path) -> None:
     out, met = tmp_path / "killed", False
     command = [sys.executable, "-c", _ELASTIC, recipe_file(tmp_path, job.recipe), job.examples, str(out), str(out / HISTORY)]
 
@@ -170,8 +176,8 @@ def test_a_training_goes_on_with_fewer_workers_where_a_node_is_lost_for_good(job
         met = met or len(nodes.processes("RayTrainWorker")) == 2
         return last_saved(out) if met else 0
 
-    with two_nodes({"OMP_NUM_THREADS": "1", "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "10"}) as nodes:
-        starts = nodes.run_through(command, tmp_path / "log", [Kill(8, "node", 0.0)], saved_by_two)
+    with joined({"OMP_NUM_THREADS": "1", "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "10"}) as nodes:
+        starts = nodes.run_through(command, tmp_path / "log", [Kill(40, lost, 0.0)], saved_by_two)
     assert starts == 1, "the driver has not noticed"
     expected, found = alone(job), read_history(out / HISTORY)
     for name in ("loss", "dev.loss"):

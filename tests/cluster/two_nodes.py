@@ -16,8 +16,7 @@ import psutil
 
 _PATIENCE = 300.0  # seconds without the next moment of a hunt, after which something hangs
 
-# The second node is the one that dies; another takes its place, unless it is to stay away. Ray gives a node half a minute to start,
-# too little on a busy machine.
+# Ray gives a node half a minute to start, too little on a busy machine.
 _CLUSTER = """
 import os, signal, sys
 from ray.cluster_utils import Cluster
@@ -49,12 +48,15 @@ _SETTINGS = {
 }
 
 
+SECOND = ("raylet", "node", "link")
+"""What can be lost of the second node: its `raylet`, and another takes its place; the whole `node`, or its `link` alone, for good."""
+
+
 @dataclass(frozen=True)
 class Kill:
     """Attributes:
     at: how much has to be done before.
-    victim: `driver`, `raylet` of the second node, which is replaced, the whole `node` for good, or a text in the command line of a
-        process of either node.
+    victim: `driver`, one of SECOND, or a text in the command line of a process of either node.
     pause: seconds from that moment to the kill.
     """
 
@@ -66,11 +68,16 @@ class Kill:
 @dataclass
 class TwoNodes:
     """Attributes:
+    roots: what the processes of the nodes descend from.
     environment: for drivers that are to join.
+    lose: takes from the second node what is named, one of SECOND; whether there was anything to take.
+    inside: words before a command that make it run on the first node.
     """
 
-    process: subprocess.Popen[str]
+    roots: Sequence[subprocess.Popen[str]]
     environment: dict[str, str]
+    lose: Callable[[str], bool]
+    inside: Sequence[str] = ()
 
     def run_through(self, command: Sequence[str], log: Path, kills: Sequence[Kill], done: Callable[[], int]) -> int:
         """Run `command` to its good end, anew whenever it dies, with `kills` on the way in their order; returns how often it started."""
@@ -80,7 +87,8 @@ class TwoNodes:
             nonlocal starts
             starts += 1
             with log.open("ab") as stream:
-                return subprocess.Popen(command, env=self.environment, stdout=stream, stderr=stream, start_new_session=True)
+                whole = [*self.inside, *command]
+                return subprocess.Popen(whole, env=self.environment, stdout=stream, stderr=stream, start_new_session=True)
 
         driver = start()
         try:
@@ -102,14 +110,14 @@ class TwoNodes:
     def _kill(self, kill: Kill, driver: subprocess.Popen[bytes]) -> bool:
         """Whether there was anybody to kill."""
         workers = self.processes(kill.victim)
-        if driver.poll() is not None or (kill.victim not in ("driver", "raylet", "node") and not workers):
+        if driver.poll() is not None or (kill.victim not in ("driver", *SECOND) and not workers):
             return False
         time.sleep(kill.pause)
+        if kill.victim in SECOND:
+            return self.lose(kill.victim)
         if kill.victim == "driver":
             driver.kill()
             driver.wait()
-        elif kill.victim in ("raylet", "node"):
-            self._kill_second_node(kill.victim)
         else:
             with contextlib.suppress(psutil.NoSuchProcess):
                 workers[0].kill()
@@ -117,36 +125,46 @@ class TwoNodes:
 
     def processes(self, mark: str) -> list[psutil.Process]:
         """Of either node, those whose command line has `mark`."""
-        found: list[psutil.Process] = []
-        for process in psutil.Process(self.process.pid).children(recursive=True):
-            try:
-                if mark in " ".join(process.cmdline()):
-                    found.append(process)
-            except psutil.NoSuchProcess:
-                continue
-        return found
+        return [process for root in self.roots for process in below(root, mark)]
 
-    def _kill_second_node(self, victim: str) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(f"{victim}\n")
-        self.process.stdin.flush()
-        assert self.process.stdout.readline().strip() == "done"
+
+def below(root: subprocess.Popen[str], mark: str) -> list[psutil.Process]:
+    """The descendants of `root` whose command line has `mark`."""
+    found: list[psutil.Process] = []
+    for process in _descendants(root):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if mark in " ".join(process.cmdline()):
+                found.append(process)
+    return found
+
+
+def settings(environment: Mapping[str, str], folder: str) -> dict[str, str]:
+    """What processes of a Ray need to have in their environment beside `environment`, where its own folder is `folder`."""
+    inherited = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+    return inherited | _SETTINGS | {"RAY_TMPDIR": folder, "RAY_AUTH_MODE": "disabled", **environment}
 
 
 @contextmanager
 def two_nodes(environment: Mapping[str, str]) -> Generator[TwoNodes]:
-    """The nodes while the block runs; their workers have `environment`."""
+    """The nodes while the block runs; their workers have `environment`. Of the second, the `raylet` or the whole `node` can be lost."""
     folder = tempfile.mkdtemp(prefix="ray-")  # not below a test's: the names of Ray's sockets have to be short
-    inherited = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
-    values = inherited | _SETTINGS | {"RAY_TMPDIR": folder, "RAY_AUTH_MODE": "disabled", **environment}
+    values = settings(environment, folder)
     command = [sys.executable, "-c", _CLUSTER]
     with subprocess.Popen(command, env=values, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        ask, answers = process.stdin, process.stdout
+
+        def lose(victim: str) -> bool:
+            ask.write(f"{victim}\n")
+            ask.flush()
+            assert answers.readline().strip() == "done"
+            return True
+
         try:
-            assert process.stdout is not None
-            address = process.stdout.readline().strip()
+            address = answers.readline().strip()
             assert address, "the nodes did not start"
-            yield TwoNodes(process, values | {"RAY_ADDRESS": address})
+            yield TwoNodes([process], values | {"RAY_ADDRESS": address}, lose)
             process.communicate(timeout=60)
         finally:
             kill_tree(process)
@@ -155,5 +173,10 @@ def two_nodes(environment: Mapping[str, str]) -> Generator[TwoNodes]:
 
 def kill_tree(process: subprocess.Popen[str]) -> None:
     """Kill a process and all that it has started, unless it has ended."""
-    for one in [*psutil.Process(process.pid).children(recursive=True), process] if process.poll() is None else []:
-        one.kill()
+    for one in [*_descendants(process), process] if process.poll() is None else []:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            one.kill()
+
+
+def _descendants(root: subprocess.Popen[str]) -> list[psutil.Process]:
+    return psutil.Process(root.pid).children(recursive=True) if root.poll() is None else []
