@@ -1,0 +1,26 @@
+"""Memory over pages, role by role."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from layoutray.report.axes import tidy
+from layoutray.report.palette import COLOURS, as_hex
+
+Points = Sequence[tuple[int, float]]
+"""(pages done, MiB), in order of pages."""
+
+
+def memory(roles: Mapping[str, Points]) -> Figure:
+    """MiB that processes hold over the pages that are done; roles in the order in which they come."""
+    figure = Figure(figsize=(8, 4.5), dpi=120, layout="constrained")
+    axes = figure.add_subplot()
+    for index, (role, points) in enumerate(roles.items()):
+        pages, held = zip(*points, strict=True)
+        axes.plot(pages, held, label=role, color=as_hex(COLOURS[index % len(COLOURS)]), linewidth=1.8)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("pages done")
+    axes.set_ylabel("resident memory, MiB")
+    tidy(axes, grid="y")
+    figure.legend(loc="outside upper center", ncols=len(roles), frameon=False)
+    return figure
