@@ -1,13 +1,19 @@
-"""What grows with the number of pages: processor time, memory and disk of each step that sees all of them, on made-up pages."""
+"""What grows with the number of pages: processor time, memory and disk of each step that sees all of them, on made-up pages.
+
+They are of one page each, below an s3:// address where a server on the loopback lists as many keys as there are pages. None is read: what
+opening a document tells is made up. From `shards listed` on it is a rerun, which finds everything done.
+"""
 
 import argparse
 import gc
 import json
+import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +22,14 @@ import psutil
 import pyarrow as pa
 
 from layoutray import tracking
+from layoutray.bench.object_store import listed_store
+from layoutray.cluster.data import find
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import InputError
 from layoutray.prepare.manifest import Run, manifest_of
 from layoutray.prepare.output import Output
 from layoutray.prepare.plan import plan_of
-from layoutray.prepare.units import Opened, Unit
+from layoutray.prepare.units import Opened, Plan, Unit
 from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
@@ -29,7 +37,6 @@ from layoutray.store.schema import PAGES
 from layoutray.tracking import MlflowReporter
 from pipelines import _terminal as terminal
 
-_BUCKET = "s3://a-bucket-of-scans/year/month"
 _MILLION = 1_000_000
 
 
@@ -40,13 +47,16 @@ class Cost:
     Attributes:
         of: what is counted: pages, or reports of three metrics.
         seconds: of the processor, all threads together: other work on the machine does not count.
-        memory_gib: that the process holds more of after the step; disk_gib: written.
+        memory_gib: that the process holds more of after the step.
+        peak_gib: that it has held at most up to then, less what it held before the first step.
+        disk_gib: written.
     """
 
     step: str
     of: str
     seconds: float
     memory_gib: float
+    peak_gib: float
     disk_gib: float = 0.0
 
 
@@ -62,8 +72,10 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         _costs(Path(scratch) / "first", 64, options.words, 10)  # the first use of a library costs what later ones do not
         costs = _costs(Path(scratch) / "measured", options.pages, options.words, options.reports)
-    rows = [(cost.step, cost.of, f"{cost.seconds:.1f}", f"{cost.memory_gib:.2f}", f"{cost.disk_gib:.2f}") for cost in costs]
-    terminal.show_table("For a million", ("step", "of", "core seconds", "GiB of memory", "GiB of disk"), rows)
+    rows = [
+        (cost.step, cost.of, *(f"{value:.2f}" for value in (cost.seconds, cost.memory_gib, cost.peak_gib, cost.disk_gib))) for cost in costs
+    ]
+    terminal.show_table("For a million", ("step", "of", "core seconds", "GiB of memory", "GiB at most so far", "GiB of disk"), rows)
     sys.stdout.write(json.dumps([asdict(cost) for cost in costs]) + "\n")
     return 0
 
@@ -73,17 +85,27 @@ def _costs(folder: Path, pages: int, words: int, reports: int) -> list[Cost]:
 
 
 def _of_pages(output: Output, count: int, words: int) -> list[Cost]:
-    recipe = IngestRecipe("folder")
-    opened, opening = _measured("documents opened", count, lambda: [_opened(number) for number in range(count)])
-    plan, planning = _measured("plan", count, lambda: plan_of(opened, recipe, own=()))
-    _, writing = _measured("shards written", count, lambda: _write(plan.units, output.pages, words, recipe.pages_per_shard))
+    recipe, measured = IngestRecipe("folder"), partial(_measured, count, _held())
+    plan, costs = _planned(count, recipe, measured)
+    _, writing = measured("shards written", lambda: _write(plan.units, output.pages, words, recipe.pages_per_shard))
     disk = sum(file.stat().st_size for file in Path(output.pages).iterdir())
-    _, listing = _measured("shards listed", count, lambda: shards.shards(output.pages))
-    _, asking = _measured("ledger read (what is done)", count, output.done)
-    _, settling = _measured("folder settled", count, lambda: output.settle(plan))
-    _, counting = _measured("manifest counted", count, lambda: manifest_of(output.root, output, plan, recipe, Run(count, 1.0, 1)))
-    written = Cost(writing.step, writing.of, writing.seconds, writing.memory_gib, disk * _MILLION / count / 2**30)
-    return [opening, planning, written, listing, asking, settling, counting]
+    _, settling = measured("folder settled", lambda: output.settle(plan))
+    _, listing = measured("shards listed", lambda: shards.shards(output.pages))
+    done, asking = measured("ledger read (what is done)", output.done)
+    _, comparing = measured("pages left found", lambda: [unit for unit in plan.units if unit not in done])
+    _, again = measured("folder settled again", lambda: output.settle(plan))
+    _, counting = measured("manifest counted", lambda: manifest_of(output.root, output, plan, recipe, Run(count, 1.0, 1)))
+    written = replace(writing, disk_gib=disk * _MILLION / count / 2**30)
+    return [*costs, written, settling, listing, asking, comparing, again, counting]
+
+
+def _planned(count: int, recipe: IngestRecipe, measured: Callable[[str, Callable[[], Any]], tuple[Any, Cost]]) -> tuple[Plan, list[Cost]]:
+    """The plan, all that is left of what was found once there is one."""
+    with listed_store(count) as root:
+        found, listing = measured("files listed in a bucket", lambda: find(root, recipe))
+    opened, opening = measured("documents opened", lambda: {item: _opened(number, item) for number, item in enumerate(found.items)})
+    plan, planning = measured("plan", lambda: plan_of(opened.values(), recipe, own=found.splits))
+    return plan, [listing, opening, planning]
 
 
 def _of_reports(store: Path, count: int) -> Cost:
@@ -96,23 +118,28 @@ def _of_reports(store: Path, count: int) -> Cost:
             reporter.metrics(step, {"loss": 1.0, "learning_rate": 1.0, "tokens_per_second": 1.0})
         reporter.flush()
 
-    _, cost = _measured("MLflow", count, report)
-    return Cost(cost.step, "reports", cost.seconds, cost.memory_gib, (store.stat().st_size - before) * _MILLION / count / 2**30)
+    _, cost = _measured(count, _held(), "MLflow", report)
+    return replace(cost, of="reports", peak_gib=cost.memory_gib, disk_gib=(store.stat().st_size - before) * _MILLION / count / 2**30)
 
 
-def _measured(step: str, count: int, run: Callable[[], Any]) -> tuple[Any, Cost]:
+def _measured(count: int, start: int, step: str, run: Callable[[], Any]) -> tuple[Any, Cost]:
+    """What `run` returns and costs; `start` bytes were held before the first step."""
     gc.collect()
-    process = psutil.Process()
-    before, started = process.memory_info().rss, time.process_time()
+    before, started = _held(), time.process_time()
     result = run()
     seconds = time.process_time() - started
-    kept = max(process.memory_info().rss - before, 0)
-    return result, Cost(step, "pages", seconds * _MILLION / count, kept * _MILLION / count / 2**30)
+    kept = max(_held() - before, 0)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - start
+    return result, Cost(step, "pages", seconds * _MILLION / count, *(held * _MILLION / count / 2**30 for held in (kept, peak)))
 
 
-def _opened(number: int) -> Opened:
-    doc_id, source = f"{number:064x}", f"{_BUCKET}/{number:012d}.png"
-    return Opened(Item(source, source, source, "", ""), Document(doc_id, source, "", 1), pages=(1,))
+def _held() -> int:
+    """Bytes of memory that this process holds."""
+    return psutil.Process().memory_info().rss
+
+
+def _opened(number: int, item: Item) -> Opened:
+    return Opened(item, Document(f"{number:064x}", item.source, "", 1), pages=(1,))
 
 
 def _write(units: Sequence[Unit], folder: str, words: int, at_once: int) -> None:

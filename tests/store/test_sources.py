@@ -10,8 +10,8 @@ import boto3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moto.server import ThreadedMotoServer
 
+from layoutray.bench.object_store import object_store
 from layoutray.errors import DocumentError, Reason
 from layoutray.store import sources
 
@@ -21,21 +21,12 @@ SEEN = [b"1", b"34", b"2", b"5"]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """Address of an S3 server on a free port, with the bucket `scans` that holds FILES below `in`."""
-    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    moto.start()
-    host, port = moto.get_host_and_port()
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-        environment.setenv("AWS_ACCESS_KEY_ID", "test")
-        environment.setenv("AWS_SECRET_ACCESS_KEY", "test")
-        environment.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        environment.setenv("AWS_EC2_METADATA_DISABLED", "true")
-        bucket = boto3.resource("s3").create_bucket(Bucket="scans")
+    """Address of FILES, below `in` in the bucket `scans` of an S3 server."""
+    with object_store("scans") as address:
+        bucket = boto3.resource("s3").Bucket("scans")
         for name, data in FILES.items():
             bucket.put_object(Key=f"in/{name}", Body=data)
-        yield "s3://scans/in"
-    moto.stop()
+        yield f"{address}/in"
 
 
 @pytest.fixture
