@@ -6,18 +6,21 @@ bytes, and such a name is written as a `file://` URI with percent escapes, which
 `read_bytes` takes `data:` URIs too: what is too small for a file of its own, such as a picture's part of one large file.
 """
 
+import functools
 import hashlib
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote, unquote, unquote_to_bytes
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
 from layoutray.errors import DocumentError, InputError, Reason
 
+_IN_BUCKET = re.compile(r"s3://([\w.-]+)((?:/(?:[\w.~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?)", re.ASCII)
+"""A bucket, and the key of something in it. Addresses with options (`?region=…`) are left to Arrow."""
 _DATA = re.compile(r"data:[^,;]*,((?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*)")
 
 
@@ -25,7 +28,10 @@ def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
     """The Arrow file system of `uri`, and the path within it. Raises InputError for an address that Arrow does not understand."""
     local = local_path(uri)
     if local is None:
+        in_bucket = _IN_BUCKET.fullmatch(uri)
         try:
+            if in_bucket:
+                return _bucket(in_bucket[1], _store_variables()), unquote(in_bucket[1] + in_bucket[2], errors="strict").rstrip("/")
             return pafs.FileSystem.from_uri(uri)
         except pa.ArrowInvalid as error:
             raise InputError(
@@ -125,6 +131,16 @@ def remove_folder(uri: str) -> None:
 def content_id(data: bytes) -> str:
     """Identity of a document: SHA-256 of its bytes, as hex."""
     return hashlib.sha256(data).hexdigest()
+
+
+@functools.lru_cache(maxsize=16)
+def _bucket(name: str, variables: tuple[tuple[str, str], ...]) -> pafs.FileSystem:
+    # It reads the variables itself. Each takes some 20 ms of a core to make, and opens connections of its own.
+    return pafs.FileSystem.from_uri(f"s3://{name}")[0]
+
+
+def _store_variables() -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
 
 
 def _held_by(uri: str) -> bytes:

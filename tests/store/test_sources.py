@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
+import pyarrow.fs as pafs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutray.bench.object_store import object_store
-from layoutray.errors import DocumentError, Reason
+from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.store import sources
 
 FILES = {"b/two.pdf": b"2", "b/c/three four.png": b"34", "a.png": b"1", "b/ä.png": b"5", ".hidden": b"x", "b/.cache/x.png": b"x"}
@@ -83,6 +84,30 @@ def test_a_missing_file_is_a_document_error_that_names_it(root: str) -> None:
     with pytest.raises(DocumentError, match=r"z\.png does not exist") as caught:
         sources.read_bytes(uri)
     assert (caught.value.reason, caught.value.stage) == (Reason.NOT_FOUND, "open")
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    "uri", ["s3://b", "s3://b/", "s3://b/c/", "s3://b/c%20%C3%A4%2Fd", "s3://b/a+b:c@d,e;f=g&h'i(j)*!$~", "s3://b/c?region=x", "s3://b/c#d"]
+)
+def test_a_key_is_what_arrow_takes_it_for(uri: str) -> None:
+    files, path = sources.filesystem(uri)
+    assert (type(files), path) == (pafs.S3FileSystem, pafs.FileSystem.from_uri(uri)[1])
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("uri", ["s3://b/c d", "s3://b/ä", "s3://b/c%", "s3://b/%zz", "s3:///c"])
+def test_what_is_no_address_is_refused(uri: str) -> None:
+    with pytest.raises(InputError, match="is no address"):
+        sources.filesystem(uri)
+
+
+@pytest.mark.usefixtures("server")
+def test_a_bucket_is_connected_to_once_until_the_environment_names_another_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = sources.filesystem("s3://scans/in/a.png")[0]
+    assert sources.filesystem("s3://scans/out")[0] is first
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    assert sources.filesystem("s3://scans/in/a.png")[0] is not first
 
 
 @pytest.mark.usefixtures("server")
