@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -127,7 +127,7 @@ class Manifest:
 def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, run: Run) -> Manifest:
     """The manifest, counted from what lies in the folder and not from what workers said."""
     wanted = pc.field("page_id").isin(pa.array([unit.page_id for unit in plan.units], pa.string()))
-    pages = rows(output.pages, PAGES, ["words_from", "engine", "engine_version", "split"], wanted).to_pylist()
+    pages = rows(output.pages, PAGES, ["words_from", "engine", "engine_version", "split"], wanted)
     dead = rows(output.dead_letters, DEAD_LETTERS, ["reason"], wanted)["reason"].to_pylist()
     reasons = Counter(dead) + Counter(letter.reason for letter in plan.letters)
     manifest = Manifest(
@@ -138,13 +138,13 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
         duplicates=[asdict(duplicate) for duplicate in plan.duplicates],
         without_picture=len(plan.without_picture),
         pages_in=len(plan.units),
-        pages_out=len(pages),
+        pages_out=pages.num_rows,
         pages_dead=len(dead),
-        reasons=_counts(reasons.elements()),
-        words_from=_counts(row["words_from"] for row in pages),
-        engines=_counts(f"{row['engine']} {row['engine_version']}" for row in pages if row["engine"]),
-        splits=_counts(row["split"] for row in pages),
-        known_from_train=_known_from_train(output.pages, wanted) if pages else 0,
+        reasons=dict(reasons.most_common()),
+        words_from=_counts(pages, "words_from"),
+        engines=_counts(pages.filter(pc.field("engine") != ""), "engine", "engine_version"),
+        splits=_counts(pages, "split"),
+        known_from_train=_known_from_train(output.pages, wanted) if pages.num_rows else 0,
         box_repairs=plan.repairs,
         words_dropped=plan.dropped,
         rows=rows(output.pages, PAGES, ["page"]).num_rows,
@@ -174,5 +174,8 @@ def _texts(folder: str, wanted: pc.Expression) -> Iterator[bytes]:
                 yield hashlib.sha256("\0".join(words).encode()).digest()
 
 
-def _counts(values: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(values).most_common())
+def _counts(table: pa.Table, *columns: str) -> dict[str, int]:
+    """How many rows have each value of `columns`, joined by blanks; the most frequent first."""
+    found = table.group_by(list(columns), use_threads=False).aggregate([([], "count_all")]).to_pylist()
+    counts = Counter({" ".join(row[name] for name in columns): int(row["count_all"]) for row in found})
+    return dict(counts.most_common())

@@ -107,8 +107,10 @@ class Output:
         if plan.letters:
             name = shards.part_name(letter.source for letter in plan.letters)
             shards.write(codec.dead_letters_table(plan.letters), self.dead_letters, name)
-        others = [one for one in self.documents_there() if one.doc_id not in known and one.source not in known]
-        shards.write(codec.documents_table([*others, *plan.documents]), self.documents, _ONE_SHARD)
+        there = rows(self.documents, DOCUMENTS, DOCUMENTS.names)
+        names = zip(there["doc_id"].to_pylist(), there["source"].to_pylist(), strict=True)
+        others = there.filter(pa.array([known.isdisjoint(both) for both in names], pa.bool_()))
+        shards.write(pa.concat_tables([others, codec.documents_table(plan.documents)]), self.documents, _ONE_SHARD)
 
 
 def rows(folder: str, schema: pa.Schema, columns: Sequence[str], filter: pc.Expression | None = None) -> pa.Table:  # noqa: A002
@@ -123,9 +125,9 @@ def _prune(
 ) -> set[str]:
     """Drop rows of known documents or sources whose `key` is not wanted, and repeats. Returns the page ids that stay."""
     seen: set[str] = set()
-    for uri in shards.shards(folder):
+    for uri, table in shards.read_each(folder, schema, ["doc_id", "source", *key]):
         keep: list[bool] = []
-        for row in shards.read(uri, schema, ["doc_id", "source", *key]).to_pylist():
+        for row in table.to_pylist():
             is_wanted = tuple(row[name] for name in key) in wanted or not {row["doc_id"], row["source"]} & known
             keep.append(is_wanted and row["page_id"] not in seen)
             if keep[-1] and row["page_id"]:

@@ -90,7 +90,10 @@ def boxes_of(table: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 
 def documents_table(documents: Iterable[Document]) -> pa.Table:
     """DOCUMENTS rows."""
-    return pa.Table.from_pylist([asdict(document) for document in documents], schema=DOCUMENTS)
+    rows = list(documents)
+    columns = {name: [getattr(document, name) for document in rows] for name in ("doc_id", "source", "split", "num_pages")}
+    fields = [[asdict(field) for field in document.fields] for document in rows]
+    return pa.table({**columns, "fields": fields}, schema=DOCUMENTS)
 
 
 def documents_of(table: pa.Table) -> Iterator[Document]:

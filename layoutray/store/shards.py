@@ -3,6 +3,9 @@
 import hashlib
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +19,12 @@ from layoutray.store.schema import check
 
 _HALF_WRITTEN = ".part"
 """Ending of hidden names: what a killed writer leaves behind is never read."""
+_FILE = "__filename"
+"""Arrow's own name of the column that says where a row is from."""
+_TOGETHER = 4096
+"""Shards of one Arrow data set, which keeps what it has learnt of each as long as it is there."""
+_AT_ONCE = 32
+"""Shards whose schemas are asked for together: an object store takes its time to answer, not its processor's."""
 
 
 def part_name(ids: Iterable[str]) -> str:
@@ -65,14 +74,28 @@ def read(folder: str, schema: pa.Schema, columns: Sequence[str] | None = None, f
     Raises:
         SchemaError: when there are no shards, or they hold something else than `schema`.
     """
-    return _dataset(folder, schema).to_table(columns=columns and list(columns), filter=filter)
+    return pa.concat_tables(part.to_table(columns=columns and list(columns), filter=filter) for part in _datasets(folder, schema))
 
 
 def scan(folder: str, schema: pa.Schema, columns: Sequence[str] | None = None, filter: pc.Expression | None = None) -> Iterator[pa.Table]:  # noqa: A002
     """Like `read`, a batch of rows at a time, for data sets larger than memory."""
-    for batch in _dataset(folder, schema).to_batches(columns=columns and list(columns), filter=filter, batch_size=1024):
-        if batch.num_rows:
-            yield pa.Table.from_batches([batch])
+    for part in _datasets(folder, schema):
+        for batch in part.to_batches(columns=columns and list(columns), filter=filter, batch_size=1024):
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch])
+
+
+def read_each(folder: str, schema: pa.Schema, columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+    """URI and columns of each shard that has rows; nothing where there is no shard. A shard may be replaced once it is handed out.
+
+    Raises:
+        SchemaError: when a shard holds something else than `schema`.
+    """
+    uris = {sources.filesystem(uri)[1]: uri for uri in shards(folder)}
+    for part in _datasets(folder, schema) if uris else ():
+        batches = (batch for batch in part.to_batches(columns=[*columns, _FILE]) if batch.num_rows)
+        for path, of_shard in groupby(batches, lambda batch: str(batch[_FILE][0])):
+            yield uris[path], pa.Table.from_batches(of_shard).select(list(columns))
 
 
 def remove(uris: Iterable[str]) -> None:
@@ -92,12 +115,15 @@ def remove_half_written(folder: str) -> int:
     return len(leftover)
 
 
-def _dataset(folder: str, schema: pa.Schema) -> pads.Dataset:
+def _datasets(folder: str, schema: pa.Schema) -> Iterator[pads.Dataset]:
+    """The shards in their order, so many together."""
     found = shards(folder)
     if not found:
         raise SchemaError(f"{folder} has no .parquet shards; point to a data set that `layoutray` has written")
     files, _ = sources.filesystem(folder)
     paths = [sources.filesystem(uri)[1] for uri in found]
-    for uri, path in zip(found, paths, strict=True):
-        check(pq.read_schema(path, filesystem=files), schema, uri)
-    return pads.dataset(paths, schema=schema, filesystem=files, format="parquet")
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for uri, there in zip(found, pool.map(partial(pq.read_schema, filesystem=files), paths), strict=True):
+            check(there, schema, uri)
+    for start in range(0, len(paths), _TOGETHER):
+        yield pads.dataset(paths[start : start + _TOGETHER], schema=schema, filesystem=files, format="parquet")

@@ -61,6 +61,24 @@ def test_scan_gives_every_row_once(pages: pa.Table, folder: str) -> None:
     assert [row for table in shards.scan(folder, PAGES, ["doc_id"]) for row in table["doc_id"].to_pylist()] == list("abcabc")
 
 
+def test_each_shard_has_its_address_and_may_be_replaced_at_once(pages: pa.Table, folder: str) -> None:
+    uris = [shards.write(pages.slice(number, 1), folder, f"part {number} é.parquet") for number in range(3)]
+    shards.write(pages.slice(0, 0), folder, "part-of-nothing.parquet")
+    found: list[tuple[str, dict[str, list[str]]]] = []
+    for uri, table in shards.read_each(folder, PAGES, ["doc_id"]):
+        shards.write(pages, folder, "part-new.parquet")
+        shards.remove([uri])
+        found.append((uri, table.to_pydict()))
+    assert found == [(uri, {"doc_id": [name]}) for uri, name in zip(uris, "abc", strict=True)]
+
+
+def test_of_no_shard_there_is_nothing_and_of_another_table_an_error(pages: pa.Table, folder: str) -> None:
+    assert list(shards.read_each(folder, PAGES, ["doc_id"])) == []
+    shards.write(pages, folder, "part-1.parquet")
+    with pytest.raises(SchemaError, match="holds pages, expected documents"):
+        list(shards.read_each(folder, DOCUMENTS, ["doc_id"]))
+
+
 def test_what_a_killed_writer_leaves_is_not_read_and_can_be_cleared(pages: pa.Table, folder: str) -> None:
     shards.write(pages, folder, "part-1.parquet")
     leftover = Path(folder) / ".part-2.parquet.0123.part"
@@ -126,6 +144,7 @@ def test_an_object_store_is_written_and_read_alike(pages: pa.Table) -> None:
     shards.write(pages, folder, "part-1.parquet")
     assert shards.shards(folder) == [uri] == [f"{folder}/part-1.parquet"]
     assert shards.read(folder, PAGES).equals(pages)
+    assert [(where, table.num_rows) for where, table in shards.read_each(folder, PAGES, ["page"])] == [(uri, 3)]
     assert shards.remove_half_written(folder) == 0
     shards.remove([uri])
     assert shards.shards(folder) == []
