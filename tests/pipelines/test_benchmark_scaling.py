@@ -7,6 +7,7 @@ from pipelines._benchmark_scaling import main
 
 
 @pytest.mark.ray
+@pytest.mark.slow
 def test_each_contender_has_its_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--pages", "16", "--seconds", "0.1", "--nodes", "2", "--rounds", "1"]) == 0
     found = json.loads(capsys.readouterr().out)
