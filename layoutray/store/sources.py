@@ -33,7 +33,7 @@ def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
             if in_bucket:
                 return _bucket(in_bucket[1], _store_variables()), unquote(in_bucket[1] + in_bucket[2], errors="strict").rstrip("/")
             return pafs.FileSystem.from_uri(uri)
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise InputError(
                 f"{uri!r} is no address: {error}; give a folder, or s3://BUCKET/PATH with blanks and the like as %20"
             ) from error
