@@ -23,6 +23,7 @@ from layoutray.cluster.page_worker import DocumentOpener, PageWorker
 from layoutray.cluster.progress import Progress, unseen
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
+from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Done, Output
 from layoutray.prepare.plan import plan_of
 from layoutray.prepare.recognise import ATTEMPTS, lane, open_item
@@ -74,18 +75,30 @@ def ingest(
     output = Output(out)
     output.clear_half_written()
     done = output.done()
-    plan = plan_for(root, recipe, limit=limit, progress=progress)
+    plan = plan_for(root, recipe, limit=limit, output=output, progress=progress)
     pages = carry_out(plan, done, output, recipe, chosen, progress)
     manifest = manifest_of(root, output, plan, recipe, Run(pages, time.monotonic() - started, chosen))
     manifest.write(out)
     return manifest
 
 
-def plan_for(root: str, recipe: IngestRecipe, *, limit: int | None = None, progress: Callable[[Progress], None] = unseen) -> Plan:
-    """Open the documents below `root` and plan their pages. Many documents are opened by the cluster's workers."""
+def plan_for(
+    root: str,
+    recipe: IngestRecipe,
+    *,
+    limit: int | None = None,
+    output: Output | None = None,
+    progress: Callable[[Progress], None] = unseen,
+) -> Plan:
+    """Open the documents below `root` and plan their pages. Many documents are opened by the cluster's workers.
+
+    Args:
+        limit: only the first so many documents.
+        output: where earlier runs have kept what need not be opened again, and this one does.
+    """
     found = find(root, recipe)
     items = found.items[:limit]
-    opened = open_all(items, recipe, progress)
+    opened = open_changed(items, recipe, output, root, progress) if output else open_all(items, recipe, progress)
     # Workers answer in any order; which of two copies is used must not depend on that.
     return plan_of((opened[item] for item in items), recipe, own=found.splits, without_picture=found.without_picture)
 
@@ -102,6 +115,19 @@ def find(root: str, recipe: IngestRecipe) -> Found:
         )
     without_picture = [item.source for item in named if not item.image] if recipe.words == "ocr" else []
     return Found(tuple(items), frozenset(item.split for item in named), tuple(without_picture))
+
+
+def open_changed(
+    items: Sequence[Item], recipe: IngestRecipe, output: Output, root: str, progress: Callable[[Progress], None]
+) -> dict[Item, Opened]:
+    """As `open_all`, but for what `output` knows of files below `root` that are what they were."""
+    before = OpenedBefore.of(output, root, recipe)
+    opened = before.recall(items)
+    changed = [item for item in items if item not in opened]
+    if changed:
+        opened |= open_all(changed, recipe, progress)
+        before.keep(opened.values())
+    return opened
 
 
 def open_all(items: Sequence[Item], recipe: IngestRecipe, progress: Callable[[Progress], None] = unseen) -> dict[Item, Opened]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from layoutray import config
 from layoutray.cluster.connect import num_workers
-from layoutray.cluster.data import carry_out, find, open_all
+from layoutray.cluster.data import carry_out, find, open_all, open_changed
 from layoutray.cluster.progress import Progress, unseen
 from layoutray.errors import RecipeError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
@@ -78,5 +78,5 @@ def _plan(
     items = [item for item in found.items if item.source in known | again | unopened.keys()]
     opened: dict[Item, Opened] = {item: Opened(item, None, unopened[item.source]) for item in items if item.source in unopened}
     opened |= open_all([item for item in items if item.source in again], changed, progress)
-    opened |= open_all([item for item in items if item not in opened], recipe, progress)
+    opened |= open_changed([item for item in items if item not in opened], recipe, output, manifest.source, progress)
     return plan_of((opened[item] for item in items), recipe, own=found.splits, without_picture=found.without_picture)

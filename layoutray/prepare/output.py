@@ -1,6 +1,7 @@
 """The folder that ingest fills: what is in it, how pages are committed to it, how superseded rows leave it.
 
-`pages/` and `dead_letters/` hold shards, `documents/` the truth of the documents, `manifest.json` the counts. A commit is
+`pages/` and `dead_letters/` hold shards, `documents/` the truth of the documents, `opened/` what
+need not be opened again, `manifest.json` the counts. A commit is
 a pair of shards named after the units that it answers, so doing the same units again replaces them.
 """
 
@@ -53,6 +54,10 @@ class Output:
     def documents(self) -> str:
         return sources.join(self.root, "documents")
 
+    @property
+    def opened(self) -> str:
+        return sources.join(self.root, "opened")
+
     def done(self) -> Done:
         """What is there already. Raises SchemaError when the folder holds something else."""
         pages = rows(self.pages, PAGES, ["page_id", "split"])
@@ -77,7 +82,7 @@ class Output:
 
     def clear_half_written(self) -> None:
         """Delete what a killed run left behind under hidden names."""
-        for folder in (self.pages, self.dead_letters, self.documents):
+        for folder in (self.pages, self.dead_letters, self.documents, self.opened):
             shards.remove_half_written(folder)
 
     def commit(self, units: Sequence[Unit], results: Sequence[Page | DeadLetter]) -> None:

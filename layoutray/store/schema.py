@@ -54,6 +54,15 @@ DOCUMENTS = _table(
     _required("fields", pa.large_list(pa.struct([("name", pa.string()), ("value", pa.large_string())]))),
 )
 
+OPENED = _table(
+    "opened",
+    pa.field("source", pa.string(), nullable=False),
+    pa.field("stamp", pa.string(), nullable=False),
+    pa.field("doc_id", pa.string(), nullable=False),
+    pa.field("num_pages", pa.int32(), nullable=False),
+)
+"""A row for each file that need not be opened again while its `stamp` is the same."""
+
 DEAD_LETTERS = _table(
     "dead_letters",
     _required("page_id", pa.string()),  # empty when the document could not even be opened

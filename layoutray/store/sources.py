@@ -10,6 +10,7 @@ import functools
 import hashlib
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote, unquote_to_bytes
@@ -21,6 +22,7 @@ from layoutray.errors import DocumentError, InputError, Reason
 
 _IN_BUCKET = re.compile(r"s3://([\w.-]+)((?:/(?:[\w.~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?)", re.ASCII)
 """A bucket, and the key of something in it. Addresses with options (`?region=…`) are left to Arrow."""
+_SETTLES = 60.0  # seconds
 _DATA = re.compile(r"data:[^,;]*,((?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*)")
 
 
@@ -90,11 +92,25 @@ def list_files(root: str) -> Iterator[str]:
     """
     local = local_path(root)
     if local is None:
-        yield from _remote_files(root)
+        yield from (uri for uri, _ in _remote_files(root))
     elif local.is_file():
         yield local_uri(local)
     else:
         yield from map(local_uri, sorted(_local_files(local), key=os.fsencode))
+
+
+def stamps(root: str) -> dict[str, str]:
+    """Size and time of the last change of the files that `list_files` names, by URI.
+
+    Left out are links that lead nowhere, and files that changed less than a minute ago: they may do so again before a clock shows it.
+    """
+    settled = (time.time() - _SETTLES) * 1e9
+    local = local_path(root)
+    if local is None:
+        found = ((uri, info.size, info.mtime_ns) for uri, info in _remote_files(root))
+    else:
+        found = ((local_uri(path), *_size_and_time(path)) for path in ([local] if local.is_file() else _local_files(local)))
+    return {uri: f"{size}-{changed}" for uri, size, changed in found if changed and changed < settled}
 
 
 def read_bytes(uri: str) -> bytes:
@@ -170,13 +186,22 @@ def _refuse(error: OSError) -> None:
         raise InputError(f"folder {os.fsencode(error.filename)!r} cannot be listed: {error.strerror}; its files would be lost") from error
 
 
-def _remote_files(root: str) -> Iterator[str]:
+def _size_and_time(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return found.st_size, found.st_mtime_ns
+
+
+def _remote_files(root: str) -> Iterator[tuple[str, pafs.FileInfo]]:
     files, path = filesystem(root)
-    if files.get_file_info(path).type == pafs.FileType.File:
-        yield root
+    alone = files.get_file_info(path)
+    if alone.type == pafs.FileType.File:
+        yield root, alone
         return
     scheme = root.partition("://")[0] + "://"
     for info in sorted(files.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True)), key=lambda info: info.path):
         inside = info.path[len(path) :].lstrip("/")
         if info.type == pafs.FileType.File and not any(part.startswith(".") for part in inside.split("/")):
-            yield scheme + quote(info.path)
+            yield scheme + quote(info.path), info

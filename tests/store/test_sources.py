@@ -96,6 +96,30 @@ def test_a_key_is_what_arrow_takes_it_for(uri: str) -> None:
 
 
 @pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("root", ["local", "bucket"])
+def test_a_stamp_is_another_once_the_file_is(root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = str(tmp_path) if root == "local" else "s3://scans/stamped"
+    files, path = sources.filesystem(folder)
+
+    def write(name: str, data: bytes) -> None:
+        files.create_dir(f"{path}/sub", recursive=True)
+        with files.open_output_stream(f"{path}/{name}") as stream:
+            stream.write(data)
+
+    write("sub/a.png", b"a")
+    write(".hidden", b"a")
+    assert sources.stamps(folder) == {}, "it may change again before a clock shows it"
+    monkeypatch.setattr(sources, "_SETTLES", -60.0)
+    first = sources.stamps(folder)
+    assert list(first) == list(sources.list_files(folder)) == [sources.join(folder, "sub/a.png")]
+    assert sources.stamps(folder) == first
+    write("sub/a.png", b"ab")
+    assert sources.stamps(folder).keys() == first.keys()
+    assert sources.stamps(folder) != first
+    assert sources.stamps(sources.join(folder, "sub/a.png")) == sources.stamps(folder)
+
+
+@pytest.mark.usefixtures("server")
 @pytest.mark.parametrize("uri", ["s3://b/c d", "s3://b/ä", "s3://b/c%", "s3://b/%zz", "s3://b/%ff", "s3:///c"])
 def test_what_is_no_address_is_refused(uri: str) -> None:
     with pytest.raises(InputError, match="is no address"):
