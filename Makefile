@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MODEL ?= models:/layoutray-demo@champion
+DAILY := not slow and not gpu and not chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check style types layers manifests test test-others test-cluster chaos demo serve bench clean tesseract
+.PHONY: help setup check style types layers manifests test test-without-ray test-on-ray chaos demo serve bench clean tesseract
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -16,16 +17,16 @@ setup: $(READY) tesseract  ## virtual environment in .venv and Tesseract; every 
 check: $(READY)  ## formatting, lint, types, layers and the files of infra/
 	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 style types layers manifests
 
-# Those of the cluster wait for Ray half of their time, so the others run beside them; what they say comes when they are through.
+# Those that start a Ray wait for it half of their time, so the others run beside them; what they say comes when they are through.
 test: setup  ## the tests that need no GPU and no long wait
 	@mkdir -p build
-	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --keep-going -j2 test-others test-cluster
+	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --keep-going -j2 test-without-ray test-on-ray
 
-test-others:
-	$(BIN)/python -m pytest --ignore=tests/cluster
+test-without-ray:
+	$(BIN)/python -m pytest -m "$(DAILY) and not ray"
 
-test-cluster:
-	@$(BIN)/python -m pytest tests/cluster > build/test-cluster.log 2>&1; passed=$$?; cat build/test-cluster.log; exit $$passed
+test-on-ray:
+	@$(BIN)/python -m pytest -m "$(DAILY) and ray" > build/test-on-ray.log 2>&1; passed=$$?; cat build/test-on-ray.log; exit $$passed
 
 chaos: setup  ## kill drivers, workers, nodes and links at random moments: no page is lost or there twice; CHAOS_SEED=N repeats a run
 	$(BIN)/python -m pytest -m chaos -s tests/cluster/test_chaos.py
