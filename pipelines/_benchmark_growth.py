@@ -1,7 +1,8 @@
 """What grows with the number of pages: processor time, memory and disk of each step that sees all of them, on made-up pages.
 
 They are of one page each, below an s3:// address where a server on the loopback lists as many keys as there are pages. None is read: what
-opening a document tells is made up. From `shards listed` on it is a rerun, which finds everything done.
+opening a document tells is made up. A rerun lists the files, recalls what opening told of them, which lists them once more for their times,
+plans, and does what comes from `shards listed` on: everything is done.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from layoutray.cluster.data import find
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import InputError
 from layoutray.prepare.manifest import Run, manifest_of
+from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Output
 from layoutray.prepare.plan import plan_of
 from layoutray.prepare.units import Opened, Plan, Unit
@@ -86,7 +88,7 @@ def _costs(folder: Path, pages: int, words: int, reports: int) -> list[Cost]:
 
 def _of_pages(output: Output, count: int, words: int) -> list[Cost]:
     recipe, measured = IngestRecipe("folder"), partial(_measured, count, _held())
-    plan, costs = _planned(count, recipe, measured)
+    plan, costs = _planned(output, count, recipe, measured)
     _, writing = measured("shards written", lambda: _write(plan.units, output.pages, words, recipe.pages_per_shard))
     disk = sum(file.stat().st_size for file in Path(output.pages).iterdir())
     _, settling = measured("folder settled", lambda: output.settle(plan))
@@ -99,13 +101,19 @@ def _of_pages(output: Output, count: int, words: int) -> list[Cost]:
     return [*costs, written, settling, listing, asking, comparing, again, counting]
 
 
-def _planned(count: int, recipe: IngestRecipe, measured: Callable[[str, Callable[[], Any]], tuple[Any, Cost]]) -> tuple[Plan, list[Cost]]:
+def _planned(
+    output: Output, count: int, recipe: IngestRecipe, measured: Callable[[str, Callable[[], Any]], tuple[Any, Cost]]
+) -> tuple[Plan, list[Cost]]:
     """The plan, all that is left of what was found once there is one."""
     with listed_store(count) as root:
         found, listing = measured("files listed in a bucket", lambda: find(root, recipe))
-    opened, opening = measured("documents opened", lambda: {item: _opened(number, item) for number, item in enumerate(found.items)})
+        opened, opening = measured("documents opened", lambda: {item: _opened(number, item) for number, item in enumerate(found.items)})
+        _, keeping = measured("what opening told kept", lambda: OpenedBefore.of(output, root, recipe).keep(opened.values()))
+        recalled, recalling = measured("unchanged files recalled", lambda: OpenedBefore.of(output, root, recipe).recall(found.items))
+    assert recalled == opened
+    del recalled
     plan, planning = measured("plan", lambda: plan_of(opened.values(), recipe, own=found.splits))
-    return plan, [listing, opening, planning]
+    return plan, [listing, opening, keeping, recalling, planning]
 
 
 def _of_reports(store: Path, count: int) -> Cost:

@@ -9,7 +9,14 @@ from pipelines._benchmark_growth import main
 def test_each_step_has_its_price(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--pages", "300", "--words", "20", "--reports", "30"]) == 0
     costs = {cost["step"]: cost for cost in json.loads(capsys.readouterr().out)}
-    assert {"files listed in a bucket", "plan", "shards written", "ledger read (what is done)", "manifest counted"} <= costs.keys()
+    assert {
+        "files listed in a bucket",
+        "unchanged files recalled",
+        "plan",
+        "shards written",
+        "ledger read (what is done)",
+        "manifest counted",
+    } <= costs.keys()
     peaks = [cost["peak_gib"] for cost in costs.values() if cost["of"] == "pages"]
     assert peaks == sorted(peaks)
     assert all(cost["seconds"] > 0 for cost in costs.values())
