@@ -14,24 +14,27 @@ from layoutray.bench.ingest import measure, ratios, seconds_of_pool, seconds_of_
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.data import ingest, plan_for
 from layoutray.errors import InputError
+from layoutray.ocr.settings import Recognition
 from layoutray.recipe import IngestRecipe
 from pipelines import _terminal as terminal
 from pipelines._real_pages import add_options, collect
 
-_OURS, _XARGS, _POOL = "ingest", "xargs tesseract", "bare pool"
+_OURS, _XARGS, _POOL = "ingest", "xargs", "pool"
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark ingest", description=__doc__)
     add_options(parser)
     parser.add_argument("--rounds", type=int, default=3, help="how often each contender does all pages")
+    parser.add_argument("--peers", nargs="+", choices=(_XARGS, _POOL), default=[_XARGS, _POOL], help="which of them to compare with")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
         return _run(options, Path(scratch))
 
 
 def _run(options: argparse.Namespace, scratch: Path) -> int:
-    recipe, cores = IngestRecipe("folder", dev_share=0), num_cores()
+    # PDFs that bring their own text are read too: it is OCR that is compared.
+    recipe, cores = IngestRecipe("folder", dev_share=0, recognition=Recognition(text_layer="never")), num_cores()
     chosen, prepared = scratch / "chosen", scratch / "prepared"
     prepared.mkdir()
     collect(options, chosen)
@@ -39,18 +42,19 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
     pages = [(Path(unit.item.image), unit.page) for unit in plan.units]
     if not pages:
         raise InputError(f"no page of {', '.join(map(str, options.folders))} can be read")
-    write_preprocessed(pages, recipe.recognition, prepared, cores)
+    if _XARGS in options.peers:
+        write_preprocessed(pages, recipe.recognition, prepared, cores)
     terminal.say(f"{len(pages)} pages, {cores} processes each, {options.rounds} rounds")
     # Ray gives its workers a lower priority than other programs have: on a machine with other work that would be measured.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  (Ray reads it in this spelling)
     before = time.perf_counter()
     with connect():
         start = time.perf_counter() - before
-        contenders = {
-            _OURS: lambda: _seconds_of_ingest(chosen, recipe, scratch),
+        peers = {
             _XARGS: lambda: seconds_of_xargs(prepared, recipe.recognition, cores),
             _POOL: lambda: seconds_of_pool(pages, recipe.recognition, cores),
         }
+        contenders = {_OURS: lambda: _seconds_of_ingest(chosen, recipe, scratch)} | {name: peers[name] for name in options.peers}
         results = measure(contenders, options.rounds, terminal.say)
     found = ratios(results, _OURS)
     speeds = [(name, *(len(pages) / one.seconds[name] for one in results)) for name in contenders]
