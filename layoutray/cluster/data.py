@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -184,9 +185,9 @@ def _lane_of(recipe: IngestRecipe) -> dict[str, Any]:
 
 def _mapped(tables: Sequence[pa.Table], worker: type, arguments: dict[str, Any], workers: int) -> Iterator[pa.Table]:
     """Rows out of `workers` actors that take one table at a time. Raises the LayoutrayError that a worker raised."""
-    source = ray.data.from_arrow(list(tables))
-    # A row is handed on as soon as it is there: for the progress bar, and as a sign of life. The slowest row is one whose
-    # attempts all take as long as they may.
+    source = ray.data.from_blocks(list(tables))
+    # A row is handed on as soon as it is there: for the progress bar, and as a sign of life. The slowest to tell of is one page or document
+    # whose attempts all take as long as they may.
     source.context.target_max_block_size = 1
     source.context.execution_no_progress_timeout_s += ATTEMPTS * arguments["recognition"].tesseract.deadline
     mapped = source.map_batches(
@@ -211,9 +212,10 @@ def _follow(receipts: Iterator[pa.Table], start: Progress, progress: Callable[[P
     progress(start)
     meter.done(done, waiting=start.total - done)
     for table in receipts:
-        done += table.num_rows
-        reasons = [reason for reason in table["reason"].to_pylist() if reason]
+        finished = list(chain.from_iterable(table["reasons"].to_pylist()))
+        done += len(finished)
+        reasons = [reason for reason in finished if reason]
         start.failures.update(reasons)
         meter.dead(reasons)
-        meter.done(table.num_rows, waiting=start.total - done)
+        meter.done(len(finished), waiting=start.total - done)
         progress(Progress(start.stage, done, start.total, start.skipped, start.failures))

@@ -70,7 +70,7 @@ def write(
     receipts: list[dict[str, Any]] = []
     if ids:
         parts = [pa.table({"doc_id": ids[at : at + _DOCUMENTS_PER_SHARD]}) for at in range(0, len(ids), _DOCUMENTS_PER_SHARD)]
-        documents = ray.data.from_arrow(parts)
+        documents = ray.data.from_blocks(parts)
         allow_slow_batches(documents)
         written = documents.map_batches(
             _WriteShard,

@@ -185,7 +185,7 @@ def test_a_worker_that_dies_costs_nothing(tmp_path: Path) -> None:
 
     def kill_one(progress: Progress) -> None:
         seen.append(progress)
-        if progress.stage == "recognise" and progress.done == 1:
+        if progress.stage == "recognise" and progress.done and not killed:
             workers = [process for process in psutil.Process().children(recursive=True) if "PageWorker" in " ".join(process.cmdline())]
             workers[0].kill()
             killed.append(workers[0].pid)
