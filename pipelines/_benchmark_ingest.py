@@ -27,6 +27,12 @@ def main(arguments: Sequence[str]) -> int:
     add_options(parser)
     parser.add_argument("--rounds", type=int, default=3, help="how often each contender does all pages")
     parser.add_argument("--peers", nargs="+", choices=(_XARGS, _POOL), default=[_XARGS, _POOL], help="which of them to compare with")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=num_cores(),
+        help="that read pages; with fewer than cores, Ray's own processes do not compete with them",
+    )
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
         return _run(options, Path(scratch))
@@ -34,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(options: argparse.Namespace, scratch: Path) -> int:
     # PDFs that bring their own text are read too: it is OCR that is compared.
-    recipe, cores = IngestRecipe("folder", dev_share=0, recognition=Recognition(text_layer="never")), num_cores()
+    recipe, processes = IngestRecipe("folder", dev_share=0, recognition=Recognition(text_layer="never")), options.processes
     chosen, prepared = scratch / "chosen", scratch / "prepared"
     prepared.mkdir()
     collect(options, chosen)
@@ -43,18 +49,18 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
     if not pages:
         raise InputError(f"no page of {', '.join(map(str, options.folders))} can be read")
     if _XARGS in options.peers:
-        write_preprocessed(pages, recipe.recognition, prepared, cores)
-    terminal.say(f"{len(pages)} pages, {cores} processes each, {options.rounds} rounds")
+        write_preprocessed(pages, recipe.recognition, prepared, processes)
+    terminal.say(f"{len(pages)} pages, {processes} process(es) each, {options.rounds} rounds")
     # Ray gives its workers a lower priority than other programs have: on a machine with other work that would be measured.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  (Ray reads it in this spelling)
     before = time.perf_counter()
     with connect():
         start = time.perf_counter() - before
         peers = {
-            _XARGS: lambda: seconds_of_xargs(prepared, recipe.recognition, cores),
-            _POOL: lambda: seconds_of_pool(pages, recipe.recognition, cores),
+            _XARGS: lambda: seconds_of_xargs(prepared, recipe.recognition, processes),
+            _POOL: lambda: seconds_of_pool(pages, recipe.recognition, processes),
         }
-        contenders = {_OURS: lambda: _seconds_of_ingest(chosen, recipe, scratch)} | {name: peers[name] for name in options.peers}
+        contenders = {_OURS: lambda: _seconds_of_ingest(chosen, recipe, scratch, processes)} | {name: peers[name] for name in options.peers}
         results = measure(contenders, options.rounds, terminal.say)
     found = ratios(results, _OURS)
     speeds = [(name, *(len(pages) / one.seconds[name] for one in results)) for name in contenders]
@@ -74,10 +80,10 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
     return 0
 
 
-def _seconds_of_ingest(source: Path, recipe: IngestRecipe, scratch: Path) -> float:
+def _seconds_of_ingest(source: Path, recipe: IngestRecipe, scratch: Path, processes: int) -> float:
     with tempfile.TemporaryDirectory(dir=scratch) as out:
         started = time.perf_counter()
-        manifest = ingest(str(source), out, recipe)
+        manifest = ingest(str(source), out, recipe, workers=processes)
         seconds = time.perf_counter() - started
     assert manifest.pages_dead == 0, manifest.reasons
     return seconds

@@ -30,6 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--learning-rate", type=float, default=1e-4, help="of training on the pages")
     parser.add_argument("--tune-learning-rate", type=float, default=1e-4, help="of fine-tuning")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of all trainings, as a recipe's train.precision")
+    parser.add_argument("--only", nargs="+", choices=_ROWS, default=list(_ROWS), help="these systems alone", metavar="SYSTEM")
     add_options(parser)
     add_tuning_option(parser)
     options = parser.parse_args(arguments)
@@ -40,7 +41,9 @@ def main(arguments: Sequence[str]) -> int:
     found = {data: table.tune(data, audit) for data, audit in audits.items()}
     for data, scores in found.items():
         for title, systems in (("fields", SYSTEMS), ("layout embeddings", LAYOUTS)):
-            _show(f"{data}, {title}", {name: scores[name] for name in systems}, audits[data], PAPER_F1.get(_base(data), {}))
+            chosen = {name: scores[name] for name in systems if name in scores}
+            if chosen:
+                _show(f"{data}, {title}", chosen, audits[data], PAPER_F1.get(_base(data), {}))
     counts = {data: audit.counts() for data, audit in audits.items()}
     table.runs.finish({"perplexity": perplexity, "known": counts, "fields": found}, perplexity)
     return 0
@@ -77,6 +80,7 @@ class _Table:
 
     def __init__(self, options: argparse.Namespace, labelled: Mapping[str, Path]) -> None:
         self._options = options
+        self._rows = {name: _ROWS[name] for name in options.only}
         self._sizes = sizes(checkpoint.load(options.start).recipe)
         self.labelled = labelled
         self.runs = Runs("lambert-tables", options)
@@ -90,13 +94,15 @@ class _Table:
         return _Audit(len(test), train, pages, file)
 
     def pretrain(self) -> Scores:
-        for recipe, name in ((_PRETRAIN, "windows"), (_AUTOENCODE, "neighbourhoods")):
-            self.runs.encode(recipe, str(self._options.pages), name, self._encoded())
-        return self.runs.all({name: row for name, row in _ROWS.items() if row.trained}, self._pretrain, self._options.seeds[:1])
+        trained = {name: row for name, row in self._rows.items() if row.trained}
+        self.runs.encode(_PRETRAIN, str(self._options.pages), "windows", self._encoded())
+        if any(_is_autoencoder(row) for row in trained.values()):
+            self.runs.encode(_AUTOENCODE, str(self._options.pages), "neighbourhoods", self._encoded())
+        return self.runs.all(trained, self._pretrain, self._options.seeds[:1])
 
     def tune(self, data: str, audit: _Audit) -> Scores:
         self.runs.encode(f"finetune-{_base(data)}", str(self.labelled[data]), f"labelled-{data}", self._encoded())
-        return self.runs.all(_ROWS, lambda name, seed: self._tune(data, name, seed, audit))
+        return self.runs.all(self._rows, lambda name, seed: self._tune(data, name, seed, audit))
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder, steps = self.runs.folder(name, seed), self._options.steps
@@ -109,7 +115,7 @@ class _Table:
     def _start(self, name: str, seed: int) -> Path:
         """What a system is trained on from; an autoencoder has been trained by itself then, for as many steps."""
         row, start = _ROWS[name], self._options.start
-        if row.model.get("layout") != "autoencoder":
+        if not _is_autoencoder(row):
             return start
         folder = self.runs.folder(f"{name} alone", seed)
         keys = self._keys(row, seed) | {"model.position_dropout": "none"} | schedule(self._options.steps)
@@ -134,6 +140,10 @@ class _Table:
     def _keys(self, row: System, seed: int) -> dict[str, object]:
         model = {f"model.{key}": value for key, value in {**self._sizes, **row.model}.items()}
         return {"max_length": self._options.length, "seed": seed, "train.precision": self._options.precision, **model}
+
+
+def _is_autoencoder(row: System) -> bool:
+    return row.model.get("layout") == "autoencoder"
 
 
 def _base(data: str) -> str:
