@@ -21,7 +21,7 @@ def quotas(recipe: MixRecipe, available: Mapping[str, Mapping[str, int]]) -> dic
         available: pages by data set and split.
 
     Raises:
-        InputError: when a data set has fewer pages than its share of the size that the recipe states.
+        InputError: when a data set has fewer pages than its share of the size that the recipe states, or each split lacks one of them.
     """
     taken: dict[str, dict[str, int]] = {name: {} for name in recipe.shares}
     for split in SPLITS:
@@ -34,6 +34,13 @@ def quotas(recipe: MixRecipe, available: Mapping[str, Mapping[str, int]]) -> dic
                     f"with these shares {split} can have {possible} pages"
                 )
             taken[name][split] = count
+    if not any(count for of in taken.values() for count in of.values()):
+        lacking = {split: [name for name in recipe.shares if not available[name].get(split)] for split in SPLITS}
+        raise InputError(
+            "nothing can be taken: "
+            + ", ".join(f"{split} has no page of {' and '.join(names)}" for split, names in lacking.items() if names)
+            + "; leave these data sets out, or ingest them with other splits"
+        )
     return taken
 
 

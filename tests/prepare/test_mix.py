@@ -25,7 +25,15 @@ def test_a_data_set_that_is_too_small_is_named_with_what_is_possible() -> None:
         quotas(MixRecipe({"papers": 0.5, "forms": 0.5}, train=100), AVAILABLE)
 
 
-@given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(0, 500))
+def test_a_mix_of_nothing_is_refused() -> None:
+    available = {"photographs": {"test": 9}, "forms": {"train": 30, "dev": 10}}
+    with pytest.raises(
+        InputError, match="train has no page of photographs, dev has no page of photographs, test has no page of forms; leave"
+    ):
+        quotas(MixRecipe({"photographs": 0.5, "forms": 0.5}), available)
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(1, 500))
 def test_parts_sum_up_to_the_size_and_are_a_page_off_their_share_at_most(weights: list[int], size: int) -> None:
     shares = {str(number): weight / sum(weights) for number, weight in enumerate(weights)}
     taken = quotas(MixRecipe(shares, train=size), {name: {"train": size} for name in shares})
