@@ -45,7 +45,8 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
     sampler = MemorySampler(_MARKS, options.interval)
 
     def watch(progress: Progress) -> None:
-        if progress.stage == "recognise" and progress.done:
+        # At the end the workers may be gone already.
+        if progress.stage == "recognise" and 0 < progress.done < progress.total:
             sampler.sample(progress.done)
 
     with connect():
