@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from layoutray.errors import DocumentError
 from layoutray.ocr.render import count_pages
 from layoutray.ocr.settings import Recognition
 from layoutray.readers.synthetic_render import render_set
@@ -36,7 +37,15 @@ def _files(folders: Sequence[Path], count: int, drawn: Path) -> list[Path]:
         render_set(drawn, count, seed=7)
         chosen = [drawn]
     found = sorted(file for folder in chosen for file in folder.rglob("*") if file.suffix.lower() in _SUFFIXES)
-    return _spread(found, [count_pages(file.read_bytes(), Recognition()) for file in found], count)
+    return _spread(found, [_pages(file) for file in found], count)
+
+
+def _pages(file: Path) -> int:
+    """One for a file that cannot be opened: what is measured has to cope with it, and says so."""
+    try:
+        return count_pages(file.read_bytes(), Recognition())
+    except DocumentError:
+        return 1
 
 
 def _spread(files: Sequence[Path], pages: Sequence[int], count: int) -> list[Path]:

@@ -34,3 +34,10 @@ def test_documents_are_spread_over_all(tmp_path: Path) -> None:
         Image.new("L", (9, 9)).save(tmp_path / f"{number:02d}.png")
     collect(argparse.Namespace(folders=[tmp_path], pages=10), tmp_path / "chosen")
     assert [file.resolve().name[0] for file in sorted((tmp_path / "chosen").iterdir())] == list("0123456789")
+
+
+def test_a_file_that_cannot_be_opened_is_taken_too(tmp_path: Path) -> None:
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
+    (tmp_path / "empty.png").write_bytes(b"")
+    collect(argparse.Namespace(folders=[tmp_path], pages=10), tmp_path / "chosen")
+    assert len(list((tmp_path / "chosen").iterdir())) == 2
