@@ -12,9 +12,10 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,10 @@ import pyarrow as pa
 
 from layoutray import tracking
 from layoutray.bench.object_store import listed_store
-from layoutray.cluster.data import find
+from layoutray.cluster.data import find, left
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import InputError
+from layoutray.prepare import packed
 from layoutray.prepare.manifest import Run, manifest_of
 from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Output
@@ -94,7 +96,7 @@ def _of_pages(output: Output, count: int, words: int) -> list[Cost]:
     _, settling = measured("folder settled", lambda: output.settle(plan))
     _, listing = measured("shards listed", lambda: shards.shards(output.pages))
     done, asking = measured("ledger read (what is done)", output.done)
-    _, comparing = measured("pages left found", lambda: [unit for unit in plan.units if unit not in done])
+    _, comparing = measured("pages left found", lambda: left(plan, done))
     _, again = measured("folder settled again", lambda: output.settle(plan))
     _, counting = measured("manifest counted", lambda: manifest_of(output.root, output, plan, recipe, Run(count, 1.0, 1)))
     written = replace(writing, disk_gib=disk * _MILLION / count / 2**30)
@@ -107,13 +109,25 @@ def _planned(
     """The plan, all that is left of what was found once there is one."""
     with listed_store(count) as root:
         found, listing = measured("files listed in a bucket", lambda: find(root, recipe))
-        opened, opening = measured("documents opened", lambda: {item: _opened(number, item) for number, item in enumerate(found.items)})
-        _, keeping = measured("what opening told kept", lambda: OpenedBefore.of(output, root, recipe).keep(opened.values()))
-        recalled, recalling = measured("unchanged files recalled", lambda: OpenedBefore.of(output, root, recipe).recall(found.items))
+        opened, opening = measured("documents opened", lambda: _told(found.items))
+        _, keeping = measured("what opening told kept", lambda: OpenedBefore.of(output, root, recipe).keep(opened))
+        recalled, recalling = measured("unchanged files recalled", lambda: _recalled(OpenedBefore.of(output, root, recipe), found.items))
     assert recalled == opened
     del recalled
-    plan, planning = measured("plan", lambda: plan_of(opened.values(), recipe, own=found.splits))
+    plan, planning = measured("plan", lambda: plan_of(opened, recipe, own=found.splits))
     return plan, [listing, opening, keeping, recalling, planning]
+
+
+def _told(items: Iterable[Item]) -> Sequence[Opened]:
+    opened = packed.opened()
+    opened.extend(Opened(item, Document(f"{number:064x}", item.source, "", 1), pages=(1,)) for number, item in enumerate(items))
+    return opened
+
+
+def _recalled(before: OpenedBefore, items: Iterable[Item]) -> Sequence[Opened]:
+    opened = packed.opened()
+    opened.extend(one for item in items if (one := before.recall(item)))
+    return opened
 
 
 def _of_reports(store: Path, count: int) -> Cost:
@@ -146,14 +160,10 @@ def _held() -> int:
     return psutil.Process().memory_info().rss
 
 
-def _opened(number: int, item: Item) -> Opened:
-    return Opened(item, Document(f"{number:064x}", item.source, "", 1), pages=(1,))
-
-
 def _write(units: Sequence[Unit], folder: str, words: int, at_once: int) -> None:
     pages = _pages(at_once, words)
-    for start in range(0, len(units), at_once):
-        part = units[start : start + at_once]
+    rest = iter(units)
+    while part := list(islice(rest, at_once)):
         table = pages.slice(0, len(part))
         for name, values in (
             ("page_id", [unit.page_id for unit in part]),

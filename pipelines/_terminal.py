@@ -45,10 +45,10 @@ def _png_file(text: str) -> Path:
 
 
 def run(verb: Callable[[], int]) -> int:
-    """Call `verb`; an error of ours becomes one line on stderr and exit status 1."""
+    """Call `verb`; an error of ours, or of a disk or server, becomes one line on stderr and exit status 1."""
     try:
         return verb()
-    except LayoutrayError as error:
+    except (LayoutrayError, OSError) as error:
         _SPEAK.print(f"error: {error}", markup=False)
         return 1
     except KeyboardInterrupt:

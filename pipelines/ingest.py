@@ -8,7 +8,7 @@ from typing import Any
 
 from layoutray import recipe
 from layoutray.cluster.connect import connect, num_cores
-from layoutray.cluster.data import ingest, plan_for
+from layoutray.cluster.data import ingest, left, plan_for
 from layoutray.prepare.estimate import Estimate, estimate
 from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
@@ -49,8 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _plan(options: argparse.Namespace, chosen: IngestRecipe) -> dict[str, Any]:
     with ProgressShown() as progress:
         plan = plan_for(options.source, chosen, limit=options.limit, progress=progress)
-    done = Output(options.out).done()
-    todo = [unit for unit in plan.units if unit not in done]
+    todo = left(plan, Output(options.out).done())
     counts: dict[str, Any] = {
         "documents": len(plan.documents),
         "dead letters": len(plan.letters),

@@ -1,15 +1,16 @@
 """Ingest over the cluster: documents are opened, their pages recognised and committed, by as many workers as there are cores.
 
-Only addresses of files go through Ray's object store; each worker reads the bytes itself. A batch is committed by the
-worker that made it, under a name that follows from its pages, so a batch that Ray repeats replaces itself. What a killed
-run has committed stays; the next run plans the same pages, finds those done, and does the rest.
+Only addresses of files go through Ray's object store, those of some pages for each worker at a time; each worker reads the bytes itself.
+What there is to do lies on the driver's disk. A batch is committed by the worker that made it, under a name that follows from its pages, so
+a batch that Ray repeats replaces itself. What a killed run has committed stays; the next run plans the same pages, finds those done, and
+does the rest.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from layoutray.cluster.meters import IngestMeter
 from layoutray.cluster.page_worker import DocumentOpener, PageWorker
 from layoutray.cluster.progress import Progress, unseen
 from layoutray.errors import InputError, LayoutrayError
+from layoutray.prepare import packed
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Done, Output
@@ -31,10 +33,14 @@ from layoutray.prepare.recognise import ATTEMPTS, lane, open_item
 from layoutray.prepare.units import Opened, Plan, Unit, items_table, opened_of, units_table
 from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
+from layoutray.store.spilled import SpilledDict, SpilledList
 
 _OPENED_HERE = 1000
 """Up to so many documents are opened by this process: that takes less time than to start workers for it."""
 _OPENED_TOGETHER = 256
+_WAVE = 1000
+"""Pages or documents for each worker that Ray is given at a time. To start its workers anew takes some seconds, these many minutes."""
+_SMALLEST_WAVE = 32_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +53,9 @@ class Found:
         without_picture: sources of those left out because OCR has nothing to look at.
     """
 
-    items: tuple[Item, ...]
-    splits: frozenset[str]
-    without_picture: tuple[str, ...]
+    items: Sequence[Item]
+    splits: Collection[str]
+    without_picture: Sequence[str]
 
 
 def ingest(
@@ -70,6 +76,7 @@ def ingest(
     Raises:
         InputError: when there is nothing to ingest.
         SchemaError: when `out` holds something else.
+        OSError: when `out` cannot be written to; what was committed stays, and the next run does the rest.
     """
     started = time.monotonic()
     chosen = workers or num_workers()
@@ -97,52 +104,73 @@ def plan_for(
         limit: only the first so many documents.
         output: where earlier runs have kept what need not be opened again, and this one does.
     """
-    found = find(root, recipe)
-    items = found.items[:limit]
-    opened = open_changed(items, recipe, output, root, progress) if output else open_all(items, recipe, progress)
+    found = find(root, recipe, limit)
+    if output:
+        opened = open_changed(found.items, recipe, output, root, progress)
+    else:
+        opened = packed.opened_by_item(open_all(found.items, recipe, progress))
     # Workers answer in any order; which of two copies is used must not depend on that.
-    return plan_of((opened[item] for item in items), recipe, own=found.splits, without_picture=found.without_picture)
+    in_order = (opened[packed.item_key(item)] for item in found.items)
+    return plan_of(in_order, recipe, own=found.splits, without_picture=found.without_picture)
 
 
-def find(root: str, recipe: IngestRecipe) -> Found:
-    """The documents below `root` that `recipe` takes. Raises InputError when there are none."""
-    named = [item for item in readers.load(recipe.reader).discover(root) if fnmatch(item.source.rpartition("/")[2], recipe.only)]
-    if not named:
+def find(root: str, recipe: IngestRecipe, limit: int | None = None) -> Found:
+    """The documents below `root` that `recipe` takes, of those with something to read the first `limit`. Raises InputError without any."""
+    items, without_picture = packed.items(), SpilledList[str](str, str)
+    splits: set[str] = set()
+    for item in readers.load(recipe.reader).discover(root):
+        if not fnmatch(item.source.rpartition("/")[2], recipe.only):
+            continue
+        splits.add(item.split)
+        if recipe.words == "ocr" and not item.image:
+            without_picture.append(item.source)
+        elif limit is None or len(items) < limit:
+            items.append(item)
+    if not splits:
         raise InputError(f"no document below {root!r} has a name like {recipe.only!r}; change `only`, or point to another folder")
-    items = [item for item in named if item.image or recipe.words != "ocr"]
-    if not items:
+    if not items and limit != 0:
         raise InputError(
-            f"none of the {len(named)} documents below {root!r} comes with a picture; ingest the set with words = 'annotation'"
+            f"none of the {len(without_picture)} documents below {root!r} comes with a picture; ingest the set with words = 'annotation'"
         )
-    without_picture = [item.source for item in named if not item.image] if recipe.words == "ocr" else []
-    return Found(tuple(items), frozenset(item.split for item in named), tuple(without_picture))
+    return Found(items, splits, without_picture)
 
 
 def open_changed(
-    items: Sequence[Item], recipe: IngestRecipe, output: Output, root: str, progress: Callable[[Progress], None]
-) -> dict[Item, Opened]:
-    """As `open_all`, but for what `output` knows of files below `root` that are what they were."""
-    before = OpenedBefore.of(output, root, recipe)
-    opened = before.recall(items)
-    changed = [item for item in items if item not in opened]
+    items: Iterable[Item], recipe: IngestRecipe, output: Output, root: str, progress: Callable[[Progress], None]
+) -> SpilledDict[Opened]:
+    """As `open_all`, but for what `output` knows of files below `root` that are what they were; by `item_key`."""
+    before, changed, opened = OpenedBefore.of(output, root, recipe), packed.items(), packed.opened_by_item()
+    for item in items:
+        known = before.recall(item)
+        if known is None:
+            changed.append(item)
+        else:
+            opened[packed.item_key(item)] = known
+    for one in open_all(changed, recipe, progress):
+        opened[packed.item_key(one.item)] = one
     if changed:
-        opened |= open_all(changed, recipe, progress)
-        before.keep(opened.values())
+        before.keep(opened[packed.item_key(item)] for item in changed)
     return opened
 
 
-def open_all(items: Sequence[Item], recipe: IngestRecipe, progress: Callable[[Progress], None] = unseen) -> dict[Item, Opened]:
-    """What opening each of the documents tells."""
-    opened: dict[Item, Opened] = {}
-    for one in _open_here(items, recipe) if len(items) <= _OPENED_HERE else _open_there(items, recipe):
-        opened[one.item] = one
-        progress(Progress("open", len(opened), len(items)))
-    return opened
+def open_all(items: Sequence[Item], recipe: IngestRecipe, progress: Callable[[Progress], None] = unseen) -> Iterator[Opened]:
+    """What opening each of the documents tells, in any order."""
+    opened = _open_here(items, recipe) if len(items) <= _OPENED_HERE else _open_there(items, recipe)
+    for count, one in enumerate(opened, start=1):
+        progress(Progress("open", count, len(items)))
+        yield one
+
+
+def left(plan: Plan, done: Done) -> Sequence[Unit]:
+    """The pages of `plan` that are not `done`."""
+    todo = packed.units()
+    todo.extend(unit for unit in plan.units if unit not in done)
+    return todo
 
 
 def carry_out(plan: Plan, done: Done, output: Output, recipe: IngestRecipe, workers: int, progress: Callable[[Progress], None]) -> int:
     """Do the pages of `plan` that are not `done`, and bring `output` to what the plan says. Returns how many pages were to do."""
-    todo = [unit for unit in plan.units if unit not in done]
+    todo = left(plan, done)
     meter = IngestMeter()
     meter.dead([letter.reason for letter in plan.letters])
     if todo:
@@ -152,13 +180,12 @@ def carry_out(plan: Plan, done: Done, output: Output, recipe: IngestRecipe, work
     return len(todo)
 
 
-def batches(units: Sequence[Unit], workers: int, largest: int) -> Iterator[Sequence[Unit]]:
-    """Cut the work so that all workers end together: a share of what is left each time, down to single pages."""
-    start = 0
-    while start < len(units):
-        size = min(largest, max(1, (len(units) - start) // (3 * workers)))
-        yield units[start : start + size]
-        start += size
+def batch_sizes(count: int, workers: int, largest: int) -> Iterator[int]:
+    """How work is cut so that all workers end together: a share of what is left each time, down to single pages."""
+    while count:
+        size = min(largest, max(1, count // (3 * workers)))
+        yield size
+        count -= size
 
 
 def _open_here(items: Sequence[Item], recipe: IngestRecipe) -> Iterator[Opened]:
@@ -168,15 +195,24 @@ def _open_here(items: Sequence[Item], recipe: IngestRecipe) -> Iterator[Opened]:
 
 
 def _open_there(items: Sequence[Item], recipe: IngestRecipe) -> Iterator[Opened]:
-    tables = [items_table(items[start : start + _OPENED_TOGETHER]) for start in range(0, len(items), _OPENED_TOGETHER)]
     with connect():
-        for opened in _mapped(tables, DocumentOpener, _lane_of(recipe), num_workers()):
-            yield from opened_of(opened)
+        workers, found = num_workers(), iter(items)
+        for wave in _waves(len(items), workers):
+            tables = [items_table(islice(found, size)) for size in batch_sizes(wave, workers, _OPENED_TOGETHER)]
+            for opened in _mapped(tables, DocumentOpener, _lane_of(recipe), workers):
+                yield from opened_of(opened)
 
 
 def _recognise(units: Sequence[Unit], out: str, recipe: IngestRecipe, workers: int) -> Iterator[pa.Table]:
-    tables = [units_table(batch) for batch in batches(units, workers, recipe.pages_per_shard)]
-    return _mapped(tables, PageWorker, {**_lane_of(recipe), "out": out}, workers)
+    pages = iter(units)
+    for wave in _waves(len(units), workers):
+        tables = [units_table(islice(pages, size)) for size in batch_sizes(wave, workers, recipe.pages_per_shard)]
+        yield from _mapped(tables, PageWorker, {**_lane_of(recipe), "out": out}, workers)
+
+
+def _waves(count: int, workers: int) -> Iterator[int]:
+    largest = max(_SMALLEST_WAVE, _WAVE * workers)
+    return (min(largest, count - start) for start in range(0, count, largest))
 
 
 def _lane_of(recipe: IngestRecipe) -> dict[str, Any]:
@@ -184,7 +220,7 @@ def _lane_of(recipe: IngestRecipe) -> dict[str, Any]:
 
 
 def _mapped(tables: Sequence[pa.Table], worker: type, arguments: dict[str, Any], workers: int) -> Iterator[pa.Table]:
-    """Rows out of `workers` actors that take one table at a time. Raises the LayoutrayError that a worker raised."""
+    """Rows out of `workers` actors that take one table at a time. Raises the LayoutrayError or OSError that a worker raised."""
     source = ray.data.from_blocks(list(tables))
     # A row is handed on as soon as it is there: for the progress bar, and as a sign of life. The slowest to tell of is one page or document
     # whose attempts all take as long as they may.
@@ -202,7 +238,7 @@ def _mapped(tables: Sequence[pa.Table], worker: type, arguments: dict[str, Any],
     try:
         yield from mapped.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
     except RayTaskError as error:
-        if isinstance(error.cause, LayoutrayError):
+        if isinstance(error.cause, LayoutrayError | OSError):
             raise error.cause from None
         raise
 

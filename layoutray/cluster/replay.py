@@ -3,19 +3,21 @@
 import dataclasses
 import time
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 
 from layoutray import config
 from layoutray.cluster.connect import num_workers
 from layoutray.cluster.data import carry_out, find, open_all, open_changed
 from layoutray.cluster.progress import Progress, unseen
 from layoutray.errors import RecipeError
+from layoutray.prepare import packed
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.output import Output
 from layoutray.prepare.plan import plan_of
 from layoutray.prepare.units import Opened, Plan
-from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
+from layoutray.store.spilled import keys
 
 
 def replay(
@@ -52,7 +54,8 @@ def replay(
     changed = _changed(recipe, changes)
     output.clear_half_written()
     plan = _plan(manifest, output, letters, changed, progress)
-    output.forget({letter.page_id for letter in letters} & {unit.page_id for unit in plan.units})
+    asked_for = {letter.page_id for letter in letters}
+    output.forget({unit.page_id for unit in plan.units if unit.page_id in asked_for})
     pages = carry_out(plan, output.done(), output, changed, chosen, progress)
     renewed = manifest_of(manifest.source, output, plan, recipe, Run(pages, time.monotonic() - started, chosen))
     renewed.write(out)
@@ -74,9 +77,17 @@ def _plan(
     found = find(manifest.source, recipe)
     again = {letter.source for letter in letters}
     unopened = {letter.source: letter for letter in output.letters() if letter.page is None and letter.source not in again}
-    known = {document.source for document in output.documents_there()} | {duplicate["source"] for duplicate in manifest.duplicates}
-    items = [item for item in found.items if item.source in known | again | unopened.keys()]
-    opened: dict[Item, Opened] = {item: Opened(item, None, unopened[item.source]) for item in items if item.source in unopened}
-    opened |= open_all([item for item in items if item.source in again], changed, progress)
-    opened |= open_changed([item for item in items if item not in opened], recipe, output, manifest.source, progress)
-    return plan_of((opened[item] for item in items), recipe, own=found.splits, without_picture=found.without_picture)
+    known = keys(chain((document.source for document in output.documents_there()), (one["source"] for one in manifest.duplicates)))
+    items, repaired, others = packed.items(), packed.items(), packed.items()
+    for item in found.items:
+        if item.source in again or item.source in known or item.source in unopened:
+            items.append(item)
+            if item.source in again:
+                repaired.append(item)
+            elif item.source not in unopened:
+                others.append(item)
+    opened = open_changed(others, recipe, output, manifest.source, progress)
+    for one in open_all(repaired, changed, progress):
+        opened[packed.item_key(one.item)] = one
+    told = (opened.get(packed.item_key(item)) or Opened(item, None, unopened[item.source]) for item in items)
+    return plan_of(told, recipe, own=found.splits, without_picture=found.without_picture)

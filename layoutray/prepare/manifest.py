@@ -3,8 +3,9 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Any, Self
 
 import pyarrow as pa
@@ -12,12 +13,13 @@ import pyarrow.compute as pc
 
 from layoutray import __version__, config
 from layoutray.errors import InputError, SchemaError
-from layoutray.prepare.output import Output, rows
+from layoutray.prepare.output import Output, scan, splits_of
 from layoutray.prepare.plan import settings_hash
 from layoutray.prepare.units import Plan
 from layoutray.recipe import IngestRecipe
 from layoutray.store import shards, sources
 from layoutray.store.schema import DEAD_LETTERS, PAGES
+from layoutray.store.spilled import SpilledDict
 
 NAME = "manifest.json"
 
@@ -126,10 +128,10 @@ class Manifest:
 
 def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, run: Run) -> Manifest:
     """The manifest, counted from what lies in the folder and not from what workers said."""
-    wanted = pc.field("page_id").isin(pa.array([unit.page_id for unit in plan.units], pa.string()))
-    pages = rows(output.pages, PAGES, ["words_from", "engine", "engine_version", "split"], wanted)
-    dead = rows(output.dead_letters, DEAD_LETTERS, ["reason"], wanted)["reason"].to_pylist()
-    reasons = Counter(dead) + Counter(letter.reason for letter in plan.letters)
+    planned = splits_of(plan.units)
+    pages = _count(output.pages, planned)
+    dead = Counter(row["reason"] for row in _planned_rows(output.dead_letters, DEAD_LETTERS, ["reason"], planned))
+    reasons = dead + Counter(letter.reason for letter in plan.letters)
     manifest = Manifest(
         source=source,
         documents_in=len(plan.documents) + len(plan.letters) + len(plan.duplicates) + len(plan.without_picture),
@@ -138,16 +140,16 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
         duplicates=[asdict(duplicate) for duplicate in plan.duplicates],
         without_picture=len(plan.without_picture),
         pages_in=len(plan.units),
-        pages_out=pages.num_rows,
-        pages_dead=len(dead),
+        pages_out=pages.words_from.total(),
+        pages_dead=dead.total(),
         reasons=dict(reasons.most_common()),
-        words_from=_counts(pages, "words_from"),
-        engines=_counts(pages.filter(pc.field("engine") != ""), "engine", "engine_version"),
-        splits=_counts(pages, "split"),
-        known_from_train=_known_from_train(output.pages, wanted) if pages.num_rows else 0,
+        words_from=dict(pages.words_from.most_common()),
+        engines=dict(pages.engines.most_common()),
+        splits=dict(pages.splits.most_common()),
+        known_from_train=_known_from_train(output.pages, planned),
         box_repairs=plan.repairs,
         words_dropped=plan.dropped,
-        rows=rows(output.pages, PAGES, ["page"]).num_rows,
+        rows=sum(table.num_rows for table in scan(output.pages, PAGES, ["page"])),
         settings=config.to_dict(recipe),
         settings_hash=settings_hash(recipe),
         version=__version__,
@@ -157,25 +159,43 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
     return manifest
 
 
-def _known_from_train(folder: str, wanted: pc.Expression) -> int:
+@dataclass(frozen=True, slots=True)
+class _Pages:
+    """Pages of a plan by what there is to say of them."""
+
+    words_from: Counter[str] = field(default_factory=Counter)
+    engines: Counter[str] = field(default_factory=Counter)
+    splits: Counter[str] = field(default_factory=Counter)
+
+
+def _count(folder: str, planned: SpilledDict[str]) -> _Pages:
+    pages = _Pages()
+    for row in _planned_rows(folder, PAGES, ["words_from", "engine", "engine_version", "split"], planned):
+        pages.words_from[row["words_from"]] += 1
+        pages.splits[row["split"]] += 1
+        if row["engine"]:
+            pages.engines[f"{row['engine']} {row['engine_version']}"] += 1
+    return pages
+
+
+def _planned_rows(
+    folder: str, schema: pa.Schema, columns: Sequence[str], planned: SpilledDict[str], among: pc.Expression | None = None
+) -> Iterator[dict[str, Any]]:
+    rows = chain.from_iterable(table.to_pylist() for table in scan(folder, schema, ["page_id", *columns], among))
+    return (row for row in rows if row["page_id"] in planned)
+
+
+def _known_from_train(folder: str, planned: SpilledDict[str]) -> int:
     # Held-out pages are few: only their texts are kept while those of the training pages pass by.
-    held_out = Counter(_texts(folder, wanted & (pc.field("split") != "train")))
+    held_out = Counter(_texts(folder, planned, pc.field("split") != "train"))
     if not held_out:
         return 0
-    found = {text for text in _texts(folder, wanted & (pc.field("split") == "train")) if text in held_out}
+    found = {text for text in _texts(folder, planned, pc.field("split") == "train") if text in held_out}
     return sum(held_out[text] for text in found)
 
 
-def _texts(folder: str, wanted: pc.Expression) -> Iterator[bytes]:
+def _texts(folder: str, planned: SpilledDict[str], among: pc.Expression) -> Iterator[bytes]:
     """Hash of the words of each page that has some."""
-    for table in shards.scan(folder, PAGES, ["words"], wanted):
-        for words in table["words"].to_pylist():
-            if words:
-                yield hashlib.sha256("\0".join(words).encode()).digest()
-
-
-def _counts(table: pa.Table, *columns: str) -> dict[str, int]:
-    """How many rows have each value of `columns`, joined by blanks; the most frequent first."""
-    found = table.group_by(list(columns), use_threads=False).aggregate([([], "count_all")]).to_pylist()
-    counts = Counter({" ".join(row[name] for name in columns): int(row["count_all"]) for row in found})
-    return dict(counts.most_common())
+    for row in _planned_rows(folder, PAGES, ["words"], planned, among):
+        if row["words"]:
+            yield hashlib.sha256("\0".join(row["words"]).encode()).digest()

@@ -5,8 +5,10 @@ need not be opened again, `manifest.json` the counts. A commit is
 a pair of shards named after the units that it answers, so doing the same units again replaces them.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,8 +18,10 @@ from layoutray.prepare.units import Plan, Unit
 from layoutray.store import codec, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
+from layoutray.store.spilled import SpilledDict, keys, texts
 
 _ONE_SHARD = "part-all.parquet"
+_WRITTEN_TOGETHER = 16384
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +33,11 @@ class Done:
         dead: page ids of the pages that failed.
     """
 
-    pages: dict[str, str]
-    dead: frozenset[str]
+    pages: SpilledDict[str]
+    dead: SpilledDict[str]
 
     def __contains__(self, unit: Unit) -> bool:
-        return unit.page_id in self.dead or self.pages.get(unit.page_id) == unit.item.split
+        return self.pages.get(unit.page_id) == unit.item.split or unit.page_id in self.dead
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +64,23 @@ class Output:
 
     def done(self) -> Done:
         """What is there already. Raises SchemaError when the folder holds something else."""
-        pages = rows(self.pages, PAGES, ["page_id", "split"])
-        dead = rows(self.dead_letters, DEAD_LETTERS, ["page_id"])
-        splits = dict(zip(pages["page_id"].to_pylist(), pages["split"].to_pylist(), strict=True))
-        return Done(splits, frozenset(dead["page_id"].to_pylist()) - {""})
+        done = Done(texts(), texts())
+        for table in scan(self.pages, PAGES, ["page_id", "split"]):
+            for page_id, split in zip(table["page_id"].to_pylist(), table["split"].to_pylist(), strict=True):
+                done.pages[page_id] = split
+        for table in scan(self.dead_letters, DEAD_LETTERS, ["page_id"]):
+            for page_id in filter(None, table["page_id"].to_pylist()):
+                done.dead[page_id] = ""
+        return done
 
     def letters(self) -> list[DeadLetter]:
         """The dead letters that are there."""
-        return list(codec.dead_letters_of(rows(self.dead_letters, DEAD_LETTERS, DEAD_LETTERS.names)))
+        tables = scan(self.dead_letters, DEAD_LETTERS, DEAD_LETTERS.names)
+        return list(chain.from_iterable(map(codec.dead_letters_of, tables)))
 
-    def documents_there(self) -> list[Document]:
+    def documents_there(self) -> Iterator[Document]:
         """The documents that are there."""
-        return list(codec.documents_of(rows(self.documents, DOCUMENTS, DOCUMENTS.names)))
+        return chain.from_iterable(map(codec.documents_of, scan(self.documents, DOCUMENTS, DOCUMENTS.names)))
 
     def forget(self, page_ids: Collection[str]) -> None:
         """Drop the dead letters of these pages: they are to do again, like pages that no run has come to yet."""
@@ -101,42 +110,46 @@ class Output:
 
         Rows of documents that the plan does not know (of an earlier run over other files) stay.
         """
-        known = {name for document in plan.documents for name in (document.doc_id, document.source)}
-        known |= {duplicate.source for duplicate in plan.duplicates}
-        wanted = {(unit.page_id, unit.item.split) for unit in plan.units}
-        pages = _prune(self.pages, PAGES, ("page_id", "split"), known, wanted)
+        names = chain.from_iterable((document.doc_id, document.source) for document in plan.documents)
+        known = keys(chain(names, (duplicate.source for duplicate in plan.duplicates)))
+        wanted = splits_of(plan.units)
+        there = _prune(self.pages, PAGES, lambda row: wanted.get(row["page_id"]) == row["split"], known)
         # A page that failed in one run and worked in another is a page; a document that cannot be opened is tried by every run.
-        failed = {(page_id,) for page_id, _ in wanted if page_id not in pages}
-        accounted = known | {letter.source for letter in plan.letters} | set(plan.without_picture)
-        _prune(self.dead_letters, DEAD_LETTERS, ("page_id",), accounted, failed)
+        tried = keys(chain((letter.source for letter in plan.letters), plan.without_picture))
+        _prune(self.dead_letters, DEAD_LETTERS, lambda row: row["page_id"] in wanted and row["page_id"] not in there, known, tried)
         if plan.letters:
             name = shards.part_name(letter.source for letter in plan.letters)
             shards.write(codec.dead_letters_table(plan.letters), self.dead_letters, name)
-        there = rows(self.documents, DOCUMENTS, DOCUMENTS.names)
-        names = zip(there["doc_id"].to_pylist(), there["source"].to_pylist(), strict=True)
-        others = there.filter(pa.array([known.isdisjoint(both) for both in names], pa.bool_()))
-        shards.write(pa.concat_tables([others, codec.documents_table(plan.documents)]), self.documents, _ONE_SHARD)
+        others = (document for document in self.documents_there() if document.doc_id not in known and document.source not in known)
+        documents = chain(others, plan.documents)
+        together = iter(lambda: list(islice(documents, _WRITTEN_TOGETHER)), [])
+        shards.write_all(map(codec.documents_table, together), DOCUMENTS, self.documents, _ONE_SHARD)
 
 
-def rows(folder: str, schema: pa.Schema, columns: Sequence[str], filter: pc.Expression | None = None) -> pa.Table:  # noqa: A002
-    """Columns of a data set, or no rows where there is none yet."""
-    if not shards.shards(folder):
-        return schema.empty_table().select(list(columns))
-    return shards.read(folder, schema, columns, filter)
+def splits_of(units: Iterable[Unit]) -> SpilledDict[str]:
+    """Page id → split."""
+    splits = texts()
+    for unit in units:
+        splits[unit.page_id] = unit.item.split
+    return splits
 
 
-def _prune(
-    folder: str, schema: pa.Schema, key: tuple[str, ...], known: set[str], wanted: set[tuple[str, ...]] | set[tuple[str]]
-) -> set[str]:
-    """Drop rows of known documents or sources whose `key` is not wanted, and repeats. Returns the page ids that stay."""
-    seen: set[str] = set()
-    for uri, table in shards.read_each(folder, schema, ["doc_id", "source", *key]):
+def scan(folder: str, schema: pa.Schema, columns: Sequence[str], filter: pc.Expression | None = None) -> Iterator[pa.Table]:  # noqa: A002
+    """Columns of a data set, a batch of rows at a time; nothing where there is none yet."""
+    return shards.scan(folder, schema, columns, filter) if shards.shards(folder) else iter(())
+
+
+def _prune(folder: str, schema: pa.Schema, is_wanted: Callable[[Mapping[str, Any]], bool], *known: SpilledDict[str]) -> SpilledDict[str]:
+    """Drop rows of known documents or sources that are not wanted, and repeats. Returns the page ids that stay."""
+    seen = texts()
+    columns = [name for name in ("doc_id", "source", "page_id", "split") if name in schema.names]
+    for uri, table in shards.read_each(folder, schema, columns):
         keep: list[bool] = []
         for row in table.to_pylist():
-            is_wanted = tuple(row[name] for name in key) in wanted or not {row["doc_id"], row["source"]} & known
-            keep.append(is_wanted and row["page_id"] not in seen)
+            stays = is_wanted(row) or not any(row["doc_id"] in names or row["source"] in names for names in known)
+            keep.append(stays and row["page_id"] not in seen)
             if keep[-1] and row["page_id"]:
-                seen.add(row["page_id"])
+                seen[row["page_id"]] = ""
         if not all(keep):
             _rewrite(uri, folder, schema, keep)
     return seen

@@ -3,13 +3,15 @@
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from layoutray import config
+from layoutray.prepare import packed
 from layoutray.prepare.units import Duplicate, Opened, Plan, Unit
 from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
+from layoutray.store.spilled import SpilledDict
 
 _PREFERRED = {"test": 0, "dev": 1, "train": 2}
 """Of two copies of a document, the one held back for measuring stays: nothing leaks from it into training."""
@@ -32,44 +34,51 @@ def page_id(doc_id: str, number: int, annotation: str, settings: str) -> str:
 
 
 def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, own: Collection[str], without_picture: Sequence[str] = ()) -> Plan:
-    """The plan for documents in the order in which they were found.
+    """The plan for documents in the order in which they were found. What grows with their number lies on disk.
 
     Args:
         own: the splits that the set has itself.
         without_picture: as in `Plan`.
     """
-    found = list(opened)
-    settings = settings_hash(recipe)
-    copies: dict[str, list[Opened]] = {}
-    for one in _with_splits(found, recipe, own):
-        copies.setdefault(_doc_id(one), []).append(one)
-    kept = {doc_id: min(same, key=lambda one: _PREFERRED[one.item.split]) for doc_id, same in copies.items()}
-    return Plan(
-        units=tuple(
-            Unit(page_id(doc_id, page, one.annotation, settings), doc_id, page, one.item)
-            for doc_id, one in kept.items()
-            for page in one.pages
-        ),
-        documents=tuple(one.document for one in kept.values() if one.document is not None),
-        letters=tuple(one.letter for one in found if one.letter is not None),
-        duplicates=tuple(
-            Duplicate(one.item.source, kept[doc_id].item.source)
-            for doc_id, same in copies.items()
-            for one in same
-            if one is not kept[doc_id]
-        ),
-        repairs=sum(one.repairs for one in kept.values()),
-        dropped=sum(one.dropped for one in kept.values()),
-        without_picture=tuple(without_picture),
-    )
-
-
-def _with_splits(found: Sequence[Opened], recipe: IngestRecipe, own: Collection[str]) -> Iterator[Opened]:
-    """The documents that could be opened, each with the split that it ends in."""
-    for one in found:
+    letters, found, copies = packed.letters(), packed.opened(), _Copies()
+    for one in opened:
+        if one.letter is not None:
+            letters.append(one.letter)
         if one.document is not None:
             split = _split(one.item, one.document.doc_id, recipe, own)
-            yield replace(one, item=replace(one.item, split=split), document=replace(one.document, split=split))
+            found.append(replace(one, item=replace(one.item, split=split), document=replace(one.document, split=split)))
+            copies.add(found[-1], len(found) - 1)
+    units, documents, duplicates = packed.units(), packed.documents(), packed.duplicates()
+    settings = settings_hash(recipe)
+    repairs = dropped = 0
+    for number, one in enumerate(found):
+        assert one.document is not None
+        doc_id = one.document.doc_id
+        kept, source = copies.kept(doc_id)
+        if kept == number:
+            units.extend(Unit(page_id(doc_id, page, one.annotation, settings), doc_id, page, one.item) for page in one.pages)
+            documents.append(one.document)
+            repairs, dropped = repairs + one.repairs, dropped + one.dropped
+        else:
+            duplicates.append(Duplicate(one.item.source, same_as=source))
+    return Plan(units, documents, letters, duplicates, repairs, dropped, without_picture)
+
+
+class _Copies:
+    """Which of the documents with the same bytes is used: the first of those in the split that is preferred."""
+
+    def __init__(self) -> None:
+        self._kept: SpilledDict[tuple[int, int, str]] = SpilledDict(json.dumps, lambda text: tuple(json.loads(text)))
+
+    def add(self, one: Opened, number: int) -> None:
+        assert one.document is not None
+        rank, before = _PREFERRED[one.item.split], self._kept.get(one.document.doc_id)
+        if before is None or rank < before[0]:
+            self._kept[one.document.doc_id] = rank, number, one.item.source
+
+    def kept(self, doc_id: str) -> tuple[int, str]:
+        """Its number and source."""
+        return self._kept[doc_id][1:]
 
 
 def _split(item: Item, doc_id: str, recipe: IngestRecipe, own: Collection[str]) -> str:
@@ -92,8 +101,3 @@ def _split_key(name: str, split_by: str) -> str:
     """What documents of one split have in common in their names; empty where a name says nothing."""
     found = re.match(split_by, name) if split_by else None
     return (found[1] or "") if found else ""
-
-
-def _doc_id(one: Opened) -> str:
-    assert one.document is not None
-    return one.document.doc_id

@@ -3,7 +3,7 @@
 Kept apart from the making of plans, which knows recipes and through them PyTorch: no worker has to import that.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 
@@ -61,7 +61,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Every page of a set.
+    """Every page of a set. Its parts are lists, in memory or on disk.
 
     Attributes:
         letters: one for each document that cannot be opened.
@@ -70,13 +70,13 @@ class Plan:
         without_picture: sources of documents that the set ships no picture of, where words come by OCR: nothing can be done with them.
     """
 
-    units: tuple[Unit, ...]
-    documents: tuple[Document, ...]
-    letters: tuple[DeadLetter, ...]
-    duplicates: tuple[Duplicate, ...]
+    units: Sequence[Unit]
+    documents: Sequence[Document]
+    letters: Sequence[DeadLetter]
+    duplicates: Sequence[Duplicate]
     repairs: int
     dropped: int
-    without_picture: tuple[str, ...] = ()
+    without_picture: Sequence[str] = ()
 
 
 _ITEM = pa.struct([(name, pa.string()) for name in ("key", "source", "image", "annotation", "split")])

@@ -21,7 +21,7 @@ _HALF_WRITTEN = ".part"
 """Ending of hidden names: what a killed writer leaves behind is never read."""
 _FILE = "__filename"
 """Arrow's own name of the column that says where a row is from."""
-_TOGETHER = 4096
+_TOGETHER = 512
 """Shards of one Arrow data set, which keeps what it has learnt of each as long as it is there."""
 _AT_ONCE = 32
 """Shards whose schemas are asked for together: an object store takes its time to answer, not its processor's."""
@@ -39,6 +39,18 @@ def write(table: pa.Table, folder: str, name: str) -> str:
     return write_bytes(buffer.getvalue(), folder, name)
 
 
+def write_all(tables: Iterable[pa.Table], schema: pa.Schema, folder: str, name: str) -> str:
+    """Like `write`, for tables that come one after the other and are too large together for memory."""
+    files, path = sources.filesystem(folder)
+    files.create_dir(path, recursive=True)
+    hidden = _hidden(path, name)
+    with files.open_output_stream(hidden) as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+        for table in tables:
+            writer.write_table(table)
+    files.move(hidden, sources.join(path, name))
+    return sources.join(folder, name)
+
+
 def write_bytes(data: pa.Buffer | bytes, folder: str, name: str) -> str:
     """Write a file that appears under its name only when it is complete; returns its URI."""
     write_together({name: data}, folder)
@@ -52,7 +64,7 @@ def write_together(contents: Mapping[str, pa.Buffer | bytes], folder: str) -> No
     """
     files, path = sources.filesystem(folder)
     files.create_dir(path, recursive=True)
-    hidden = {name: sources.join(path, f".{name}.{uuid.uuid4().hex}{_HALF_WRITTEN}") for name in contents}
+    hidden = {name: _hidden(path, name) for name in contents}
     for name, data in contents.items():
         with files.open_output_stream(hidden[name]) as stream:
             stream.write(data)
@@ -115,6 +127,10 @@ def remove_half_written(folder: str) -> int:
     return len(leftover)
 
 
+def _hidden(path: str, name: str) -> str:
+    return sources.join(path, f".{name}.{uuid.uuid4().hex}{_HALF_WRITTEN}")
+
+
 def _datasets(folder: str, schema: pa.Schema) -> Iterator[pads.Dataset]:
     """The shards in their order, so many together."""
     found = shards(folder)
@@ -122,8 +138,10 @@ def _datasets(folder: str, schema: pa.Schema) -> Iterator[pads.Dataset]:
         raise SchemaError(f"{folder} has no .parquet shards; point to a data set that `layoutray` has written")
     files, _ = sources.filesystem(folder)
     paths = [sources.filesystem(uri)[1] for uri in found]
+    parts = [slice(start, start + _TOGETHER) for start in range(0, len(paths), _TOGETHER)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for uri, there in zip(found, pool.map(partial(pq.read_schema, filesystem=files), paths), strict=True):
-            check(there, schema, uri)
-    for start in range(0, len(paths), _TOGETHER):
-        yield pads.dataset(paths[start : start + _TOGETHER], schema=schema, filesystem=files, format="parquet")
+        for part in parts:
+            for uri, there in zip(found[part], pool.map(partial(pq.read_schema, filesystem=files), paths[part]), strict=True):
+                check(there, schema, uri)
+    for part in parts:
+        yield pads.dataset(paths[part], schema=schema, filesystem=files, format="parquet")

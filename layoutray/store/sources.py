@@ -1,6 +1,7 @@
 """Files by URI: a local path, or an object store's address (`s3://bucket/key`) through Arrow's file systems.
 
-Credentials and endpoints come from the standard chain (`AWS_*` variables, `AWS_ENDPOINT_URL` for other servers than AWS).
+Credentials and endpoints come from the standard chain (`AWS_*` variables, `AWS_ENDPOINT_URL` for other servers than AWS). Buckets are
+listed by boto3, a thousand keys at a time, as Arrow holds all of a listing at once.
 Local names need not be text: Arrow can hold no name that is not UTF-8, so local files are listed and opened by their
 bytes, and such a name is written as a `file://` URI with percent escapes, which every function here takes back.
 `read_bytes` takes `data:` URIs too: what is too small for a file of its own, such as a picture's part of one large file.
@@ -11,8 +12,11 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import chain
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote, unquote_to_bytes
 
 import pyarrow as pa
@@ -86,31 +90,28 @@ def list_files(root: str) -> Iterator[str]:
     """URIs of all files below `root` (or `root` itself when it is a file), sorted; names that start with a dot are left out.
 
     Links are followed; one that leads nowhere is listed all the same, so that opening it says so. Pipes and devices are not files.
+    Memory holds the names of one local folder and those above it, or a thousand keys of a bucket; of other object stores, and of
+    addresses with options, all that there is.
 
     Raises:
-        InputError: when a local folder may not be listed.
+        InputError: when a local folder or a bucket may not be listed, or there is no such bucket.
     """
     local = local_path(root)
     if local is None:
-        yield from (uri for uri, _ in _remote_files(root))
-    elif local.is_file():
-        yield local_uri(local)
+        yield from (uri for uri, _, _ in _remote_files(root))
     else:
-        yield from map(local_uri, sorted(_local_files(local), key=os.fsencode))
+        yield from map(local_uri, _local_files(local))
 
 
-def stamps(root: str) -> dict[str, str]:
-    """Size and time of the last change of the files that `list_files` names, by URI.
+def stamps(root: str) -> Iterator[tuple[str, str]]:
+    """The files that `list_files` names, each with its size and the time of its last change.
 
     Left out are links that lead nowhere, and files that changed less than a minute ago: they may do so again before a clock shows it.
     """
     settled = (time.time() - _SETTLES) * 1e9
     local = local_path(root)
-    if local is None:
-        found = ((uri, info.size, info.mtime_ns) for uri, info in _remote_files(root))
-    else:
-        found = ((local_uri(path), *_size_and_time(path)) for path in ([local] if local.is_file() else _local_files(local)))
-    return {uri: f"{size}-{changed}" for uri, size, changed in found if changed and changed < settled}
+    found = _remote_files(root) if local is None else ((local_uri(path), *_size_and_time(path)) for path in _local_files(local))
+    return ((uri, f"{size}-{changed}") for uri, size, changed in found if changed and changed < settled)
 
 
 def read_bytes(uri: str) -> bytes:
@@ -170,19 +171,44 @@ def _held_by(uri: str) -> bytes:
 
 
 def _local_files(root: Path) -> Iterator[Path]:
+    if root.is_file():
+        yield root
+        return
     seen: set[str] = set()
-    for folder, folders, names in os.walk(root, followlinks=True, onerror=_refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        if (real := os.path.realpath(folder)) in seen:  # a link back up would be walked for ever
-            folders.clear()
-            continue
-        seen.add(real)
-        paths = (Path(folder, name) for name in names if not name.startswith("."))
-        yield from (path for path in paths if path.is_file() or not path.exists())
+    below = [iter(_entries(str(root), seen))]
+    while below:
+        path = next(below[-1], None)
+        if path is None:
+            below.pop()
+        elif path.endswith(os.sep):
+            below.append(iter(_entries(path, seen)))
+        elif (file := Path(path)).is_file() or not file.exists():
+            yield file
+
+
+def _entries(folder: str, seen: set[str]) -> list[str]:
+    """Paths in `folder` in the order in which whole paths are sorted, for which folders have a slash at their end."""
+    if (real := os.path.realpath(folder)) in seen:  # a link back up would be walked for ever
+        return []
+    seen.add(real)
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry.path + os.sep * _is_folder(entry) for entry in entries if not entry.name.startswith(".")]
+    except OSError as error:
+        _refuse(error)
+        return []
+    return sorted(found, key=os.fsencode)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link in a circle, or to what may not be seen
+        return False
 
 
 def _refuse(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
         raise InputError(f"folder {os.fsencode(error.filename)!r} cannot be listed: {error.strerror}; its files would be lost") from error
 
 
@@ -194,14 +220,47 @@ def _size_and_time(path: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def _remote_files(root: str) -> Iterator[tuple[str, pafs.FileInfo]]:
+def _remote_files(root: str) -> Iterator[tuple[str, int, int]]:
+    """URI, size in bytes and time of the last change in nanoseconds."""
+    in_bucket = _IN_BUCKET.fullmatch(root)
     files, path = filesystem(root)
-    alone = files.get_file_info(path)
-    if alone.type == pafs.FileType.File:
-        yield root, alone
-        return
+    found = _keys(*path.partition("/")[::2]) if in_bucket else _arrow_files(files, path)
     scheme = root.partition("://")[0] + "://"
-    for info in sorted(files.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True)), key=lambda info: info.path):
-        inside = info.path[len(path) :].lstrip("/")
-        if info.type == pafs.FileType.File and not any(part.startswith(".") for part in inside.split("/")):
-            yield scheme + quote(info.path), info
+    for name, size, changed in found:
+        if not any(part.startswith(".") for part in name[len(path) :].split("/")):
+            yield scheme + quote(name), size, changed
+
+
+def _arrow_files(files: pafs.FileSystem, path: str) -> Iterable[tuple[str, int, int]]:
+    alone = files.get_file_info(path)
+    below = files.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True)) if not alone.is_file else [alone]
+    return sorted((info.path, info.size, info.mtime_ns) for info in below if info.is_file)
+
+
+def _keys(bucket: str, path: str) -> Iterator[tuple[str, int, int]]:
+    """The object `path` of a bucket, or those below it; a bucket lists its keys in their order."""
+    # Few processes list, and boto3 takes a quarter of a second to import.
+    import boto3
+    from botocore import UNSIGNED
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.session import get_session
+
+    core = get_session()
+    # Its own way to read times takes more than half of the time of a listing.
+    core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=datetime.fromisoformat)
+    session = boto3.Session(botocore_session=core)
+    known = session.get_credentials() is not None
+    client: Any = session.client("s3", config=Config(retries={"mode": "standard"}, signature_version=None if known else UNSIGNED))
+    try:
+        first = client.list_objects_v2(Bucket=bucket, Prefix=path, MaxKeys=1).get("Contents", [])
+        alone = bool(path) and [one["Key"] for one in first] == [path]
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{path}/" if path else "")
+        for one in first if alone else chain.from_iterable(page.get("Contents", ()) for page in pages):
+            if not one["Key"].endswith("/"):
+                yield f"{bucket}/{one['Key']}", one["Size"], round(one["LastModified"].timestamp() * 1e9)
+    except (BotoCoreError, ClientError) as error:
+        raise InputError(
+            f"bucket {bucket} cannot be listed: {error}; see to its name, the credentials (AWS_ACCESS_KEY_ID and the like) and, "
+            "for another server than AWS, AWS_ENDPOINT_URL"
+        ) from error

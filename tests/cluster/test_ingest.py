@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,16 +17,15 @@ import ray.data
 from PIL import Image
 
 from layoutray.cluster.connect import connect
-from layoutray.cluster.data import batches, ingest
+from layoutray.cluster.data import batch_sizes, ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError, MissingDependencyError
 from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
 from layoutray.prepare.manifest import Manifest
-from layoutray.prepare.units import Unit
-from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import DEAD_LETTERS, PAGES
+from pipelines.__main__ import main as layoutray
 from tests.ocr.files import encoded, pdf, picture, typed
 from tests.ocr.test_render import png_header
 from tests.readers.native import put, put_picture
@@ -219,6 +219,47 @@ def test_many_documents_are_opened_by_the_workers(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.usefixtures("cluster")
+def test_work_that_comes_in_waves_is_all_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("layoutray.cluster.data._SMALLEST_WAVE", 3)
+    monkeypatch.setattr("layoutray.cluster.data._WAVE", 1)
+    monkeypatch.setattr("layoutray.cluster.data._OPENED_HERE", 0)
+    fill(tmp_path / "in", 7)
+    seen: list[Progress] = []
+    manifest = ingest(str(tmp_path / "in"), str(tmp_path / "out"), RECIPE, progress=seen.append)
+    assert checked(manifest, tmp_path / "out").pages_out == 7
+    assert seen[-1] == Progress("recognise", 7, 7)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no disk can be mounted here: {error}")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_full_disk_is_said_in_one_line_and_costs_what_was_not_finished_alone(
+    small_disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(tmp_path / "in", 12)
+    call = ["ingest", "ingest-folder", str(tmp_path / "in"), str(small_disk / "out"), "--set", "pages_per_shard=1"]
+    assert layoutray(call) == 1
+    assert re.search(r"^error: .*No space left on device", capsys.readouterr().err, re.MULTILINE)
+    there = len(shards.shards(str(small_disk / "out/pages")))
+    assert 0 < there < 12
+    subprocess.run(["mount", "-o", "remount,size=8m", small_disk], check=True)
+    assert layoutray(call) == 0
+    assert checked(Manifest.read(str(small_disk / "out")), small_disk / "out").pages_out == 12
+    # A worker may have ended a page after the driver had given up.
+    assert 0 < Manifest.read(str(small_disk / "out")).run.pages <= 12 - there
+
+
+@pytest.mark.usefixtures("cluster")
 def test_ray_data_reads_the_pages_without_our_code(tmp_path: Path) -> None:
     fill(tmp_path / "in", 3)
     ingest(str(tmp_path / "in"), str(tmp_path / "out"), RECIPE)
@@ -230,10 +271,8 @@ def test_ray_data_reads_the_pages_without_our_code(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "workers"), [(1, 2), (7, 4), (100, 2), (1000, 8)])
 def test_batches_hold_every_page_once_and_end_small(count: int, workers: int) -> None:
-    units = [Unit(str(number), "d", number, Item("", "", "", "", "")) for number in range(count)]
-    cut = list(batches(units, workers, 64))
-    assert [unit for batch in cut for unit in batch] == units
-    sizes = [len(batch) for batch in cut]
+    sizes = list(batch_sizes(count, workers, 64))
+    assert sum(sizes) == count
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] <= 64
     assert sizes[-1] == 1

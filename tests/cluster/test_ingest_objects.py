@@ -1,5 +1,7 @@
 """Ingest from an object store into it: a real S3 server on the loopback, whose address reaches workers by their environment."""
 
+from pathlib import Path
+
 import boto3
 import pytest
 
@@ -10,6 +12,7 @@ from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
+from pipelines.__main__ import main as layoutray
 from tests.ocr.files import encoded, picture
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
@@ -47,3 +50,14 @@ def test_a_page_in_a_bucket_is_replayed_once_its_file_is_whole() -> None:
         manifest = replay(output.root, [page])
     assert (manifest.pages_in, manifest.pages_out, manifest.documents_dead) == (1, 1, 1)
     assert output.letters() == [document]
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("server")
+def test_a_bucket_to_write_to_that_is_not_there_is_named_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "page.png").write_bytes(encoded(picture("Invoice 9"), "PNG"))
+    assert layoutray(["ingest", "ingest-folder", str(tmp_path), "s3://no-such/out"]) == 1
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert "error: " in said
+    assert "no-such" in said.rpartition("error: ")[2]

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import datasets
@@ -89,6 +90,23 @@ def test_what_a_killed_writer_leaves_is_not_read_and_can_be_cleared(pages: pa.Ta
     assert shards.remove_half_written(folder) == 1
     assert not leftover.exists()
     assert keep.exists()
+
+
+def test_tables_one_after_the_other_are_one_shard(pages: pa.Table, folder: str) -> None:
+    uri = shards.write_all((pages.slice(number, 1) for number in range(3)), PAGES, folder, "part-1.parquet")
+    assert shards.read(folder, PAGES) == pages
+    assert shards.shards(folder) == [uri]
+    shards.write_all([], PAGES, folder, "part-1.parquet")
+    assert shards.read(folder, PAGES).num_rows == 0
+    with pytest.raises(OSError, match=r"part-2\.parquet"):
+        shards.write_all(_then_fails(pages), PAGES, folder, "part-2.parquet")
+    assert shards.shards(folder) == [uri]
+    assert shards.remove_half_written(folder) == 1
+
+
+def _then_fails(pages: pa.Table) -> Iterator[pa.Table]:
+    yield pages
+    raise OSError("part-2.parquet")
 
 
 def test_a_failed_write_leaves_no_shard(pages: pa.Table, folder: str) -> None:

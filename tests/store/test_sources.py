@@ -1,10 +1,15 @@
 """Files by URI, on a disk and in a real S3 server on the loopback."""
 
+import contextlib
 import hashlib
 import os
 import re
+import tempfile
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from urllib.parse import unquote
 
 import boto3
 import pyarrow.fs as pafs
@@ -62,6 +67,64 @@ def test_nothing_is_listed_where_nothing_is(root: str) -> None:
     assert list(sources.list_files(sources.join(root, "no", "such"))) == []
 
 
+@given(st.sets(st.text("ab-./ é", min_size=1, max_size=6).map(lambda text: text.strip("/")), max_size=12))
+def test_local_files_are_in_the_order_of_their_bytes(names: set[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            file = Path(folder, name)
+            with contextlib.suppress(OSError):  # a name that is a folder's already, or the other way round
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.touch()
+        there = [str(path) for path in Path(folder).rglob("*") if path.is_file()]
+        seen = [path for path in there if not any(part.startswith(".") for part in path.removeprefix(folder).split("/"))]
+        assert list(sources.list_files(folder)) == sorted(seen, key=os.fsencode)
+
+
+@pytest.mark.usefixtures("server")
+def test_of_a_bucket_only_what_is_below_an_address_is_listed() -> None:
+    bucket = boto3.resource("s3").Bucket("scans")
+    for key in ("like/a.png", "like/b/", "like/b/c.png", "like-this.png", "like.png", "like2/d.png"):
+        bucket.put_object(Key=key, Body=b"x")
+    assert list(sources.list_files("s3://scans/like")) == ["s3://scans/like/a.png", "s3://scans/like/b/c.png"]
+    assert list(sources.list_files("s3://scans/like.png")) == ["s3://scans/like.png"]
+    whole = [unquote(uri) for uri in sources.list_files("s3://scans")]
+    assert {"s3://scans/like2/d.png", "s3://scans/in/ä.png"} <= {uri.replace("/b/", "/") for uri in whole}
+    assert whole == sorted(whole)
+
+
+@pytest.mark.usefixtures("server")
+def test_a_bucket_that_is_not_there_is_named() -> None:
+    with pytest.raises(InputError, match=r"bucket no-such cannot be listed: .*NoSuchBucket.*see to its name"):
+        list(sources.list_files("s3://no-such/in"))
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    """As S3 answers to a key that it does not know."""
+
+    def do_GET(self) -> None:
+        body = b"<Error><Code>InvalidAccessKeyId</Code><Message>The key does not exist in our records.</Message></Error>"
+        self.send_response(403)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.mark.usefixtures("server")
+def test_wrong_credentials_are_said_and_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing = HTTPServer(("127.0.0.1", 0), _Refusing)
+    threading.Thread(target=refusing.serve_forever, daemon=True).start()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{refusing.server_port}")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
+    with pytest.raises(InputError, match=r"InvalidAccessKeyId.*see to .*the credentials") as caught:
+        list(sources.list_files("s3://scans/in"))
+    refusing.shutdown()
+    refusing.server_close()
+    assert "a-secret" not in str(caught.value)
+
+
 def test_exists(root: str) -> None:
     assert sources.exists(sources.join(root, "a.png"))
     assert not sources.exists(sources.join(root, "z.png"))
@@ -108,15 +171,16 @@ def test_a_stamp_is_another_once_the_file_is(root: str, tmp_path: Path, monkeypa
 
     write("sub/a.png", b"a")
     write(".hidden", b"a")
-    assert sources.stamps(folder) == {}, "it may change again before a clock shows it"
+    assert dict(sources.stamps(folder)) == {}, "it may change again before a clock shows it"
     monkeypatch.setattr(sources, "_SETTLES", -60.0)
-    first = sources.stamps(folder)
+    first = dict(sources.stamps(folder))
     assert list(first) == list(sources.list_files(folder)) == [sources.join(folder, "sub/a.png")]
-    assert sources.stamps(folder) == first
+    assert dict(sources.stamps(folder)) == first
     write("sub/a.png", b"ab")
-    assert sources.stamps(folder).keys() == first.keys()
-    assert sources.stamps(folder) != first
-    assert sources.stamps(sources.join(folder, "sub/a.png")) == sources.stamps(folder)
+    second = dict(sources.stamps(folder))
+    assert second.keys() == first.keys()
+    assert second != first
+    assert dict(sources.stamps(sources.join(folder, "sub/a.png"))) == second
 
 
 @pytest.mark.usefixtures("server")
