@@ -49,11 +49,13 @@ class _Abstracts:
     tags = ""
 
     def discover(self, root: str) -> Iterator[Item]:
-        found = [uri for uri in sources.list_files(root) if file_name(uri).suffix.lower() == ".pdf"]
+        found = False
+        for uri in sources.list_files(root):
+            if file_name(uri).suffix.lower() == ".pdf":
+                found = True
+                yield Item(uri, source=uri, image=uri, annotation="", split="")
         if not found:
             raise nothing_found(root, "NAME.pdf")
-        for uri in found:
-            yield Item(uri, source=uri, image=uri, annotation="", split="")
 
     def read(self, item: Item) -> Truth:
         """The paper without its abstract, which is its summary.
