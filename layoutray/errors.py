@@ -51,6 +51,7 @@ class Reason(StrEnum):
     ENCRYPTED = "encrypted"
     TOO_LARGE = "too_large"
     NOT_FOUND = "not_found"
+    CHANGED = "changed"
     BAD_ANNOTATION = "bad_annotation"
     BAD_BOX = "bad_box"
     NOT_ANNOTATED = "not_annotated"

@@ -93,6 +93,7 @@ class OcrLane:
         self._reader = reader
         self._annotation = AnnotationLane(reader)
         self._recogniser = IsolatedRecogniser(recognition)
+        self._latest: tuple[str, str, bytes] | None = None
 
     def open(self, item: Item) -> Opened:
         data = sources.read_bytes(item.image)
@@ -102,7 +103,7 @@ class OcrLane:
         return Opened(item, document, None, tuple(range(1, num_pages + 1)), repairs=truth.repairs, dropped=truth.dropped)
 
     def page(self, unit: Unit) -> Page:
-        seen = self._recogniser.recognise(sources.read_bytes(unit.item.image), unit.page)
+        seen = self._recogniser.recognise(self._file(unit), unit.page)
         words = self._tagged(seen.words, unit) if self._reader.tags else seen.words
         return Page(
             doc_id=unit.doc_id,
@@ -116,6 +117,17 @@ class OcrLane:
             provenance=seen.provenance,
         )
 
+    def _file(self, unit: Unit) -> bytes:
+        # The pages of one document come one after the other: its file is read once for all of them, as the recogniser keeps it anyway.
+        if self._latest is None or self._latest[:2] != (unit.doc_id, unit.item.image):
+            self._latest = None
+            data = sources.read_bytes(unit.item.image)
+            if unit.item.image == unit.item.source and sources.content_id(data) != unit.doc_id:
+                message = f"{unit.item.image} has changed since it was opened; run the same ingest again, which opens it anew"
+                raise DocumentError(Reason.CHANGED, message, stage="open")
+            self._latest = unit.doc_id, unit.item.image, data
+        return self._latest[2]
+
     def _tagged(self, words: tuple[Word, ...], unit: Unit) -> tuple[Word, ...]:
         truth = self._annotation.truth(unit.item)
         if truth.regions is not None:
@@ -128,6 +140,7 @@ class OcrLane:
         return self
 
     def __exit__(self, *reason: object) -> None:
+        self._latest = None
         self._recogniser.close()
 
 

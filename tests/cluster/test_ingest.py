@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import psutil
@@ -65,6 +67,13 @@ def quarter_turn() -> Image.Exif:
     return exif
 
 
+def zipped(data: bytes) -> bytes:
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("scan.png", data)
+    return stream.getvalue()
+
+
 LOCKED = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{'ab' * 32}> /U <{'cd' * 32}> >> /ID [<{'00' * 16}> <{'00' * 16}>]"
 BAD = {
     "locked.pdf": (pdf(typed("Secret", x=72, y=700), trailer_entries=LOCKED), "encrypted"),
@@ -74,6 +83,8 @@ BAD = {
     "letter.pdf": (b"Dear Sir or Madam", "unsupported_type"),
     "bomb.png": (png_header(30_000, 30_000), "too_large"),
     "moving.gif": (encoded(picture("x"), "GIF"), "unsupported_type"),
+    "endless.pdf": (pdf(*["" for _ in range(2001)]), "too_large"),
+    "packed.png": (zipped(b"0" * 2**24), "unsupported_type"),
 }
 GOOD = {
     "plain.png": encoded(picture("Plain"), "PNG"),
@@ -96,7 +107,7 @@ def test_bad_files_are_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
         (folder / name).write_bytes(data)
     (folder / os.fsdecode(b"latin-\xe9.png")).write_bytes(encoded(picture("Latin"), "PNG"))
     manifest = checked(ingest(str(folder), str(out), RECIPE), out)
-    assert (manifest.documents_in, manifest.documents_dead + manifest.pages_dead, manifest.pages_out) == (17, len(BAD), 10)
+    assert (manifest.documents_in, manifest.documents_dead + manifest.pages_dead, manifest.pages_out) == (19, len(BAD), 10)
     assert manifest.reasons == Counter(reason for _, reason in BAD.values())
     assert [{Path(uri).name for uri in pair.values()} for pair in manifest.duplicates] == [{"plain.png", "copy of plain.png"}]
     letters = {Path(letter.source).name: letter for letter in codec.dead_letters_of(shards.read(str(out / "dead_letters"), DEAD_LETTERS))}

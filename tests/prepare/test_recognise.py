@@ -1,6 +1,7 @@
 """The lanes with a real engine in its child process; what fails is handed back as a dead letter."""
 
 import dataclasses
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -90,6 +91,41 @@ def test_a_file_that_is_gone_when_its_page_is_due_is_a_dead_letter(by_ocr: OcrLa
     letter = recognise_unit(by_ocr, unit)
     assert isinstance(letter, DeadLetter)
     assert (letter.reason, letter.page_id, letter.page, letter.attempts) == ("not_found", unit.page_id, 1, 1)
+
+
+def test_a_file_that_changes_while_its_pages_are_read_is_no_mixture(by_ocr: OcrLane, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.pdf", pdf(*(typed(f"Old {number}", x=72, y=700) for number in range(3))))
+    first, second, third = units(by_ocr, path)
+    assert text(recognise_unit(by_ocr, first)) == "Old 0"
+    path.write_bytes(pdf(*(typed(f"New {number}", x=72, y=700) for number in range(3))))
+    assert text(recognise_unit(by_ocr, second)) == "Old 1", "its bytes were read with the first page"
+    with OcrLane(load("folder"), SETTINGS) as other:
+        letter = recognise_unit(other, third)
+        assert [text(recognise_unit(other, unit)) for unit in units(other, path)] == ["New 0", "New 1", "New 2"]
+    assert isinstance(letter, DeadLetter)
+    assert (letter.reason, letter.page, letter.attempts) == ("changed", 3, 1)
+    assert "run the same ingest again" in letter.message
+
+
+def unpacking(size: int) -> str:
+    """Content that is as long as `size` once it is unpacked."""
+    return zlib.compress(b"0 " * (size // 2), 9).decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("hostile", "said"),
+    [
+        pytest.param(pdf("", page_entries="/MediaBox [0 0 1000000 1000000]"), ("too_large", 1), id="as large as a field"),
+        pytest.param(pdf("").replace(b"/Kids [4 0 R]", b"/Kids [2 0 R]"), ("unreadable", 1), id="its own page"),
+        pytest.param(pdf(unpacking(2**26)).replace(b"<<  /Length", b"<< /Filter /FlateDecode /Length"), "", id="64 MiB unpacked"),
+    ],
+)
+def test_hostile_pdf_files_cost_their_pages_alone(by_ocr: OcrLane, tmp_path: Path, hostile: bytes, said: object) -> None:
+    (unit,) = units(by_ocr, written(tmp_path, "a.pdf", hostile))
+    result = recognise_unit(by_ocr, unit)
+    assert ((result.reason, result.attempts) if isinstance(result, DeadLetter) else text(result)) == said
+    (after,) = units(by_ocr, written(tmp_path, "b.pdf", pdf(typed("Dear customer", x=72, y=700))))
+    assert text(recognise_unit(by_ocr, after)) == "Dear customer"
 
 
 def test_a_page_that_takes_too_long_is_tried_twice_and_the_next_one_works(tmp_path: Path) -> None:
