@@ -238,25 +238,18 @@ def _arrow_files(files: pafs.FileSystem, path: str) -> Iterable[tuple[str, int, 
 
 
 def _keys(bucket: str, path: str) -> Iterator[tuple[str, int, int]]:
-    """The object `path` of a bucket, or those below it; a bucket lists its keys in their order."""
-    # Few processes list, and boto3 takes a quarter of a second to import.
-    import boto3
-    from botocore import UNSIGNED
-    from botocore.config import Config
+    """The objects below `path` in a bucket, or the one of that name where there are none; a bucket lists its keys in their order."""
     from botocore.exceptions import BotoCoreError, ClientError
-    from botocore.session import get_session
 
-    core = get_session()
-    # Its own way to read times takes more than half of the time of a listing.
-    core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=datetime.fromisoformat)
-    session = boto3.Session(botocore_session=core)
-    known = session.get_credentials() is not None
-    client: Any = session.client("s3", config=Config(retries={"mode": "standard"}, signature_version=None if known else UNSIGNED))
+    client = _lister(_store_variables())
+    listing = client.get_paginator("list_objects_v2")
     try:
-        first = client.list_objects_v2(Bucket=bucket, Prefix=path, MaxKeys=1).get("Contents", [])
-        alone = bool(path) and [one["Key"] for one in first] == [path]
-        pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{path}/" if path else "")
-        for one in first if alone else chain.from_iterable(page.get("Contents", ()) for page in pages):
+        found = chain.from_iterable(page.get("Contents", ()) for page in listing.paginate(Bucket=bucket, Prefix=f"{path}/" if path else ""))
+        below = next(found, None)
+        if below is None and path:
+            alone = client.list_objects_v2(Bucket=bucket, Prefix=path, MaxKeys=1).get("Contents", ())
+            found = (one for one in alone if one["Key"] == path)
+        for one in found if below is None else chain([below], found):
             if not one["Key"].endswith("/"):
                 yield f"{bucket}/{one['Key']}", one["Size"], round(one["LastModified"].timestamp() * 1e9)
     except (BotoCoreError, ClientError) as error:
@@ -264,3 +257,19 @@ def _keys(bucket: str, path: str) -> Iterator[tuple[str, int, int]]:
             f"bucket {bucket} cannot be listed: {error}; see to its name, the credentials (AWS_ACCESS_KEY_ID and the like) and, "
             "for another server than AWS, AWS_ENDPOINT_URL"
         ) from error
+
+
+@functools.lru_cache(maxsize=4)
+def _lister(variables: tuple[tuple[str, str], ...]) -> Any:
+    # It reads the variables itself. Few processes list, and boto3 takes a quarter of a second to import, a client a tenth to make.
+    import boto3
+    from botocore import UNSIGNED
+    from botocore.config import Config
+    from botocore.session import get_session
+
+    core = get_session()
+    # Its own way to read times takes more than half of the time of a listing.
+    core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=datetime.fromisoformat)
+    session = boto3.Session(botocore_session=core)
+    known = session.get_credentials() is not None
+    return session.client("s3", config=Config(retries={"mode": "standard"}, signature_version=None if known else UNSIGNED))
