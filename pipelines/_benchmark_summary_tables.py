@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+
 from layoutray.bench.spread import Spread
 from layoutray.bench.summary_tables import ENCODERS, PAPER_ROUGE, SCORERS, decoder_keys
 from pipelines import _terminal as terminal
 from pipelines._runs import Runs, Scores, add_options, schedule
+from pipelines._text_scores import first_sentence_scores
 
 _RECIPE = "finetune-scitldr"
 _HALVINGS = (1, 1)
@@ -37,14 +40,19 @@ def main(arguments: Sequence[str]) -> int:
         return runs.evaluated(runs.folder(name, seed), options.documents)
 
     scores = runs.all({name: _ROWS[name] for name in options.only}, tune)
+    lead = first_sentence_scores([str(options.documents)], pc.field("split") == "test")
     for title, systems in (("encoders", ENCODERS), ("who is kept", SCORERS)):
-        _show(title, {name: _ROWS[name] for name in systems if name in scores}, scores, options)
-    runs.finish({"rouge": scores}, scores)
+        _show(title, {name: _ROWS[name] for name in systems if name in scores}, scores, lead, options)
+    runs.finish({"rouge": scores, "first_sentence": lead}, scores)
     return 0
 
 
-def _show(title: str, systems: Mapping[str, Mapping[str, Any]], scores: Scores, options: argparse.Namespace) -> None:
-    rows: list[Sequence[Any]] = []
+def _show(
+    title: str, systems: Mapping[str, Mapping[str, Any]], scores: Scores, lead: Mapping[str, float], options: argparse.Namespace
+) -> None:
+    rouge = {name: f"{100 * value:.2f}" for name, value in lead.items()}
+    bounds = f"{rouge['rouge1_low']} to {rouge['rouge1_high']}"
+    rows: list[Sequence[Any]] = [("the first sentence", "", rouge["rouge1"], bounds, rouge["rouge2"], rouge["rougeL"], "", "")]
     for name, model in systems.items():
         found = list(scores[name].values())
         rouge1, low, high = (Spread.of([100 * of[metric] for of in found]) for metric in ("rouge1", "rouge1_low", "rouge1_high"))

@@ -4,14 +4,17 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
 from pipelines import evaluate
+from pipelines._text_scores import first_sentence_scores
 from tests.documents import document, pages, recipe, summary, with_fields, write_documents
 from tests.jobs import job, vocabulary, write_pages
+from tests.store.pages import page, word
 from tests.training.runs import alone
 
 
@@ -66,3 +69,12 @@ def test_documents_without_summaries_are_told_from_the_reason_of_the_first(short
     write_documents(tmp_path / "bare", [with_fields(bare)])
     with pytest.raises(InputError, match=f"can be measured: {bare[0].source} has no summary"):
         evaluate.main([short[0], str(tmp_path / "bare"), "--split", "train", *short[2:]])
+
+
+def test_the_first_sentence_is_scored_as_a_summary(tmp_path: Path) -> None:
+    folder = tmp_path / "ingested"
+    whole = [page("a", 1, word("We"), word("train.")), page("a", 2, word("They"), word("do"), word("not."))]
+    write_pages(folder, whole)
+    write_documents(folder, [document(whole, "we train", "they do not do that at all")])
+    scores = first_sentence_scores([str(folder)], pc.field("split") == "train")
+    assert (scores["rouge1"], scores["rouge2"], scores["rougeL_low"]) == (1, 1, 1)
