@@ -181,8 +181,8 @@ def _local_files(root: Path) -> Iterator[Path]:
         if path is None:
             below.pop()
         elif path.endswith(os.sep):
-            below.append(iter(_entries(path, seen)))
-        elif (file := Path(path)).is_file() or not file.exists():
+            below.append(iter(_entries(path.rstrip(os.sep), seen)))
+        elif _is_document(file := Path(path)):
             yield file
 
 
@@ -200,6 +200,18 @@ def _entries(folder: str, seen: set[str]) -> list[str]:
     return sorted(found, key=os.fsencode)
 
 
+def _is_document(path: Path) -> bool:
+    """Also a link that leads nowhere, or where nobody may look; not a pipe or device."""
+    try:
+        return path.is_file() or not path.exists()
+    except PermissionError as error:
+        if os.path.islink(path):  # False where that may not be told
+            return True
+        error.filename = str(path.parent)
+        _refuse(error)
+    return False
+
+
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
@@ -215,7 +227,7 @@ def _refuse(error: OSError) -> None:
 def _size_and_time(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
-    except FileNotFoundError:
+    except OSError:
         return 0, 0
     return found.st_size, found.st_mtime_ns
 

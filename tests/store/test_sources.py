@@ -212,6 +212,38 @@ def test_a_folder_read_as_a_file_is_unreadable(folder: str) -> None:
     assert caught.value.reason is Reason.UNREADABLE
 
 
+@contextlib.contextmanager
+def unprivileged() -> Iterator[None]:
+    """Root may read everything, so another user does, where the tests run as root."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+def test_what_may_not_be_read_is_said() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "secret.png").write_bytes(b"1")
+        (folder / "secret.png").chmod(0)
+        with unprivileged():
+            assert list(sources.list_files(name)) == [f"{name}/secret.png"], "it becomes a dead letter"
+            with pytest.raises(DocumentError, match=r"secret\.png cannot be read: Permission denied") as caught:
+                sources.read_bytes(f"{name}/secret.png")
+        assert (caught.value.reason, caught.value.retryable) == (Reason.UNREADABLE, False)
+        for mode in (0, 0o444):  # of which nothing, or the names alone may be read
+            (folder / "locked").mkdir(exist_ok=True)
+            (folder / "locked/page.png").touch()
+            (folder / "locked").chmod(mode)
+            with unprivileged(), pytest.raises(InputError, match=r"locked' cannot be listed: Permission denied; its files would be lost"):
+                list(sources.list_files(name))
+            (folder / "locked").chmod(0o755)
+
+
 def test_a_local_name_that_is_not_text_is_listed_and_read(tmp_path: Path) -> None:
     name = os.path.join(os.fsencode(tmp_path), b"scan-\xff.png")
     with open(name, "wb") as file:
