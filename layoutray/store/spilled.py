@@ -1,10 +1,11 @@
 """A list and a dict on this machine's disk, for what grows with the number of documents and must not fill memory.
 
 They are rows of SQLite's own temporary files, which nobody else sees and which are gone with their process, however it ends. They lie where
-SQLITE_TMPDIR or TMPDIR says. One thread uses them.
+SQLITE_TMPDIR or TMPDIR says. One thread at a time uses them.
 """
 
 import sqlite3
+import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, overload
@@ -29,6 +30,7 @@ class SpilledList(Sequence[Value]):
     def __init__(self, pack: Callable[[Value], str], unpack: Callable[[str], Value]) -> None:
         self._pack, self._unpack = pack, unpack
         self._rows = _table("CREATE TABLE row (number INTEGER PRIMARY KEY, value TEXT)")
+        weakref.finalize(self, self._rows.close)
         self._length = 0
 
     def append(self, value: Value) -> None:
@@ -81,6 +83,7 @@ class SpilledDict(Mapping[str, Value]):
     def __init__(self, pack: Callable[[Value], str], unpack: Callable[[str], Value]) -> None:
         self._pack, self._unpack = pack, unpack
         self._rows = _table("CREATE TABLE row (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
+        weakref.finalize(self, self._rows.close)
 
     def __setitem__(self, key: str, value: Value) -> None:
         with _room():
@@ -120,7 +123,7 @@ def keys(found: Iterable[str]) -> "SpilledDict[str]":
 
 def _table(statement: str) -> sqlite3.Connection:
     # Nothing is ever undone, and nobody reads it after a crash. An empty name is a temporary file's.
-    rows = sqlite3.connect("")
+    rows = sqlite3.connect("", check_same_thread=False)
     for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = {-1024 * _CACHE}"):
         rows.execute(f"PRAGMA {setting}")
     rows.execute(statement)
