@@ -105,14 +105,15 @@ class Runs:
         return scores
 
     def finish(self, report: Mapping[str, Any], trained: Scores) -> None:
-        """The report into a file, MLflow and the output, with a picture of these systems' perplexity on dev over steps."""
+        """The report into a file, MLflow and the output, with a picture of these systems' perplexity on dev over steps, if any."""
         (self.out / "tables.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         points = {
             name: [read_history(self.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in seeds] for name, seeds in trained.items()
         }
-        picture = png.png(curves.seed_curves(points, "dev.perplexity", logarithmic=True))
-        (self.out / "perplexity.png").write_bytes(picture)
-        log(self._benchmark, {name: str(value) for name, value in vars(self._options).items()}, report, {"perplexity": picture})
+        pictures = {"perplexity": png.png(curves.seed_curves(points, "dev.perplexity", logarithmic=True))} if points else {}
+        for name, picture in pictures.items():
+            (self.out / f"{name}.png").write_bytes(picture)
+        log(self._benchmark, {name: str(value) for name, value in vars(self._options).items()}, report, pictures)
         sys.stdout.write(json.dumps(report) + "\n")
 
     def _verb(self, verb: str, log: Path, *arguments: str) -> None:
