@@ -1,6 +1,7 @@
 """Bulk extraction over the cluster: PAGES shards in, ANSWERS shards and JSON lines out, and FIELDS of whole documents."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -23,6 +24,8 @@ from layoutray.store.schema import ANSWERS, DEAD_LETTERS, PAGES
 from layoutray.tasks.field_answers import field_answers
 
 _PAGES_PER_SHARD = 128
+_SHARDS_PER_REPLICA = 4
+"""At least, where there are few pages: no replica then waits long for the last."""
 _DOCUMENTS_PER_SHARD = 4096
 _PARTS = ("parquet", "jsonl", "fields")
 """Folders of what is written."""
@@ -63,17 +66,18 @@ def predict(
     """
     loaded = Extractor.load(checkpoint)  # speaks up before any worker starts
     check_no_answers(out)
-    files = shards.shards(sources.join(ingested, "pages"))
+    # Speaks up about foreign tables before any worker starts.
+    lengths = {uri: ids.num_rows for uri, ids in shards.read_each(sources.join(ingested, "pages"), PAGES, ["page_id"])}
+    count = sum(lengths.values())
     receipts: list[dict[str, Any]] = []
-    if files:
-        # Speaks up about foreign tables before any worker starts.
-        count = shards.read(sources.join(ingested, "pages"), PAGES, ["page_id"]).num_rows
-        pages = ray.data.read_parquet(files, num_cpus=0.1)
+    if count:
+        together = min(_PAGES_PER_SHARD, math.ceil(count / (_SHARDS_PER_REPLICA * replicas.count)))
+        pages = ray.data.from_blocks([pa.Table.from_pylist(runs) for runs in _portions(lengths, together)])
         allow_slow_batches(pages)
         answered = pages.map_batches(
             _AnswerShard,
             fn_constructor_args=(sources.absolute(str(checkpoint)), out),
-            batch_size=_PAGES_PER_SHARD,
+            batch_size=None,
             batch_format="pyarrow",
             **replicas.placement(),
         )
@@ -89,14 +93,32 @@ def check_no_answers(out: str) -> None:
         raise InputError(f"{out} holds answers already; delete its folders {', '.join(_PARTS)}, or give another --out")
 
 
+def _portions(lengths: Mapping[str, int], together: int) -> Iterator[list[dict[str, Any]]]:
+    """The rows of shards of these lengths in portions of so many: runs of rows that follow one another, each with its shard."""
+    portion: list[dict[str, Any]] = []
+    room = together
+    for uri, length in lengths.items():
+        start = 0
+        while start < length:
+            rows = min(room, length - start)
+            portion.append({"shard": uri, "start": start, "rows": rows})
+            start, room = start + rows, room - rows
+            if not room:
+                yield portion
+                portion, room = [], together
+    if portion:
+        yield portion
+
+
 class _AnswerShard:
-    """Answers a batch of pages and writes its shard under a name made from the pages."""
+    """Answers the pages of a portion and writes its shard under a name made from the pages."""
 
     def __init__(self, checkpoint: str, out: str) -> None:
         self._extractor = Extractor.load(checkpoint)
         self._out = out
 
-    def __call__(self, pages: pa.Table) -> pa.Table:
+    def __call__(self, portion: pa.Table) -> pa.Table:
+        pages = pa.concat_tables(shards.read_shard(run["shard"]).slice(run["start"], run["rows"]) for run in portion.to_pylist())
         answers = self._extractor.answers(list(codec.pages_of(pages)))
         _write(answers, self._out, shards.part_name(pages["page_id"].to_pylist()))
         return pa.table({"pages": [len(answers)], "entities": [sum(len(answer.entities) for answer in answers)]})

@@ -110,6 +110,12 @@ def read_each(folder: str, schema: pa.Schema, columns: Sequence[str]) -> Iterato
             yield uris[path], pa.Table.from_batches(of_shard).select(list(columns))
 
 
+def read_shard(uri: str) -> pa.Table:
+    """All rows of one shard, in their order."""
+    files, path = sources.filesystem(uri)
+    return pq.read_table(path, filesystem=files)
+
+
 def remove(uris: Iterable[str]) -> None:
     """Delete shards."""
     for uri in uris:

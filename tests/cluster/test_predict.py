@@ -13,6 +13,7 @@ from layoutray.cluster import predict as bulk
 from layoutray.cluster.connect import connect
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.progress import Progress
+from layoutray.cluster.replicas import Replicas
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference import Extractor
@@ -81,6 +82,22 @@ def test_the_table_says_what_the_lines_say(checkpoint: Path, tmp_path: Path) -> 
     from_lines = Counter((answer["source"], entity["type"], entity["content"]) for answer in lines(out) for entity in answer["entities"])
     assert Counter((row["source"], row["type"], row["content"]) for row in rows if row["type"]) == from_lines
     assert {row["source"] for row in rows} == {answer["source"] for answer in lines(out)}, "pages without entities have a row too"
+
+
+@pytest.mark.parametrize(("lengths", "together"), [([7, 1, 0, 30], 4), ([3], 8), ([], 2), ([1] * 5, 2)])
+def test_portions_hold_every_row_once_in_its_order(lengths: list[int], together: int) -> None:
+    made = list(bulk._portions({str(number): length for number, length in enumerate(lengths)}, together))
+    rows = [(run["shard"], run["start"] + at) for portion in made for run in portion for at in range(run["rows"])]
+    assert rows == [(str(number), at) for number, length in enumerate(lengths) for at in range(length)]
+    assert [sum(run["rows"] for run in portion) for portion in made[:-1]] == [together] * max(len(made) - 1, 0)
+
+
+def test_a_few_pages_are_shared_by_all_replicas(checkpoint: Path, tmp_path: Path) -> None:
+    ingested, out = write_pages(tmp_path / "ingested", MADE), tmp_path / "answers"
+    heard: list[Progress] = []
+    assert predict(checkpoint, ingested, str(out), replicas=Replicas(2), progress=heard.append).pages == 9
+    assert len(list((out / "parquet").iterdir())) == 5, "portions of two pages, and one of a page"
+    assert [one.done for one in heard][-1] == 9
 
 
 def test_a_folder_where_everything_failed_is_answered_too(checkpoint: Path, tmp_path: Path) -> None:
