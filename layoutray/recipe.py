@@ -38,6 +38,8 @@ class IngestRecipe:
         only: which files are documents, as a shell pattern of their names; the others are left out and counted nowhere.
         splits: regular expressions, matched from the start of file names, of the documents that go to `dev` and to `test`, each where
             the set has no such split of its own.
+        measured: the set's own split that becomes `test`: `dev` where the publisher keeps the truth of its test to himself. The set's test
+            is left out then, and `dev_share` is taken from train.
         dev_share, test_share: share of documents, by hash of their id, that go to dev and test where neither says more.
         split_by: regular expression over file names; documents whose first group is the same go into the same split, so that
             pages of one document that come as several files do not leak. Empty: each document for itself.
@@ -48,6 +50,7 @@ class IngestRecipe:
     words: Literal["ocr", "annotation"] = "ocr"
     only: str = "*"
     splits: dict[str, str] = field(default_factory=dict[str, str])
+    measured: Literal["test", "dev"] = "test"
     dev_share: float = 0.1
     test_share: float = 0.0
     split_by: str = ""

@@ -28,7 +28,7 @@ from layoutray.prepare import packed
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Done, Output
-from layoutray.prepare.plan import plan_of
+from layoutray.prepare.plan import as_measured, plan_of
 from layoutray.prepare.recognise import ATTEMPTS, lane, open_item
 from layoutray.prepare.units import Opened, Plan, Unit, items_table, opened_of, units_table
 from layoutray.readers import Item
@@ -118,8 +118,9 @@ def find(root: str, recipe: IngestRecipe, limit: int | None = None) -> Found:
     """The documents below `root` that `recipe` takes, of those with something to read the first `limit`. Raises InputError without any."""
     items, without_picture = packed.items(), SpilledList[str](str, str)
     splits: set[str] = set()
-    for item in readers.load(recipe.reader).discover(root):
-        if not fnmatch(item.source.rpartition("/")[2], recipe.only):
+    for listed in readers.load(recipe.reader).discover(root):
+        item = as_measured(listed, recipe)
+        if item is None or not fnmatch(item.source.rpartition("/")[2], recipe.only):
             continue
         splits.add(item.split)
         if recipe.words == "ocr" and not item.image:
@@ -127,7 +128,10 @@ def find(root: str, recipe: IngestRecipe, limit: int | None = None) -> Found:
         elif limit is None or len(items) < limit:
             items.append(item)
     if not splits:
-        raise InputError(f"no document below {root!r} has a name like {recipe.only!r}; change `only`, or point to another folder")
+        raise InputError(
+            f"no document below {root!r} has a name like {recipe.only!r} and is taken with measured = {recipe.measured!r}; "
+            "change `only` or `measured`, or point to another folder"
+        )
     if not items and limit != 0:
         raise InputError(
             f"none of the {len(without_picture)} documents below {root!r} comes with a picture; ingest the set with words = 'annotation'"

@@ -13,6 +13,7 @@ from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
 from layoutray.store.spilled import SpilledDict
 
+_NOT_SAID = ("only", "splits", "measured", "pages_per_shard")
 _PREFERRED = {"test": 0, "dev": 1, "train": 2}
 """Of two copies of a document, the one held back for measuring stays: nothing leaks from it into training."""
 
@@ -20,11 +21,11 @@ _PREFERRED = {"test": 0, "dev": 1, "train": 2}
 def settings_hash(recipe: IngestRecipe) -> str:
     """Short hash of everything in `recipe` that decides what a page row says.
 
-    Not of which pages are done, or how many together; nor of the names that go into a split, as rows are compared with their splits.
+    Not of which pages are done, or how many together; nor of what goes into a split, as rows are compared with their splits.
     """
     # As a recipe file gives it: 0 may stand for 0.0 in Python, and is the same setting.
     typed = config.build(IngestRecipe, config.to_dict(recipe))
-    values = {key: value for key, value in config.to_dict(typed).items() if key not in ("only", "splits", "pages_per_shard")}
+    values = {key: value for key, value in config.to_dict(typed).items() if key not in _NOT_SAID}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -79,6 +80,13 @@ class _Copies:
     def kept(self, doc_id: str) -> tuple[int, str]:
         """Its number and source."""
         return self._kept[doc_id][1:]
+
+
+def as_measured(item: Item, recipe: IngestRecipe) -> Item | None:
+    """With its own split as the recipe takes it; None where the recipe leaves it out."""
+    if recipe.measured == "test" or item.split in ("train", ""):
+        return item
+    return replace(item, split="test") if item.split == recipe.measured else None
 
 
 def _split(item: Item, doc_id: str, recipe: IngestRecipe, own: Collection[str]) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from layoutray.document import Document
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.settings import Preprocessing, Recognition
-from layoutray.prepare.plan import page_id, plan_of, settings_hash
+from layoutray.prepare.plan import as_measured, page_id, plan_of, settings_hash
 from layoutray.prepare.units import Duplicate, Opened, Plan, opened_of, opened_table, units_of, units_table
 from layoutray.readers import Item
 from layoutray.recipe import IngestRecipe
@@ -94,6 +94,16 @@ def test_dev_is_taken_from_train_alone_and_only_where_the_set_has_none() -> None
     assert {without[f"train{number}"] for number in range(100)} == {"train", "dev"}
     having = splits(planned(*found, recipe=recipe, own={"dev"}))
     assert {having[f"train{number}"] for number in range(100)} == {"train"}
+
+
+def test_a_set_whose_test_has_no_truth_is_measured_on_its_dev() -> None:
+    recipe = IngestRecipe("folder", measured="dev", dev_share=0.5)
+    found = [opened(f"{split}{number}", split=split).item for split in ("train", "dev", "test", "") for number in range(3)]
+    taken = [(item.source, item.split) for one in found if (item := as_measured(one, recipe))]
+    assert [source for source, _ in taken] == [item.source for item in found if item.split != "test"]
+    assert all(split == ("test" if source.startswith("dev") else source.rstrip("012")) for source, split in taken)
+    assert [as_measured(item, IngestRecipe("folder")) for item in found] == found
+    assert settings_hash(recipe) == settings_hash(dataclasses.replace(recipe, measured="test"))
 
 
 @given(st.lists(st.builds(opened, st.text(max_size=3), st.text(max_size=3), st.sampled_from(["", "train", "test"]), st.integers(0, 3))))
