@@ -1,7 +1,12 @@
-"""Where tokens stand on their page, as what is added to the input of an encoder of texts."""
+"""Where tokens stand on their page, as what is added to the input of an encoder of texts.
+
+Both ways begin quietly. As loud as the text from the start, places drown it in what a small training set lets them learn by heart: a
+writer of fields from scratch on 533 receipts lost eight points so.
+"""
 
 from typing import Literal
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -14,6 +19,8 @@ Name = Literal["none", "boxes", "winding"]
 
 _LARGEST = 1000
 """Of the coordinates of a batch's boxes: thousandths of the page."""
+_QUIET = 0.01
+"""How loud places are at first, beside a text of about 1. Not 0, behind which nothing learns."""
 
 
 class BoxInput(nn.Module):
@@ -22,6 +29,7 @@ class BoxInput(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.embedding = BoxEmbedding(width, _LARGEST + 1, dropout=0.0)  # the sum with the text has dropout
+        nn.init.constant_(self.embedding.norm.weight, _QUIET)
 
     def forward(self, batch: Batch) -> Float[Tensor, "batch length width"]:
         return self.embedding(batch.boxes)
@@ -38,6 +46,9 @@ class WindingInput(nn.Module):
         super().__init__()
         self.embedding = WindingEmbedding(width, "paper")
         self.adapter = nn.Linear(width, width)
+        with torch.no_grad():
+            self.adapter.weight.mul_(_QUIET)
+            self.adapter.bias.zero_()
 
     def forward(self, batch: Batch) -> Float[Tensor, "batch length width"]:
         """Raises InputError when the batch does not say how large its pages are."""

@@ -77,6 +77,9 @@ def test_power_keeps_the_tokens_of_the_largest_columns() -> None:
     torch.testing.assert_close(encoded.states, encoder.layers[1](states, torch.ones(2, 12, dtype=torch.bool)))
 
 
+LAYOUTS = [("boxes", "embedding.norm"), ("winding", "adapter")]
+
+
 @pytest.mark.parametrize("layout", ["boxes", "winding"])
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
 def test_with_layout_it_keeps(promise: Any, layout: str, tmp_path: Path) -> None:
@@ -84,19 +87,21 @@ def test_with_layout_it_keeps(promise: Any, layout: str, tmp_path: Path) -> None
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("layout", ["boxes", "winding"])
-def test_where_tokens_stand_decides_who_is_kept(layout: str) -> None:
+@pytest.mark.parametrize(("layout", "last"), LAYOUTS)
+def test_once_it_has_learned_where_tokens_stand_decides_who_is_kept(layout: str, last: str) -> None:
     encoder, batch = encoder_of(layout=layout), random_batch()
+    encoder.layout.get_submodule(last).weight.normal_()
     moved = replace(batch, boxes=batch.boxes.flip(1))
     assert not torch.equal(encoder(moved).origin, encoder(batch).origin)
     assert not torch.equal(encoder(moved).states, encoder(batch).states)
 
 
 @torch.no_grad()
-@pytest.mark.parametrize(("layout", "last"), [("boxes", "embedding.norm"), ("winding", "adapter")])
+@pytest.mark.parametrize(("layout", "last"), LAYOUTS)
 def test_without_layout_nothing_changes_to_the_last_bit(layout: str, last: str) -> None:
     plain, silent, batch = encoder_of(), encoder_of(layout=layout), random_batch()
     silent.load_state_dict(plain.state_dict(), strict=False)
+    assert silent.layout(batch).abs().max() < 0.1, "it begins quietly"
     for parameter in silent.layout.get_submodule(last).parameters():
         parameter.zero_()
     moved = replace(batch, boxes=batch.boxes.flip(1))
