@@ -128,10 +128,8 @@ def find(root: str, recipe: IngestRecipe, limit: int | None = None) -> Found:
         elif limit is None or len(items) < limit:
             items.append(item)
     if not splits:
-        raise InputError(
-            f"no document below {root!r} has a name like {recipe.only!r} and is taken with measured = {recipe.measured!r}; "
-            "change `only` or `measured`, or point to another folder"
-        )
+        whole = "" if recipe.measured == "test" else f", the set's test left out (measured = {recipe.measured!r})"
+        raise InputError(f"no document below {root!r} has a name like {recipe.only!r}{whole}; change `only`, or point to another folder")
     if not items and limit != 0:
         raise InputError(
             f"none of the {len(without_picture)} documents below {root!r} comes with a picture; ingest the set with words = 'annotation'"
