@@ -71,13 +71,20 @@ def row_of(page: Page, number: int, window: Window, labels: list[int] | None) ->
 
 
 class ExampleSet:
-    """Random access to the rows of an EXAMPLES table, in memory, without copies per row."""
+    """Random access to the rows of an EXAMPLES table, in memory, without copies per row.
+
+    Attributes:
+        lengths: tokens of each example.
+    """
+
+    lengths: NDArray[np.int64]
 
     def __init__(self, table: pa.Table) -> None:
         table = table.combine_chunks()
         self._where = [(row["doc_id"], row["page"], row["window"]) for row in table.select(["doc_id", "page", "window"]).to_pylist()]
         ids = _list_column(table, "input_ids")
         self._offsets = ids.offsets.to_numpy()
+        self.lengths = np.diff(self._offsets)
         self._ids = ids.values.to_numpy()
         self._boxes = _rows(_list_column(table, "boxes"), 4)
         self._words = _list_column(table, "word_index").values.to_numpy()
@@ -100,11 +107,6 @@ class ExampleSet:
 
     def __iter__(self) -> Iterator[Example]:
         return (self[index] for index in range(len(self)))
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each example."""
-        return np.diff(self._offsets)
 
 
 def _list_column(table: pa.Table, name: str) -> pa.LargeListArray:

@@ -55,14 +55,16 @@ class Feed:
             raise InputError("there are no examples to feed; check the split's pages and the dead letters of `encode`")
 
     def training(self, step: int, rank: int, size: int) -> list[MicroBatch]:
-        """This worker's micro-batches of `step` (from 0). Epochs follow one another; each is a new shuffle.
+        """This worker's micro-batches of `step` (from 0), its windows in order of length, as each micro-batch is padded to its longest.
+
+        Epochs follow one another; each is a new shuffle. What a step learns does not depend on the order: losses are summed over it.
 
         Raises:
             InputError: when the step has fewer micro-batches than `size` workers.
         """
         parts = check_share(self.batch_size, self.micro_batch_size, size)
         rows = np.array([self._row(position) for position in range(step * self.batch_size, (step + 1) * self.batch_size)])
-        chunks = rows.reshape(parts, self.micro_batch_size)
+        chunks = rows[np.argsort(self.examples.lengths[rows], kind="stable")].reshape(parts, self.micro_batch_size)
         return [self._micro_batch(chunks[part], (self.seed, 1, step, part), self.box_jitter) for part in range(rank, parts, size)]
 
     def evaluation(self, rank: int, size: int) -> Iterator[MicroBatch]:

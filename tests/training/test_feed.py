@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from itertools import zip_longest
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 
 from layoutray import tasks
 from layoutray.batching.examples import ExampleSet
+from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.prepare.encode import Encoder
 from layoutray.recipe import TaskRecipe
@@ -20,8 +22,8 @@ from tests.jobs import pages, vocabulary
 VOCABULARY = vocabulary()
 
 
-def feed(*, batch_size: int = 8, micro_batch_size: int = 2, seed: int = 5, task: str = "masked_lm", count: int = 13) -> Feed:
-    made = pages(count)
+def feed(*, batch_size: int = 8, micro_batch_size: int = 2, seed: int = 5, task: str = "masked_lm", made: Sequence[Page] = ()) -> Feed:
+    made = made or pages(13)
     labels = tasks.load(task).label_names([[str(word.tag) for word in page.words] for page in made])
     encoder = Encoder(TaskRecipe(task), 32, labels, VOCABULARY.inner.to_str())
     table, _ = encoder(codec.pages_table(made, [page.source for page in made]))
@@ -64,13 +66,27 @@ def test_workers_without_work_are_refused() -> None:
 
 
 def test_an_epoch_holds_every_example_once_and_the_next_is_another_shuffle() -> None:
-    one = feed(batch_size=4, micro_batch_size=4, task="entities")
+    one = feed(batch_size=1, micro_batch_size=1, task="entities")
     size = len(one.examples)
-    steps = [one.training(step, 0, 1)[0].examples for step in range(2 * size)]
+    steps = [one.training(step, 0, 1)[0].examples for step in range(4 * size)]
     order = [(example.doc_id, example.window) for batch in steps for example in batch]
     epochs = [order[at : at + size] for at in range(0, 4 * size, size)]
     assert all(set(Counter(epoch).values()) == {1} and len(set(epoch)) == size for epoch in epochs)
     assert epochs[0] != epochs[1]
+
+
+def test_windows_of_a_step_are_padded_beside_others_of_their_length() -> None:
+    # Pages of one to thirteen words, of which a step takes as many as there are.
+    made = [dataclasses.replace(page, words=page.words[: number + 1]) for number, page in enumerate(pages(13))]
+    one = feed(batch_size=12, micro_batch_size=3, made=made)
+    single = feed(batch_size=1, micro_batch_size=1, made=made)
+    for step in (0, 1, 5):
+        parts = one.training(step, 0, 1)
+        lengths = [len(example.input_ids) for part in parts for example in part.examples]
+        assert lengths == sorted(lengths)
+        assert len(set(lengths)) > 4
+        drawn = [example.doc_id for at in range(12) for example in single.training(12 * step + at, 0, 1)[0].examples]
+        assert Counter(example.doc_id for part in parts for example in part.examples) == Counter(drawn), "the windows are those of the shuffle"
 
 
 def test_boxes_are_jittered_in_training_only_and_the_same_way_for_any_number_of_workers() -> None:
