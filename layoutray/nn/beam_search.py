@@ -88,7 +88,8 @@ def beam_search(decoder: Decoder, encoded: Encoded, search: Search) -> Written:
         scores, parent, last = (part.gather(1, onward) for part in (best, parent, last))
         words, sums = _rows(words, parent), _rows(sums, onward)
         words[:, :, length] = last
-        cache = cache.of((parent + torch.arange(0, batch * beams, beams, device=device)[:, None]).flatten())
+        if beams > 1:  # a single hypothesis always follows itself, and its cache need not be copied
+            cache = cache.of((parent + torch.arange(0, batch * beams, beams, device=device)[:, None]).flatten())
     return finished
 
 
