@@ -86,7 +86,9 @@ def test_windows_of_a_step_are_padded_beside_others_of_their_length() -> None:
         assert lengths == sorted(lengths)
         assert len(set(lengths)) > 4
         drawn = [example.doc_id for at in range(12) for example in single.training(12 * step + at, 0, 1)[0].examples]
-        assert Counter(example.doc_id for part in parts for example in part.examples) == Counter(drawn), "the windows are those of the shuffle"
+        assert Counter(example.doc_id for part in parts for example in part.examples) == Counter(drawn), (
+            "the windows are those of the shuffle"
+        )
 
 
 def test_boxes_are_jittered_in_training_only_and_the_same_way_for_any_number_of_workers() -> None:
