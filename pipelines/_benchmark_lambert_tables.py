@@ -118,7 +118,7 @@ class _Table:
         if not _is_autoencoder(row):
             return start
         folder = self.runs.folder(f"{name} alone", seed)
-        keys = self._keys(row, seed) | {"model.position_dropout": "none"} | schedule(self._options.steps)
+        keys = self._keys(row, seed) | schedule(self._options.steps)
         self.runs.train("pretrain", _AUTOENCODE, self.runs.out / "neighbourhoods", folder, keys, [start])
         return folder
 

@@ -1,7 +1,7 @@
 """Where tokens stand on their page, as what is added to the input of an encoder of texts.
 
-Both ways begin quietly. As loud as the text from the start, places drown it in what a small training set lets them learn by heart: a
-writer of fields from scratch on 533 receipts lost eight points so.
+Both ways begin quietly. As loud as the text from the start, they cost a writer of fields from scratch on 533 receipts eight points (boxes)
+and three (winding).
 """
 
 from typing import Literal

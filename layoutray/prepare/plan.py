@@ -14,6 +14,7 @@ from layoutray.recipe import IngestRecipe
 from layoutray.store.spilled import SpilledDict
 
 _NOT_SAID = ("only", "splits", "measured", "pages_per_shard")
+"""Keys of a recipe that no page row depends on."""
 _PREFERRED = {"test": 0, "dev": 1, "train": 2}
 """Of two copies of a document, the one held back for measuring stays: nothing leaks from it into training."""
 

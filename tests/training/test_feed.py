@@ -76,7 +76,7 @@ def test_an_epoch_holds_every_example_once_and_the_next_is_another_shuffle() -> 
 
 
 def test_windows_of_a_step_are_padded_beside_others_of_their_length() -> None:
-    # Pages of one to thirteen words, of which a step takes as many as there are.
+    # Pages of one to thirteen words, as far as they have so many; a step takes all but one of them.
     made = [dataclasses.replace(page, words=page.words[: number + 1]) for number, page in enumerate(pages(13))]
     one = feed(batch_size=12, micro_batch_size=3, made=made)
     single = feed(batch_size=1, micro_batch_size=1, made=made)
