@@ -65,8 +65,9 @@ class TextGenerator:
         self.fields: Mapping[str, FieldType] = task.fields
         self._model = loaded.model.to(device)
         self._device = device
-        begin_id = self._vocabulary.end_id if task.writing.begin == "end" else self._vocabulary.start_id
-        self._search = Search(begin_id, self._vocabulary.end_id, task.writing.max_length, beams=beams)
+        writing = task.writing
+        begin_id = self._vocabulary.end_id if writing.begin == "end" else self._vocabulary.start_id
+        self._search = Search(begin_id, self._vocabulary.end_id, writing.max_length, writing.min_length, beams)
         encoder = self._model.encoder
         self.shows_selection = isinstance(encoder, Pools) and encoder.mixes
         """Whether `selections` can say which words the model keeps."""

@@ -64,6 +64,20 @@ def test_texts_end_at_the_longest_and_beams_are_taken() -> None:
             assert len(vocabulary().text_to_ids(text.text)) <= 30
 
 
+def test_texts_are_as_long_as_the_recipe_says() -> None:
+    often = vocabulary().text_to_ids(generator().write(WHOLES[:1])[0].text)[0]
+    lengths = {}
+    for least in (0, 25, 30):
+        chosen = recipe()
+        writing = replace(chosen.task.writing, min_length=least)
+        loaded = untrained(replace(chosen, task=replace(chosen.task, writing=writing)))
+        ending_early = replace(loaded, tokenizer=replace(loaded.tokenizer, end_id=often))
+        texts = TextGenerator(ending_early, torch.device("cpu")).write(WHOLES)
+        lengths[least] = [len(vocabulary().text_to_ids(text.text)) for text in texts]
+    assert min(lengths[0]) < 25 <= min(lengths[25])
+    assert {*lengths[30]} == {30}
+
+
 @torch.no_grad()
 def test_each_line_has_the_probability_of_its_words_and_its_end() -> None:
     found = {word for text in generator().write(WHOLES) for word in vocabulary().text_to_ids(text.text)}

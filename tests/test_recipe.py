@@ -80,6 +80,11 @@ def test_the_default_of_a_model_without_size_is_the_papers() -> None:
         ({"task": {"name": "masked_lm", "fields": {"total": {}}}}, r"task\.fields needs a task that finds fields"),
         ({"task": {"name": "generate_fields"}}, r"task\.fields is missing: name the fields that generate_fields should write"),
         ({"task": {"name": "generate_fields", "fields": {"a:b": {}}}}, r"section task\.fields: a field to be written is called 'a:b'"),
+        (
+            {"task": {"name": "summary", "writing": {"min_length": 9, "max_length": 8}}},
+            "min_length is 9; it must be at most max_length, .* 8",
+        ),
+        ({"task": {"name": "summary", "writing": {"min_length": -1}}}, "min_length is -1; it must be at least 0"),
         ({"train": {"steps": 4, "batch_size": 6, "micro_batch_size": 4}}, r"batch_size 6 must be a multiple of train\.micro_batch_size 4"),
         ({"train": {"steps": 4, "warmup_steps": 5}}, r"warmup_steps 5 must not exceed train\.steps 4"),
         ({"train": {"steps": 0}}, r"steps is 0; it must be at least 1"),
