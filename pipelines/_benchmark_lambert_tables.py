@@ -29,7 +29,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--length", type=int, default=512, help="tokens per window")
     parser.add_argument("--learning-rate", type=float, default=1e-4, help="of training on the pages")
     parser.add_argument("--tune-learning-rate", type=float, default=1e-4, help="of fine-tuning")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of all trainings, as a recipe's train.precision")
     parser.add_argument("--only", nargs="+", choices=_ROWS, default=list(_ROWS), help="these systems alone", metavar="SYSTEM")
     add_options(parser)
     add_tuning_option(parser)
@@ -139,7 +138,7 @@ class _Table:
 
     def _keys(self, row: System, seed: int) -> dict[str, object]:
         model = {f"model.{key}": value for key, value in {**self._sizes, **row.model}.items()}
-        return {"max_length": self._options.length, "seed": seed, "train.precision": self._options.precision, **model}
+        return {"max_length": self._options.length, "seed": seed, **model}
 
 
 def _is_autoencoder(row: System) -> bool:

@@ -26,6 +26,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, type=terminal.local_folder, help="folder for everything; a rerun does what is missing")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="one training of every system with each")
     parser.add_argument("--steps", type=int, default=600, help="of training, or of pretraining before it, the same for all")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a recipe key of all trainings, by its dotted path; repeatable"
+    )
     parser.add_argument("--at-once", type=int, default=2, help="trainings at the same time, each with one thread")
 
 
@@ -81,8 +84,9 @@ class Runs:
     def train(self, verb: str, recipe: str, examples: Path, folder: Path, keys: Mapping[str, object], starts: Sequence[Path] = ()) -> None:
         """The checkpoint in `folder`; a finished one stays as it is, as `verb` sees to."""
         initial = [argument for start in starts for argument in ("--init", str(start))]
+        settings = [*_set(keys), *(argument for pair in self._options.set for argument in ("--set", pair))]
         log = folder.with_name(f"{folder.name}.log")
-        self._verb(verb, log, recipe, str(examples), "--out", str(folder), "--experiment", self._benchmark, *_set(keys), *initial)
+        self._verb(verb, log, recipe, str(examples), "--out", str(folder), "--experiment", self._benchmark, *settings, *initial)
 
     def evaluated(self, folder: Path, pages: Path, without: Path | None = None) -> dict[str, float]:
         """Metrics of a checkpoint on the test pages of `pages`, but for those of the documents in the file `without`."""

@@ -44,7 +44,7 @@ def test_every_system_is_trained_scored_and_kept(tmp_path: Path, monkeypatch: py
     size = ["--set", "max_length=64", "--set", "train.steps=1", "--set", "train.warmup_steps=0"]
     assert pretrain.main(["pretrain-tiny", "windows", "--out", "start", *model, *size]) == 0
     command = ["lambert-tables", "pages", "--start", "start", "--labelled", "sroie=pages", "--out", "tables", "--seeds", "1", "2"]
-    command += ["--steps", "6", "--tune-steps", "6", "--length", "64", "--precision", "bf16"]
+    command += ["--steps", "6", "--tune-steps", "6", "--length", "64", "--set", "train.precision=bf16"]
     assert benchmark.main(command) == 0
     found = json.loads((tmp_path / "tables/tables.json").read_text())
     assert found["known"]["sroie"] == {"documents": 2, "train": {"copies": 0, "templates": 1}, "pages": {"copies": 0, "templates": 1}}
