@@ -12,7 +12,7 @@ from layoutray.bench.lambert_tables import LAYOUTS, PAPER_F1, SYSTEMS, System, s
 from layoutray.bench.spread import Spread
 from layoutray.prepare.leakage import Known, known, texts_of
 from pipelines import _terminal as terminal
-from pipelines._runs import Runs, Scores, add_labelled_option, add_options, add_tuning_option, labelled, schedule
+from pipelines._runs import Runs, Scores, add_labelled_option, add_options, add_tuning_option, labelled, schedule, tables
 
 _PRETRAIN, _AUTOENCODE = "pretrain-lambert", "pretrain-neighbourhoods"
 _ROWS = {**SYSTEMS, **LAYOUTS}
@@ -39,10 +39,8 @@ def main(arguments: Sequence[str]) -> int:
     perplexity = table.pretrain()
     found = {data: table.tune(data, audit) for data, audit in audits.items()}
     for data, scores in found.items():
-        for title, systems in (("fields", SYSTEMS), ("layout embeddings", LAYOUTS)):
-            chosen = {name: scores[name] for name in systems if name in scores}
-            if chosen:
-                _show(f"{data}, {title}", chosen, audits[data], PAPER_F1.get(_base(data), {}))
+        for title, chosen in tables(scores, {"fields": SYSTEMS, "layout embeddings": LAYOUTS}).items():
+            _show(f"{data}, {title}", chosen, audits[data], PAPER_F1.get(_base(data), {}))
     counts = {data: audit.counts() for data, audit in audits.items()}
     table.runs.finish({"perplexity": perplexity, "known": counts, "fields": found}, perplexity)
     return 0

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from layoutray.bench.spread import Spread
 from layoutray.bench.summary_tables import ENCODERS, PAPER_ROUGE, SCORERS, decoder_keys
 from pipelines import _terminal as terminal
-from pipelines._runs import Runs, Scores, add_options, schedule
+from pipelines._runs import Runs, Scores, add_options, schedule, tables
 from pipelines._text_scores import first_sentence_scores
 
 _RECIPE = "finetune-scitldr"
@@ -41,24 +41,22 @@ def main(arguments: Sequence[str]) -> int:
 
     scores = runs.all({name: _ROWS[name] for name in options.only}, tune)
     lead = first_sentence_scores([str(options.documents)], pc.field("split") == "test")
-    for title, systems in (("encoders", ENCODERS), ("who is kept", SCORERS)):
-        _show(title, {name: _ROWS[name] for name in systems if name in scores}, scores, lead, options)
+    for title, chosen in tables(scores, {"encoders": ENCODERS, "who is kept": SCORERS}).items():
+        _show(title, chosen, lead, options)
     runs.finish({"rouge": scores, "first_sentence": lead}, scores)
     return 0
 
 
-def _show(
-    title: str, systems: Mapping[str, Mapping[str, Any]], scores: Scores, lead: Mapping[str, float], options: argparse.Namespace
-) -> None:
+def _show(title: str, scores: Scores, lead: Mapping[str, float], options: argparse.Namespace) -> None:
     rouge = {name: f"{100 * value:.2f}" for name, value in lead.items()}
     bounds = f"{rouge['rouge1_low']} to {rouge['rouge1_high']}"
     rows: list[Sequence[Any]] = [("the first sentence", "", rouge["rouge1"], bounds, rouge["rouge2"], rouge["rougeL"], "", "")]
-    for name, model in systems.items():
-        found = list(scores[name].values())
+    for name, by_seed in scores.items():
+        found = list(by_seed.values())
         rouge1, low, high = (Spread.of([100 * of[metric] for of in found]) for metric in ("rouge1", "rouge1_low", "rouge1_high"))
         rest = [f"{Spread.of([100 * of[metric] for of in found]).mean:.2f}" for metric in ("rouge2", "rougeL")]
         perplexity = f"{Spread.of([of['perplexity'] for of in found]).mean:.1f}"
-        keys = decoder_keys(model, options.length, sum(_HALVINGS))
+        keys = decoder_keys(_ROWS[name], options.length, sum(_HALVINGS))
         paper = " / ".join(f"{value:.1f}" for value in PAPER_ROUGE.get(name, ()))
         seeds, interval = f"{rouge1.mean:.2f} ({rouge1.least:.2f} to {rouge1.most:.2f})", f"{low.mean:.2f} to {high.mean:.2f}"
         rows.append((name, keys, seeds, interval, *rest, perplexity, paper))

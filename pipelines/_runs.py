@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -127,6 +127,18 @@ class Runs:
             done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
         if done.returncode:
             raise LayoutrayError(f"{' '.join(command[2:4])} ended with status {done.returncode}; see {log}")
+
+
+def tables(scores: Scores, systems: Mapping[str, Iterable[str]]) -> dict[str, Scores]:
+    """By title, the scores of the systems of each table that were chosen, without a table whose rows another one has."""
+    chosen = {title: {name: scores[name] for name in names if name in scores} for title, names in systems.items()}
+    shown: dict[str, Scores] = {}
+    for title, rows in chosen.items():
+        more = any(rows.keys() < others.keys() for others in chosen.values())
+        same = any(rows.keys() == others.keys() for others in shown.values())
+        if not more and not same:
+            shown[title] = rows
+    return shown
 
 
 def schedule(steps: int) -> dict[str, int]:
