@@ -67,7 +67,9 @@ class TextGenerator:
         self._device = device
         writing = task.writing
         begin_id = self._vocabulary.end_id if writing.begin == "end" else self._vocabulary.start_id
-        self._search = Search(begin_id, self._vocabulary.end_id, writing.max_length, writing.min_length, beams)
+        self._search = Search(
+            begin_id, self._vocabulary.end_id, writing.max_length, writing.min_length, beams=beams, no_repeat=writing.no_repeat
+        )
         encoder = self._model.encoder
         self.shows_selection = isinstance(encoder, Pools) and encoder.mixes
         """Whether `selections` can say which words the model keeps."""

@@ -3,6 +3,7 @@
 import itertools
 import math
 import operator
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,18 +65,29 @@ def test_texts_end_at_the_longest_and_beams_are_taken() -> None:
             assert len(vocabulary().text_to_ids(text.text)) <= 30
 
 
+def writing(**changes: int) -> Checkpoint:
+    """A model whose recipe says how texts are written."""
+    chosen = recipe()
+    return untrained(replace(chosen, task=replace(chosen.task, writing=replace(chosen.task.writing, **changes))))
+
+
 def test_texts_are_as_long_as_the_recipe_says() -> None:
     often = vocabulary().text_to_ids(generator().write(WHOLES[:1])[0].text)[0]
     lengths = {}
     for least in (0, 25, 30):
-        chosen = recipe()
-        writing = replace(chosen.task.writing, min_length=least)
-        loaded = untrained(replace(chosen, task=replace(chosen.task, writing=writing)))
+        loaded = writing(min_length=least)
         ending_early = replace(loaded, tokenizer=replace(loaded.tokenizer, end_id=often))
         texts = TextGenerator(ending_early, torch.device("cpu")).write(WHOLES)
         lengths[least] = [len(vocabulary().text_to_ids(text.text)) for text in texts]
     assert min(lengths[0]) < 25 <= min(lengths[25])
     assert {*lengths[30]} == {30}
+
+
+def test_texts_repeat_nothing_where_the_recipe_says_so() -> None:
+    texts = {size: TextGenerator(writing(no_repeat=size), torch.device("cpu")).write(WHOLES[:1])[0].text for size in (0, 1)}
+    for size, text in texts.items():
+        characters = Counter(text.replace("\n", ""))
+        assert (max(characters.values()) > 20) == (size == 0), "an untrained model says the same again and again"
 
 
 @torch.no_grad()

@@ -28,6 +28,7 @@ class Search:
         min_length: words at least; 512 of each gives exactly 512.
         beams: hypotheses per document.
         length_penalty: above 0 favours longer texts.
+        no_repeat: no so many words in a row are written twice; 0 allows it.
     """
 
     start_id: int
@@ -36,6 +37,7 @@ class Search:
     min_length: int = 0
     beams: int = 1
     length_penalty: float = 1.0
+    no_repeat: int = 0
 
     def __post_init__(self) -> None:
         if self.beams < 1:
@@ -74,6 +76,8 @@ def beam_search(decoder: Decoder, encoded: Encoded, search: Search) -> Written:
     for length in range(search.max_length + 1):
         logits, cache = decoder.step(last.flatten(), cache)
         chances = rearrange(_allowed(logits, length, search, decoder.pad_id), "(batch beams) words -> batch beams words", beams=beams)
+        if 0 < search.no_repeat <= length:
+            chances = _unrepeated(chances, words[:, :, :length], search.no_repeat, decoder.pad_id)
         best, place = (scores[..., None] + chances).flatten(1).topk(2 * beams)
         parent, last = place // chances.shape[-1], place % chances.shape[-1]
         ends = last == search.end_id
@@ -103,6 +107,15 @@ def _allowed(logits: Float[Tensor, "hypotheses words"], length: int, search: Sea
     if length == search.max_length:
         forbidden = words != search.end_id
     return chances.masked_fill(forbidden, -math.inf)
+
+
+def _unrepeated(
+    chances: Float[Tensor, "batch beams words"], said: Int[Tensor, "batch beams length"], size: int, pad_id: int
+) -> Float[Tensor, "batch beams words"]:
+    """−∞ for words that would end a run of `size` words that has been said; `pad_id` is forbidden anyhow."""
+    before = said.unfold(2, size - 1, 1)
+    same = (before[:, :, :-1] == before[:, :, -1:]).all(-1)
+    return chances.scatter(2, said[:, :, size - 1 :].masked_fill(~same, pad_id), -math.inf)
 
 
 def _with(finished: Written, ended: Written) -> Written:

@@ -41,6 +41,7 @@ class Writing:
     Attributes:
         max_length: tokens of the longest text, its end not counted; longer ones are cut in training, and counted.
         min_length: tokens of the shortest text that a trained model writes.
+        no_repeat: no so many tokens in a row are written twice (3 keeps small models from going round in circles); 0 allows it.
         label_smoothing: in training, the share of each target that all words of the vocabulary have in equal parts.
         decoder: what writes.
         begin: the special token that writing begins with; fairseq's models begin with that of the `end`.
@@ -48,13 +49,14 @@ class Writing:
 
     max_length: int = 128
     min_length: int = 0
+    no_repeat: int = 0
     label_smoothing: float = 0.0
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
     begin: Literal["start", "end"] = "start"
 
     def __post_init__(self) -> None:
         for part in (self, self.decoder):
-            check_ranges(part, smallest={"min_length": 0})
+            check_ranges(part, smallest={"min_length": 0, "no_repeat": 0})
         if self.min_length > self.max_length:
             raise InputError(f"min_length is {self.min_length}; it must be at most max_length, which is {self.max_length}")
 

@@ -59,6 +59,22 @@ def test_with_beams_for_every_text_it_finds_the_best_of_all(penalty: float, shor
         assert found.scores[row, len(expected) :].isneginf().all()
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_with_beams_for_every_text_it_finds_the_best_of_those_that_repeat_nothing(size: int) -> None:
+    def repeats(text: tuple[int, ...]) -> bool:
+        runs = [text[at : at + size] for at in range(len(text) - size + 1)]
+        return len(runs) > len({*runs})
+
+    decoder, encoded = decoder_of(5), documents()
+    found = beam_search(decoder, encoded, search(max_length=4, beams=130, no_repeat=size))
+    for row in range(2):
+        texts = [text for length in range(5) for text in itertools.product([0, 2, 4], repeat=length)]
+        expected = sorted(((score(decoder, only(encoded, row), text, 1.0), text) for text in texts if not repeats(text)), reverse=True)
+        assert len(expected) < len(texts)
+        assert found.scores[row].isfinite().sum() == len(expected)
+        assert [words[words != PAD].tolist() for words in found.words[row, : len(expected)]] == [[*text] for _, text in expected]
+
+
 @torch.no_grad()
 def test_one_beam_is_greedy() -> None:
     decoder, encoded = small_decoder(), documents(4)
