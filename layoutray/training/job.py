@@ -12,9 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from layoutray import checkpoint, tasks
+from layoutray import recipe as recipes
 from layoutray.batching.examples import ExampleSet
 from layoutray.checkpoint import Checkpoint
-from layoutray.errors import CheckpointError, InputError
+from layoutray.errors import CheckpointError, InputError, RecipeError
 from layoutray.recipe import Recipe
 from layoutray.store import shards, sources
 from layoutray.store.card import Card
@@ -144,7 +145,7 @@ def finished(job: Job) -> bool:
     file = sources.join(job.out, JOB)
     if not sources.exists(file):
         return False
-    if json.loads(sources.read_bytes(file)) != _identity(job):
+    if _as_of_now(json.loads(sources.read_bytes(file))) != _identity(job):
         raise CheckpointError(
             f"{job.out} holds the training of another recipe, other examples or another start; give another --out, or delete that folder"
         )
@@ -183,6 +184,14 @@ def _examples(folder: str) -> pa.Table:
 
 def _identity(job: Job) -> dict[str, Any]:
     return {"recipe": job.recipe.to_dict(), "examples_digest": Card.read(job.examples).digest, "init": list(job.init)}
+
+
+def _as_of_now(identity: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What `_identity` gave in this version or an earlier one: keys that recipes have got since then have their defaults."""
+    try:
+        return {**identity, "recipe": recipes.from_dict(identity["recipe"]).to_dict()}
+    except RecipeError:  # of keys that there are no more
+        return identity
 
 
 def _fitting_card(job: Job, workers: int) -> Card:

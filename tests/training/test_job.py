@@ -62,6 +62,20 @@ def test_an_unfinished_job_is_not_taken_for_another(tmp_path: Path) -> None:
         jobs.finished(dataclasses.replace(one, init=("elsewhere",)))
 
 
+def test_a_recipe_may_have_got_keys_since_a_job_was_finished(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=2))
+    alone(one)
+    noted = json.loads((one.out / jobs.JOB).read_text())
+    del noted["recipe"]["train"]["patience"], noted["recipe"]["task"]["writing"]
+    (one.out / jobs.JOB).write_text(json.dumps(noted))
+    assert jobs.finished(one)
+    with pytest.raises(CheckpointError, match="another recipe"):
+        jobs.finished(dataclasses.replace(one, recipe=recipe("masked_lm", steps=2, patience=one.recipe.train.patience + 1)))
+    (one.out / jobs.JOB).write_text(json.dumps({**noted, "recipe": noted["recipe"] | {"no_such_key": 1}}))
+    with pytest.raises(CheckpointError, match="another recipe"):
+        jobs.finished(one)
+
+
 def test_what_was_interrupted_is_gone_on_with_in_place(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=6, checkpoint_every=2))
     with pytest.raises(Stopped):
