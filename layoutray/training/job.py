@@ -189,8 +189,8 @@ def _identity(job: Job) -> dict[str, Any]:
 def _as_of_now(identity: Mapping[str, Any]) -> Mapping[str, Any]:
     """What `_identity` gave in this version or an earlier one: keys that recipes have got since then have their defaults."""
     try:
-        return {**identity, "recipe": recipes.from_dict(identity["recipe"]).to_dict()}
-    except RecipeError:  # of keys that there are no more
+        return {**identity, "recipe": recipes.from_dict(identity.get("recipe", {})).to_dict()}
+    except RecipeError:  # of keys that there are no more, or it is no recipe
         return identity
 
 

@@ -114,6 +114,7 @@ def test_the_least_and_the_most_words_are_kept() -> None:
     ("changes", "message"),
     [
         ({"beams": 0}, "beams is 0; it must be at least 1"),
+        ({"no_repeat": -1}, "no_repeat is -1; it must be at least 0"),
         ({"min_length": 4}, "min_length is 4; it must be at least 0 and at most max_length, which is 3"),
     ],
 )
