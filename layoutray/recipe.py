@@ -133,6 +133,9 @@ class TaskRecipe:
             raise RecipeError(f"task.mask_share is {self.mask_share}; it must be above 0 and at most 1")
         if not all(name.strip() and "=" not in name for name in self.fields):
             raise RecipeError(f"task.fields names {', '.join(map(repr, self.fields))}; a name must not be empty or hold =")
+        for name, wanted in self.fields.items():
+            if not 0 <= wanted.min_score < math.inf:
+                raise RecipeError(f"task.fields.{name}.min_score is {wanted.min_score}; it must be a number of at least 0")
 
 
 @dataclass(frozen=True, slots=True)

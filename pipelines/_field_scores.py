@@ -1,8 +1,9 @@
 """How well a checkpoint answers the fields of whole documents, by the rules of GEval and of SROIE."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+import numpy as np
 import pyarrow.compute as pc
 
 from layoutray import tasks
@@ -14,6 +15,7 @@ from layoutray.document.normal_form import normal_form
 from layoutray.errors import InputError
 from layoutray.generation import TextGenerator
 from layoutray.inference import Extractor
+from layoutray.metrics.calibration import best_threshold
 from layoutray.metrics.field_f1 import exact_items, field_f1, geval_items
 from layoutray.prepare.whole_documents import documents_of, documents_together
 from layoutray.store import codec, shards, sources
@@ -62,7 +64,8 @@ def scores_of(pairs: Sequence[Pair], schema: Mapping[str, FieldType]) -> dict[st
 
     Returns:
         `field_f1`, `field_precision`, `field_recall` of normal forms, also of each field (`field_f1.total`); `geval_f1` of normal forms
-        against the values as they were written (Kleister's score), and `exact_f1` of the words on the page against them (SROIE's).
+        against the values as they were written (Kleister's score), and `exact_f1` of the words on the page against them (SROIE's);
+        of each field of many values `best_min_score.party`, the `min_score` with which its F1 would be highest on these documents.
     """
     values = [[Field(one.name, one.value) for one in answers] for _, answers in pairs]
     contents = [[Field(one.name, one.content) for one in answers] for _, answers in pairs]
@@ -74,7 +77,22 @@ def scores_of(pairs: Sequence[Pair], schema: Mapping[str, FieldType]) -> dict[st
         scores |= {f"field_precision{suffix}": score.precision, f"field_recall{suffix}": score.recall, f"field_f1{suffix}": score.f1}
     scores["geval_f1"] = field_f1([*map(geval_items, truths)], [*map(geval_items, values)], upper=True)["micro"].f1
     scores["exact_f1"] = field_f1([*map(exact_items, truths)], [*map(exact_items, contents)])["micro"].f1
+    for name in (name for name, field in schema.items() if field.many):
+        answers, right = judged(pairs, schema, [name])
+        expected = sum(field.name == name for fields in truths for field in fields)
+        scores[f"best_min_score.{name}"] = best_threshold(np.array([one.score for one in answers]), np.array(right, np.bool_), expected)
     return scores
+
+
+def judged(pairs: Sequence[Pair], schema: Mapping[str, FieldType], names: Collection[str]) -> tuple[list[FieldAnswer], list[bool]]:
+    """The answers to the fields `names`, and of each whether its value is one of those that were expected."""
+    found = [
+        (answer, Field(answer.name, answer.value) in expected)
+        for expected, answers in ((normal_fields(fields, schema), answers) for fields, answers in pairs)
+        for answer in answers
+        if answer.name in names
+    ]
+    return [answer for answer, _ in found], [right for _, right in found]
 
 
 def normal_fields(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> list[Field]:

@@ -7,13 +7,12 @@ import numpy as np
 
 from layoutray import tasks
 from layoutray.checkpoint import Checkpoint
-from layoutray.document import Field
 from layoutray.document.field_type import FieldType
 from layoutray.metrics.calibration import Bin, accepted_share, bins, calibration_error
 from layoutray.report import png
 from layoutray.report.reliability import reliability
 from layoutray.tasks import Certainties
-from pipelines._field_scores import Pair, normal_fields
+from pipelines._field_scores import Pair, judged
 
 
 def word_calibration(loaded: Checkpoint, seen: Sequence[Any]) -> dict[str, float]:
@@ -54,10 +53,5 @@ def _word_bins(loaded: Checkpoint, seen: Sequence[Any], temperature: float) -> l
 
 def _field_certainties(pairs: Sequence[Pair], schema: Mapping[str, FieldType], names: Collection[str]) -> Certainties:
     """How sure each answer to one of the fields `names` is, and whether its value is one of those that were expected."""
-    judged = [
-        (answer.confidence, Field(answer.name, answer.value) in expected)
-        for expected, answers in ((normal_fields(fields, schema), answers) for fields, answers in pairs)
-        for answer in answers
-        if answer.name in names
-    ]
-    return np.array([sure for sure, _ in judged], np.float64), np.array([right for _, right in judged], np.bool_)
+    answers, right = judged(pairs, schema, names)
+    return np.array([answer.confidence for answer in answers], np.float64), np.array(right, np.bool_)

@@ -76,6 +76,10 @@ def test_the_default_of_a_model_without_size_is_the_papers() -> None:
         ({"task": {"name": "no_task"}}, r"task\.name: unknown name 'no_task'.*known: .*masked_lm"),
         ({"task": {"name": "masked_lm", "mask_share": 0.0}}, r"task\.mask_share is 0\.0"),
         ({"task": {"name": "entities", "fields": {"total": {"type": "money"}}}}, r"task\.fields\.total\.type: .*'amount'.*got 'money'"),
+        (
+            {"task": {"name": "entities", "fields": {"total": {"min_score": -0.5}}}},
+            r"task\.fields\.total\.min_score is -0\.5; it must be a number of at least 0",
+        ),
         ({"task": {"name": "entities", "fields": {"a=b": {}}}}, r"task\.fields names 'a=b'"),
         ({"task": {"name": "masked_lm", "fields": {"total": {}}}}, r"task\.fields needs a task that finds fields"),
         ({"task": {"name": "generate_fields"}}, r"task\.fields is missing: name the fields that generate_fields should write"),

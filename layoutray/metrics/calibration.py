@@ -60,6 +60,26 @@ def accepted_share(confidences: NDArray[np.floating], correct: NDArray[np.bool_]
     return float(enough.max(initial=0)) / max(len(falling), 1)
 
 
+def best_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_], expected: int) -> float:
+    """The score from which on answers are to be accepted so that their F1 is highest, halfway between two of `scores`.
+
+    0 where all are to be accepted; where several thresholds do equally well, the lowest of them.
+
+    Args:
+        scores: of the answers, above 0.
+        correct: which of the answers are right.
+        expected: how many right answers there are, those not found included.
+    """
+    order = np.argsort(-scores)
+    falling, right = scores[order], np.cumsum(correct[order])
+    accepted = np.flatnonzero(np.diff(falling, append=-np.inf)) + 1
+    if not len(accepted):
+        return 0.0
+    f1 = 2 * right[accepted - 1] / (accepted + expected)
+    most = accepted[np.flatnonzero(f1 == f1.max())[-1]]
+    return 0.0 if most == len(falling) else float(falling[most - 1] + falling[most]) / 2
+
+
 def temperature(logits: NDArray[np.floating], gold: NDArray[np.integer]) -> float:
     """What `logits` (answers, labels) are to be divided by so that the mean log-loss of the labels `gold` (answers) is least, 0.1 to 10.
 

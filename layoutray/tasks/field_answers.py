@@ -1,7 +1,8 @@
 """From the entities of a document to the values of its fields (LAMBERT, arXiv:2002.08087, version 1, section 4: inference).
 
 Entities of a type that have the same normal form are one value, whose score is the sum of their confidences: what a document repeats
-weighs more. Entities without a normal form are no value of their type and are left out.
+weighs more. Entities without a normal form are no value of their type and are left out, as are values whose score is below the field's
+`min_score`: the paper answers the best value of a type, and does not say how many of a type that may have several.
 """
 
 import math
@@ -28,7 +29,8 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
             same[entity.type][form].append(entity)
     answers: list[FieldAnswer] = []
     for name, values in same.items():
-        ranked = sorted((_answer(value, found) for value, found in values.items()), key=lambda answer: -answer.score)
+        stated = (_answer(value, found) for value, found in values.items())
+        ranked = sorted((one for one in stated if one.score >= schema[name].min_score), key=lambda answer: -answer.score)
         answers += ranked if schema[name].many else ranked[:1]
     return tuple(answers)
 

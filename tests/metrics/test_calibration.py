@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from layoutray.metrics.calibration import Bin, accepted_share, bins, calibration_error, temperature
+from layoutray.metrics.calibration import Bin, accepted_share, best_threshold, bins, calibration_error, temperature
 
 RANDOM = np.random.default_rng(5)
 
@@ -98,3 +98,22 @@ def test_what_logits_cannot_tell_leaves_or_bounds_the_temperature() -> None:
     assert temperature(logits[:0], np.zeros(0, np.int32)) == 1
     assert temperature(logits, logits.argmin(1)) == pytest.approx(10, rel=1e-3)
     assert math.isfinite(temperature(logits * 1e4, logits.argmin(1)))
+
+
+def test_the_best_threshold_is_the_lowest_of_those_with_the_highest_f1() -> None:
+    for count in (1, 2, 5, 30, 200):
+        score = np.round(RANDOM.random(count) * 3 + 0.01, 1)  # some are equal
+        right = RANDOM.random(count) < score / 3
+        expected = int(right.sum()) + 2
+
+        def f1(least: float, score: np.ndarray = score, right: np.ndarray = right, expected: int = expected) -> float:
+            taken = score >= least
+            return float(2 * (right & taken).sum() / (taken.sum() + expected))
+
+        best = best_threshold(score, right, expected)
+        tried = [0.0, *np.unique(score).tolist()]
+        assert f1(best) == pytest.approx(max(map(f1, tried)))
+        assert all(f1(least) < f1(best) for least in tried if least < best and (score[score < best] >= least).any())
+    assert best_threshold(np.array([0.5, 0.25]), np.array([False, False]), 3) == 0, "nothing is gained by taking less"
+    assert best_threshold(np.array([2.0, 1.0, 0.5]), np.array([True, True, False]), 2) == 0.75
+    assert best_threshold(np.zeros(0), np.zeros(0, np.bool_), 3) == 0

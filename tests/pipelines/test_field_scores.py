@@ -65,6 +65,17 @@ def test_fields_are_accepted_from_the_surest_on_each_for_itself() -> None:
     }
 
 
+def test_the_best_least_score_of_a_field_of_many_values_is_the_one_that_leaves_out_the_wrong_ones() -> None:
+    pairs = [
+        ([Field("party", "A"), Field("total", "1")], [answer("party", "A", "A", 0.75), answer("total", "2", "2", 0.125)]),
+        ([Field("party", "B"), Field("party", "D")], [answer("party", "B", "B", 0.5), answer("party", "C", "C", 0.25)]),
+    ]
+    scores = scores_of(pairs, SCHEMA)
+    assert scores["best_min_score.party"] == 0.375, "halfway between B's and C's"
+    assert "best_min_score.total" not in scores
+    assert scores["field_f1.party"] == pytest.approx(2 * 2 / (3 + 3))
+
+
 def document(of: Page) -> Document:
     """The tagged values of a receipt, without their places."""
     values = [(kind, " ".join(word.text for word in of.words[start:end])) for kind, start, end in spans([word.tag for word in of.words])]

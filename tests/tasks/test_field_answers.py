@@ -1,5 +1,7 @@
 """A document's fields from its entities: equal values are one, the best or all are answered."""
 
+from dataclasses import replace
+
 import pytest
 
 from layoutray.answers import Entity, FieldAnswer, Region
@@ -26,6 +28,13 @@ def test_a_field_of_many_values_has_them_all_from_the_best_on() -> None:
         ("NIKE INC.", "Nike, Inc."),
         ("C", "C"),
     ]
+
+
+def test_values_below_the_least_score_are_no_answers() -> None:
+    schema = {name: replace(field, min_score=0.5) for name, field in SCHEMA.items()}
+    parties = [("A & B", 0.25), ("C", 0.75), ("a and B", 0.25), ("D", 0.4)]
+    found = [*(entity("party", *one) for one in parties), entity("total", "9", 0.4)]
+    assert [(answer.value, answer.score) for answer in field_answers(found, schema)] == [("C", 0.75), ("A AND B", 0.5)]
 
 
 def test_answers_come_in_the_order_of_the_schema_and_of_nothing_else() -> None:
