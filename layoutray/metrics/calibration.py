@@ -52,12 +52,9 @@ def calibration_error(found: Sequence[Bin]) -> float:
 
 def accepted_share(confidences: NDArray[np.floating], correct: NDArray[np.bool_], precision: float) -> float:
     """The largest share of answers that a threshold of confidence can accept with at least `precision` of them right; 0 where none can."""
-    order = np.argsort(-confidences)
-    falling, right = confidences[order], np.cumsum(correct[order])
-    # A threshold takes all answers of one confidence, or none of them.
-    accepted = np.flatnonzero(np.diff(falling, append=-np.inf)) + 1
-    enough = accepted[right[accepted - 1] / accepted >= precision]
-    return float(enough.max(initial=0)) / max(len(falling), 1)
+    accepted, right = _by_threshold(confidences, correct)
+    enough = accepted[right / accepted >= precision]
+    return float(enough.max(initial=0)) / max(len(confidences), 1)
 
 
 def best_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_], expected: int) -> float:
@@ -70,14 +67,21 @@ def best_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_], exp
         correct: which of the answers are right.
         expected: how many right answers there are, those not found included.
     """
-    order = np.argsort(-scores)
-    falling, right = scores[order], np.cumsum(correct[order])
-    accepted = np.flatnonzero(np.diff(falling, append=-np.inf)) + 1
-    if not len(accepted):
+    if not len(scores):
         return 0.0
-    f1 = 2 * right[accepted - 1] / (accepted + expected)
+    accepted, right = _by_threshold(scores, correct)
+    f1 = 2 * right / (accepted + expected)
     most = accepted[np.flatnonzero(f1 == f1.max())[-1]]
+    falling = -np.sort(-scores)
     return 0.0 if most == len(falling) else float(falling[most - 1] + falling[most]) / 2
+
+
+def _by_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """How many answers each threshold accepts, from the highest on, and how many of these are right."""
+    order = np.argsort(-scores)
+    # A threshold takes all answers of one score, or none of them.
+    accepted = np.flatnonzero(np.diff(scores[order], append=-np.inf)) + 1
+    return accepted, np.cumsum(correct[order], dtype=np.intp)[accepted - 1]
 
 
 def temperature(logits: NDArray[np.floating], gold: NDArray[np.integer]) -> float:
