@@ -68,7 +68,9 @@ def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) ->
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         encoder = architecture.build(arch_config, vocab_size=vocabulary.vocab_size, pad_id=vocabulary.pad_id)
-        head = tasks.load(recipe.task.name).head(cast(Encoder, encoder), len(labels), arch_config.dropout, recipe.task.writing)
+        head = tasks.load(recipe.task.name).head(
+            cast(Encoder, encoder), len(labels), arch_config.dropout, recipe.task.writing
+        )
         architecture.initialise(head, cast(Encoder, encoder).width)
     return TaskModel(encoder, head)
 
@@ -99,14 +101,14 @@ def load(folder: str | Path) -> Checkpoint:
     # Training may write a better one meanwhile: unless the first file is the same at the end, the others are of several.
     while True:
         first = _read(folder, _FIRST)
-        with at_hand(folder) as where:
+        with local_copy(folder) as where:
             loaded = _load(where)
         if _read(folder, _FIRST) == first:
             return loaded
 
 
 @contextmanager
-def at_hand(folder: str | Path) -> Generator[Path]:
+def local_copy(folder: str | Path) -> Generator[Path]:
     """The checkpoint in `folder` on this machine's disks: the folder itself, or a copy of what lies at an address while the block runs.
 
     Raises:
@@ -161,7 +163,9 @@ def _read(folder: str | Path, name: str) -> bytes | None:
 def _load(where: Path) -> Checkpoint:
     missing = [name for name in REQUIRED if not (where / name).is_file()]
     if missing:
-        raise CheckpointError(f"{where} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(REQUIRED)}")
+        raise CheckpointError(
+            f"{where} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(REQUIRED)}"
+        )
     recipe = _recipe(where / "recipe.json")
     vocabulary = tokenizer.load(where)
     labels = tuple(read_json(where / "labels.json"))
@@ -176,7 +180,7 @@ def _load(where: Path) -> Checkpoint:
 def load_weights(model: TaskModel, file: Path) -> None:
     """Put the weights of `file` into `model`. Raises CheckpointError unless every tensor fits."""
     weights = read_tensors(file)
-    if problems := misfits(weights, unique_tensors(model)):
+    if problems := mismatch(weights, unique_tensors(model)):
         raise CheckpointError(f"{file} does not fit the model of its recipe: {problems}")
     model.load_state_dict(weights, strict=False)  # tied tensors are stored once; all others were checked above
 
@@ -199,7 +203,7 @@ def read_json(file: Path) -> Any:
         raise CheckpointError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def misfits(given: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> str:
+def mismatch(given: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> str:
     """What keeps `given` tensors from being the `expected` ones: names that are missing or unexpected, other shapes; empty if nothing."""
     shapes = [
         f"{name} is {tuple(given[name].shape)}, the model needs {tuple(tensor.shape)}"
@@ -242,7 +246,9 @@ def _temperature(file: Path) -> float:
         case {"temperature": float() | int() as temperature} if 0 < temperature < math.inf:
             return float(temperature)
         case other:
-            raise CheckpointError(f"{file} says {other!r:.100}; it must be an object with a temperature, a number above 0")
+            raise CheckpointError(
+                f"{file} says {other!r:.100}; it must be an object with a temperature, a number above 0"
+            )
 
 
 def _json(content: Any) -> bytes:

@@ -68,7 +68,12 @@ class TextGenerator:
         writing = task.writing
         begin_id = self._vocabulary.end_id if writing.begin == "end" else self._vocabulary.start_id
         self._search = Search(
-            begin_id, self._vocabulary.end_id, writing.max_length, writing.min_length, beams=beams, no_repeat=writing.no_repeat
+            begin_id,
+            self._vocabulary.end_id,
+            writing.max_length,
+            writing.min_length,
+            beams=beams,
+            no_repeat=writing.no_repeat,
         )
         encoder = self._model.encoder
         self.shows_selection = isinstance(encoder, Pools) and encoder.mixes
@@ -90,7 +95,10 @@ class TextGenerator:
         made = [unlabelled_document(pages, self._vocabulary, self._max_length) for pages in documents]
         examples = [example for example, _ in made if example is not None]
         texts = self._texts(examples)
-        return [self._text(*next(texts), length, len(example.input_ids)) if example else Text("", 0, 0) for example, length in made]
+        return [
+            self._text(*next(texts), length, len(example.input_ids)) if example else Text("", 0, 0)
+            for example, length in made
+        ]
 
     @torch.inference_mode()
     def selections(self, documents: Sequence[Sequence[Page]]) -> list[Selection]:
@@ -102,7 +110,9 @@ class TextGenerator:
         if not self.shows_selection:
             raise InputError(f"{self.model_id} keeps all tokens, or no weighted sums of them: {NO_SELECTION}")
         examples = [unlabelled_document(pages, self._vocabulary, self._max_length)[0] for pages in documents]
-        return [next(selections(self._encoded([one]), [one.word_index])) if one else Selection(0, 0, ()) for one in examples]
+        return [
+            next(selections(self._encoded([one]), [one.word_index])) if one else Selection(0, 0, ()) for one in examples
+        ]
 
     def _texts(self, examples: Sequence[Example]) -> Iterator[_WordsAndSums]:
         for at in range(0, len(examples), _DOCUMENTS_PER_PASS):

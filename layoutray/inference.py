@@ -61,13 +61,19 @@ class Extractor:
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in order; pages share forward passes."""
         vocabulary, max_length = self._checkpoint.tokenizer, self._checkpoint.recipe.max_length
-        examples = [(row, example) for row, page in enumerate(pages) for example in unlabelled(page, vocabulary, max_length)]
+        examples = [
+            (row, example) for row, page in enumerate(pages) for example in unlabelled(page, vocabulary, max_length)
+        ]
         outputs: list[list[tuple[Example, torch.Tensor]]] = [[] for _ in pages]
         for at in range(0, len(examples), _WINDOWS_PER_PASS):
             chunk = examples[at : at + _WINDOWS_PER_PASS]
-            for (row, example), probabilities in zip(chunk, self._probabilities([example for _, example in chunk]), strict=True):
+            for (row, example), probabilities in zip(
+                chunk, self._probabilities([example for _, example in chunk]), strict=True
+            ):
                 outputs[row].append((example, probabilities))
-        return [self._task.answer(page, found, self._checkpoint.labels) for page, found in zip(pages, outputs, strict=True)]
+        return [
+            self._task.answer(page, found, self._checkpoint.labels) for page, found in zip(pages, outputs, strict=True)
+        ]
 
     def answers(self, pages: Sequence[Page]) -> list[Answer]:
         """One answer per page, in order."""
@@ -91,7 +97,8 @@ class Extractor:
         shares = functional.softmax(logits.float() / self._checkpoint.temperature, -1).cpu()
         origin, real = encoded.origin.cpu(), encoded.mask.cpu()
         return [
-            _in_input_order(shares[row, real[row]], origin[row, real[row]], len(example.input_ids)) for row, example in enumerate(examples)
+            _in_input_order(shares[row, real[row]], origin[row, real[row]], len(example.input_ids))
+            for row, example in enumerate(examples)
         ]
 
 

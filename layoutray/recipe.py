@@ -64,11 +64,15 @@ class IngestRecipe:
             )
         for split, pattern in self.splits.items():
             if split not in ("dev", "test") or not pattern or _groups(pattern) is None:
-                raise RecipeError(f"splits.{split} is {pattern!r}; allowed are dev and test, each with a regular expression of file names")
+                raise RecipeError(
+                    f"splits.{split} is {pattern!r}; allowed are dev and test, each with a regular expression of file names"
+                )
         if self.pages_per_shard < 1:
             raise RecipeError(f"pages_per_shard is {self.pages_per_shard}; it must be at least 1")
         if self.split_by and _groups(self.split_by) != 1:
-            raise RecipeError(f"split_by is {self.split_by!r}; it must be a regular expression with one group, such as '(.+)_[0-9]+'")
+            raise RecipeError(
+                f"split_by is {self.split_by!r}; it must be a regular expression with one group, such as '(.+)_[0-9]+'"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +96,14 @@ class MixRecipe:
             raise RecipeError("a mix needs [shares]: a part of 1 for each data set, by the name of its folder")
         if min(self.shares.values()) <= 0 or not math.isclose(sum(self.shares.values()), 1, abs_tol=1e-6):
             stated = ", ".join(f"{name} = {share}" for name, share in self.shares.items())
-            raise RecipeError(f"the shares {stated} must be above 0 and sum up to 1, not to {sum(self.shares.values()):.6g}")
+            raise RecipeError(
+                f"the shares {stated} must be above 0 and sum up to 1, not to {sum(self.shares.values()):.6g}"
+            )
         for split in ("train", "dev", "test"):
             if getattr(self, split) < 0:
-                raise RecipeError(f"{split} is {getattr(self, split)}; it must be 0 (as many as possible) or a number of pages")
+                raise RecipeError(
+                    f"{split} is {getattr(self, split)}; it must be 0 (as many as possible) or a number of pages"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +140,14 @@ class TaskRecipe:
         if not 0 < self.mask_share <= 1:
             raise RecipeError(f"task.mask_share is {self.mask_share}; it must be above 0 and at most 1")
         if not all(name.strip() and "=" not in name for name in self.fields):
-            raise RecipeError(f"task.fields names {', '.join(map(repr, self.fields))}; a name must not be empty or hold =")
+            raise RecipeError(
+                f"task.fields names {', '.join(map(repr, self.fields))}; a name must not be empty or hold ="
+            )
         for name, wanted in self.fields.items():
             if not 0 <= wanted.min_score < math.inf:
-                raise RecipeError(f"task.fields.{name}.min_score is {wanted.min_score}; it must be a number of at least 0")
+                raise RecipeError(
+                    f"task.fields.{name}.min_score is {wanted.min_score}; it must be a number of at least 0"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +189,23 @@ class TrainRecipe:
         for name in ("steps", "batch_size", "micro_batch_size"):
             if getattr(self, name) < 1:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be at least 1")
-        for name in ("learning_rate", "warmup_steps", "weight_decay", "clip", "evaluate_every", "checkpoint_every", "patience"):
+        for name in (
+            "learning_rate",
+            "warmup_steps",
+            "weight_decay",
+            "clip",
+            "evaluate_every",
+            "checkpoint_every",
+            "patience",
+        ):
             if not 0 <= getattr(self, name) < math.inf:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be a number that is not negative")
         if not 0 <= self.box_jitter < 1:
             raise RecipeError(f"train.box_jitter is {self.box_jitter}; it must be at least 0 and below 1")
         if self.batch_size % self.micro_batch_size:
-            raise RecipeError(f"train.batch_size {self.batch_size} must be a multiple of train.micro_batch_size {self.micro_batch_size}")
+            raise RecipeError(
+                f"train.batch_size {self.batch_size} must be a multiple of train.micro_batch_size {self.micro_batch_size}"
+            )
         if self.warmup_steps > self.steps:
             raise RecipeError(f"train.warmup_steps {self.warmup_steps} must not exceed train.steps {self.steps}")
 
@@ -210,7 +232,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.max_length < 3:
-            raise RecipeError(f"max_length is {self.max_length}; it must be at least 3: two special tokens and one of a word")
+            raise RecipeError(
+                f"max_length is {self.max_length}; it must be at least 3: two special tokens and one of a word"
+            )
         if self.seed < 0:
             raise RecipeError(f"seed is {self.seed}; it must not be negative")
 
@@ -221,7 +245,9 @@ class Recipe:
     @property
     def arch_config(self) -> Any:
         """The architecture's own configuration, complete."""
-        return config.build(architectures.load(self.arch).config, {k: v for k, v in self.model.items() if k != "arch"}, "model")
+        return config.build(
+            architectures.load(self.arch).config, {k: v for k, v in self.model.items() if k != "arch"}, "model"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain dict; `from_dict` gives the same recipe back."""
@@ -256,7 +282,9 @@ def from_dict(values: Mapping[str, Any]) -> Recipe:
     recipe = config.build(Recipe, values)
     task = _named("task.name", recipe.task.name, tasks.load)
     if recipe.task.fields and not isinstance(task, Entities | GenerateFields):
-        raise RecipeError(f"task.fields needs a task that finds fields, such as entities_bioes; {recipe.task.name} finds none")
+        raise RecipeError(
+            f"task.fields needs a task that finds fields, such as entities_bioes; {recipe.task.name} finds none"
+        )
     if isinstance(task, GenerateFields):
         _check_written(recipe.task.fields)
     return dataclasses.replace(recipe, model=_resolve_model(recipe.model, recipe.max_length))
@@ -264,7 +292,9 @@ def from_dict(values: Mapping[str, Any]) -> Recipe:
 
 def _check_written(fields: Mapping[str, FieldType]) -> None:
     if not fields:
-        raise RecipeError("task.fields is missing: name the fields that generate_fields should write, such as total = { type = 'amount' }")
+        raise RecipeError(
+            "task.fields is missing: name the fields that generate_fields should write, such as total = { type = 'amount' }"
+        )
     try:
         check_names(fields)
     except InputError as error:

@@ -54,6 +54,7 @@ def _selection(words: Int[np.ndarray, " kept"], weights: np.ndarray, read: int) 
     """Of states, by the word that dominates each, when so many words were read."""
     numbers, states = np.unique(words[words >= 0], return_counts=True)
     found = (
-        SelectedWord(int(number), int(count), float(weights[words == number].sum())) for number, count in zip(numbers, states, strict=True)
+        SelectedWord(int(number), int(count), float(weights[words == number].sum()))
+        for number, count in zip(numbers, states, strict=True)
     )
     return Selection(len(words), read, tuple(found))

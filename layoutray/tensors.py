@@ -34,7 +34,11 @@ class Batch:
     page_sizes: Int[Tensor, "batch 2"] | None = None
 
     def to(self, device: torch.device) -> "Batch":
-        moved = {f.name: value.to(device, non_blocking=True) for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)}
+        moved = {
+            f.name: value.to(device, non_blocking=True)
+            for f in fields(self)
+            if isinstance(value := getattr(self, f.name), Tensor)
+        }
         return replace(self, **moved)
 
 
@@ -99,10 +103,10 @@ class Scheduled(Protocol):
 
 
 @runtime_checkable
-class Surveys(Protocol):
+class HasLayoutAutoencoder(Protocol):
     """An encoder whose layout embedding sees bitmaps of where words stand round each word, and can be trained by itself."""
 
-    def surveyor(self) -> nn.Module:
+    def layout_autoencoder(self) -> nn.Module:
         """That embedding.
 
         Raises:

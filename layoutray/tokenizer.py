@@ -54,7 +54,10 @@ class Tokenizer:
 
         A blank in front of each word makes byte-level vocabularies see it as a word of running text.
         """
-        ids = [encoding.ids for encoding in self.inner.encode_batch([f" {word}" for word in words], add_special_tokens=False)]
+        ids = [
+            encoding.ids
+            for encoding in self.inner.encode_batch([f" {word}" for word in words], add_special_tokens=False)
+        ]
         return [word_ids or [self.unknown_id] for word_ids in ids]
 
     def text_to_ids(self, text: str) -> list[int]:
@@ -110,7 +113,9 @@ def load(path: str | Path) -> Tokenizer:
         if all(one.is_file() for one in files):
             return _readable(partial(read, *files), " with ".join(map(str, files)))
     older = ", or ".join(" with ".join(names) for names in _OLDER)
-    raise CheckpointError(f"no tokenizer.json at {path}; give that file, or a folder that holds it (or, as older releases do, {older})")
+    raise CheckpointError(
+        f"no tokenizer.json at {path}; give that file, or a folder that holds it (or, as older releases do, {older})"
+    )
 
 
 def parse(text: str, where: str = "the text") -> Tokenizer:
@@ -132,10 +137,14 @@ def wrap(inner: tokenizers.Tokenizer) -> Tokenizer:
     inner.no_truncation()
     inner.no_padding()
     vocabulary = inner.get_vocab()
-    found = {role: next((vocabulary[name] for name in names if name in vocabulary), None) for role, names in _ROLES.items()}
+    found = {
+        role: next((vocabulary[name] for name in names if name in vocabulary), None) for role, names in _ROLES.items()
+    }
     missing = [role for role, index in found.items() if index is None]
     if missing:
-        raise CheckpointError(f"the tokenizer has no {', '.join(missing)} token; it needs one of each of {list(_ROLES.values())}")
+        raise CheckpointError(
+            f"the tokenizer has no {', '.join(missing)} token; it needs one of each of {list(_ROLES.values())}"
+        )
     return Tokenizer(inner, **{f"{role}_id": index for role, index in found.items() if index is not None})
 
 
@@ -144,7 +153,11 @@ _WORDPIECE = {"unk_token": "[UNK]", "max_input_chars_per_word": 100}
 
 def _wordpiece(model: models.WordPiece, normalizer: normalizers.Normalizer) -> Tokenizer:
     inner = _with_special_tokens(model)
-    inner.normalizer, inner.pre_tokenizer, inner.decoder = normalizer, pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+    inner.normalizer, inner.pre_tokenizer, inner.decoder = (
+        normalizer,
+        pre_tokenizers.BertPreTokenizer(),
+        decoders.WordPiece(),
+    )
     return wrap(inner)
 
 
@@ -165,7 +178,9 @@ def _read_byte_pairs(pieces: Path, merges: Path) -> Tokenizer:
 
 def _with_special_tokens(model: models.Model) -> tokenizers.Tokenizer:
     inner = tokenizers.Tokenizer(model)
-    inner.add_special_tokens([name for names in _ROLES.values() for name in names if inner.token_to_id(name) is not None])
+    inner.add_special_tokens(
+        [name for names in _ROLES.values() for name in names if inner.token_to_id(name) is not None]
+    )
     return inner
 
 

@@ -78,7 +78,7 @@ class Run:
 
     def log_checkpoint(self, folder: str | Path) -> None:
         """Store a checkpoint as the run's artifact `checkpoint`, without the states and logs that training leaves beside it."""
-        with checkpoint.at_hand(folder) as where:
+        with checkpoint.local_copy(folder) as where:
             for name in checkpoint.FILES:
                 if (where / name).is_file():
                     self.client.log_artifact(self.run_id, str(where / name), _CHECKPOINT)
@@ -122,7 +122,12 @@ class Run:
 
 
 def create_run(
-    uri: str, experiment: str, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str], parent: Run | None = None
+    uri: str,
+    experiment: str,
+    name: str,
+    parameters: Mapping[str, Any],
+    tags: Mapping[str, str],
+    parent: Run | None = None,
 ) -> Run:
     """Open a run with the resolved recipe as its parameters, nested keys joined by dots; MLflow shows it under `parent`."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -130,7 +135,9 @@ def create_run(
     with _alone(uri):
         client = MlflowClient(tracking_uri=uri)
         known = client.get_experiment_by_name(experiment)
-        experiment_id = known.experiment_id if known else client.create_experiment(experiment, artifact_location=_artifacts(uri))
+        experiment_id = (
+            known.experiment_id if known else client.create_experiment(experiment, artifact_location=_artifacts(uri))
+        )
     nested = {"mlflow.parentRunId": parent.run_id} if parent else {}
     run_id = client.create_run(experiment_id, run_name=name, tags={**tags, **nested}).info.run_id
     client.log_batch(run_id, params=[Param(key, str(value)) for key, value in _flatten(parameters).items()])
@@ -194,7 +201,9 @@ class MlflowReporter:
             self._last[name] = max(metric.step for metric in history)
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        self._waiting += [_metric(name, value, step) for name, value in values.items() if step > self._last.get(name, -1)]
+        self._waiting += [
+            _metric(name, value, step) for name, value in values.items() if step > self._last.get(name, -1)
+        ]
         if time.monotonic() - self._flushed > _FLUSH_SECONDS or len(self._waiting) >= _MAX_BATCH:
             self.flush()
 
@@ -268,7 +277,9 @@ def _alone(uri: str) -> Generator[None]:
 
 def _artifacts(uri: str) -> str | None:
     """A server decides where artifacts lie; beside a local SQLite file they lie in its folder, whoever's working folder it is."""
-    return (Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts").as_uri() if uri.startswith("sqlite:///") else None
+    return (
+        (Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts").as_uri() if uri.startswith("sqlite:///") else None
+    )
 
 
 def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

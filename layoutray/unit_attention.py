@@ -64,7 +64,9 @@ def _attention(loaded: Checkpoint, layer: int | None) -> Callable[[Batch], Float
     encoder = loaded.model.encoder
     if isinstance(encoder, Skims):
         if layer is not None:
-            raise InputError(f"layer is {layer}; {loaded.recipe.arch} has one attention for all its layers, so leave it out")
+            raise InputError(
+                f"layer is {layer}; {loaded.recipe.arch} has one attention for all its layers, so leave it out"
+            )
         return encoder.skim
     if isinstance(encoder, Attends):
         return partial(encoder.attention, layer=len(encoder.layers) - 1 if layer is None else layer)

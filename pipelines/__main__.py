@@ -37,7 +37,9 @@ def verbs() -> dict[str, str]:
     """The verbs and what each does, from the first line of their modules, which are not imported for it."""
     files = sorted(Path(__file__).parent.glob("[!_]*.py"))
     return {
-        file.stem.replace("_", "-"): (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+        file.stem.replace("_", "-"): (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition(
+            "\n"
+        )[0]
         for file in files
     }
 

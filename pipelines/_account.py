@@ -14,7 +14,9 @@ def share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share; give a number from 0 to 1, such as 0.01 for one page in a hundred")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no share; give a number from 0 to 1, such as 0.01 for one page in a hundred"
+        )
     return value
 
 
@@ -38,10 +40,16 @@ def show(manifest: Manifest, out: str) -> None:
     if manifest.reasons:
         terminal.say(f"dead letters: {_reasons(manifest)}")
     if manifest.known_from_train:
-        terminal.say(f"{manifest.known_from_train} pages of dev and test have word for word the text of a training page")
+        terminal.say(
+            f"{manifest.known_from_train} pages of dev and test have word for word the text of a training page"
+        )
     run = manifest.run
     before = manifest.pages_in - run.pages
-    speed = f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)" if run.pages else "nothing left to do"
+    speed = (
+        f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)"
+        if run.pages
+        else "nothing left to do"
+    )
     terminal.say(f"{speed}{f', {before} done before' if before else ''}; written to {out}")
 
 

@@ -43,7 +43,9 @@ def main(arguments: Sequence[str]) -> int:
             for encoder, layers in costs.items()
         ],
     )
-    sys.stdout.write(json.dumps({encoder: [asdict(layer) for layer in layers] for encoder, layers in costs.items()}) + "\n")
+    sys.stdout.write(
+        json.dumps({encoder: [asdict(layer) for layer in layers] for encoder, layers in costs.items()}) + "\n"
+    )
     return 0
 
 

@@ -33,12 +33,17 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     sizes = Sizes(**{field.name: getattr(options, field.name) for field in fields(Sizes)})
     if min(*options.depths, *asdict(sizes).values(), options.rounds) < 1 or sizes.written > sizes.length:
-        raise InputError(f"depths {options.depths}, rounds {options.rounds} and {sizes} must be at least 1, and written at most length")
+        raise InputError(
+            f"depths {options.depths}, rounds {options.rounds} and {sizes} must be at least 1, and written at most length"
+        )
     found = [one for depth in options.depths for one in measure(sizes, options.encoders, depth, options.rounds)]
     _show(found, options.encoders)
     rows = [asdict(one) for one in found]
     sys.stdout.write(json.dumps(rows) + "\n")
-    points = {name: [(one.depth, one.training, one.generation) for one in found if one.encoder == name] for name in options.encoders}
+    points = {
+        name: [(one.depth, one.training, one.generation) for one in found if one.encoder == name]
+        for name in options.encoders
+    }
     picture = png.png(picture_of(points))
     log("depth", {name: str(value) for name, value in vars(options).items()}, rows, {"depth": picture})
     if options.out:

@@ -17,7 +17,10 @@ _BIOES: dict[str, object] = {"task.name": "entities_bioes"}
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark formnet-tables", description=__doc__)
     parser.add_argument("pages", type=Path, help="folder of pages to pretrain on, such as `layoutray mix` makes")
-    add_labelled_option(parser, "pages with entities to fine-tune and test on; the names funsd and cord get the paper's scores beside them")
+    add_labelled_option(
+        parser,
+        "pages with entities to fine-tune and test on; the names funsd and cord get the paper's scores beside them",
+    )
     parser.add_argument("--length", type=int, default=512, help="tokens per window")
     add_options(parser)
     add_tuning_option(parser)
@@ -50,7 +53,9 @@ class _Table:
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder = self.runs.folder(name, seed)
-        self.runs.train("pretrain", "pretrain-tiny", self.runs.out / "windows", folder, self._keys(name, self._options.steps, seed))
+        self.runs.train(
+            "pretrain", "pretrain-tiny", self.runs.out / "windows", folder, self._keys(name, self._options.steps, seed)
+        )
         return self.runs.evaluated(folder, self._options.pages)
 
     def _tune(self, data: str, name: str, seed: int) -> dict[str, float]:
@@ -67,10 +72,14 @@ class _Table:
 def _show(data: str, scores: Scores, options: argparse.Namespace) -> None:
     rows: list[tuple[object, ...]] = []
     for name, by_seed in scores.items():
-        precision, recall, f1 = (Spread.of([100 * of[key] for of in by_seed.values()]) for key in ("precision", "recall", "f1"))
+        precision, recall, f1 = (
+            Spread.of([100 * of[key] for of in by_seed.values()]) for key in ("precision", "recall", "f1")
+        )
         paper = PAPER_F1.get(data, {}).get(name)
         found = f"{f1.mean:.1f} ({f1.least:.1f} to {f1.most:.1f})"
-        rows.append((name, f"{precision.mean:.1f}", f"{recall.mean:.1f}", found, "" if paper is None else f"{paper:.2f}"))
+        rows.append(
+            (name, f"{precision.mean:.1f}", f"{recall.mean:.1f}", found, "" if paper is None else f"{paper:.2f}")
+        )
     title = f"Entities of {data}, test split, in percent: mean of {len(options.seeds)} seeds (range of F1)"
     terminal.show_table(title, ("system", "precision", "recall", "F1", "paper's F1"), rows)
 

@@ -25,16 +25,16 @@ import pyarrow as pa
 
 from layoutray import tracking
 from layoutray.bench.object_store import listed_store
-from layoutray.cluster.data import find, left
+from layoutray.cluster.ingest import find, remaining_pages
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import InputError
-from layoutray.prepare import packed
+from layoutray.prepare import plan_storage
 from layoutray.prepare.manifest import Run, manifest_of
 from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Output
+from layoutray.prepare.page_tasks import OpenedDocument, PageTask, Plan
 from layoutray.prepare.plan import plan_of
-from layoutray.prepare.units import Opened, Plan, Unit
-from layoutray.readers import Item
+from layoutray.readers import DocumentRef
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
@@ -74,12 +74,21 @@ def main(arguments: Sequence[str]) -> int:
         if getattr(options, name) < 1:
             raise InputError(f"--{name} is {getattr(options, name)}; it must be at least 1")
     with tempfile.TemporaryDirectory() as scratch:
-        _costs(Path(scratch) / "first", 64, options.words, 10)  # the first use of a library costs what later ones do not
+        _costs(
+            Path(scratch) / "first", 64, options.words, 10
+        )  # the first use of a library costs what later ones do not
         costs = _costs(Path(scratch) / "measured", options.pages, options.words, options.reports)
     rows = [
-        (cost.step, cost.of, *(f"{value:.2f}" for value in (cost.seconds, cost.memory_gib, cost.peak_gib, cost.disk_gib))) for cost in costs
+        (
+            cost.step,
+            cost.of,
+            *(f"{value:.2f}" for value in (cost.seconds, cost.memory_gib, cost.peak_gib, cost.disk_gib)),
+        )
+        for cost in costs
     ]
-    terminal.show_table("For a million", ("step", "of", "core seconds", "GiB of memory", "GiB at most so far", "GiB of disk"), rows)
+    terminal.show_table(
+        "For a million", ("step", "of", "core seconds", "GiB of memory", "GiB at most so far", "GiB of disk"), rows
+    )
     sys.stdout.write(json.dumps([asdict(cost) for cost in costs]) + "\n")
     return 0
 
@@ -93,12 +102,14 @@ def _of_pages(output: Output, count: int, words: int) -> list[Cost]:
     plan, costs = _planned(output, count, recipe, measured)
     _, writing = measured("shards written", lambda: _write(plan.units, output.pages, words, recipe.pages_per_shard))
     disk = sum(file.stat().st_size for file in Path(output.pages).iterdir())
-    _, settling = measured("folder settled", lambda: output.settle(plan))
+    _, settling = measured("folder settled", lambda: output.reconcile(plan))
     _, listing = measured("shards listed", lambda: shards.shards(output.pages))
     done, asking = measured("ledger read (what is done)", output.done)
-    _, comparing = measured("pages left found", lambda: left(plan, done))
-    _, again = measured("folder settled again", lambda: output.settle(plan))
-    _, counting = measured("manifest counted", lambda: manifest_of(output.root, output, plan, recipe, Run(count, 1.0, 1)))
+    _, comparing = measured("pages left found", lambda: remaining_pages(plan, done))
+    _, again = measured("folder settled again", lambda: output.reconcile(plan))
+    _, counting = measured(
+        "manifest counted", lambda: manifest_of(output.root, output, plan, recipe, Run(count, 1.0, 1))
+    )
     written = replace(writing, disk_gib=disk * _MILLION / count / 2**30)
     return [*costs, written, settling, listing, asking, comparing, again, counting]
 
@@ -111,21 +122,26 @@ def _planned(
         found, listing = measured("files listed in a bucket", lambda: find(root, recipe))
         opened, opening = measured("documents opened", lambda: _told(found.items))
         _, keeping = measured("what opening told kept", lambda: OpenedBefore.of(output, root, recipe).keep(opened))
-        recalled, recalling = measured("unchanged files recalled", lambda: _recalled(OpenedBefore.of(output, root, recipe), found.items))
+        recalled, recalling = measured(
+            "unchanged files recalled", lambda: _recalled(OpenedBefore.of(output, root, recipe), found.items)
+        )
     assert recalled == opened
     del recalled
     plan, planning = measured("plan", lambda: plan_of(opened, recipe, own=found.splits))
     return plan, [listing, opening, keeping, recalling, planning]
 
 
-def _told(items: Iterable[Item]) -> Sequence[Opened]:
-    opened = packed.opened()
-    opened.extend(Opened(item, Document(f"{number:064x}", item.source, "", 1), pages=(1,)) for number, item in enumerate(items))
+def _told(items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
+    opened = plan_storage.opened()
+    opened.extend(
+        OpenedDocument(item, Document(f"{number:064x}", item.source, "", 1), pages=(1,))
+        for number, item in enumerate(items)
+    )
     return opened
 
 
-def _recalled(before: OpenedBefore, items: Iterable[Item]) -> Sequence[Opened]:
-    opened = packed.opened()
+def _recalled(before: OpenedBefore, items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
+    opened = plan_storage.opened()
     opened.extend(one for item in items if (one := before.recall(item)))
     return opened
 
@@ -141,7 +157,12 @@ def _of_reports(store: Path, count: int) -> Cost:
         reporter.flush()
 
     _, cost = _measured(count, _held(), "MLflow", report)
-    return replace(cost, of="reports", peak_gib=cost.memory_gib, disk_gib=(store.stat().st_size - before) * _MILLION / count / 2**30)
+    return replace(
+        cost,
+        of="reports",
+        peak_gib=cost.memory_gib,
+        disk_gib=(store.stat().st_size - before) * _MILLION / count / 2**30,
+    )
 
 
 def _measured(count: int, start: int, step: str, run: Callable[[], Any]) -> tuple[Any, Cost]:
@@ -152,7 +173,9 @@ def _measured(count: int, start: int, step: str, run: Callable[[], Any]) -> tupl
     seconds = time.process_time() - started
     kept = max(_held() - before, 0)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - start
-    return result, Cost(step, "pages", seconds * _MILLION / count, *(held * _MILLION / count / 2**30 for held in (kept, peak)))
+    return result, Cost(
+        step, "pages", seconds * _MILLION / count, *(held * _MILLION / count / 2**30 for held in (kept, peak))
+    )
 
 
 def _held() -> int:
@@ -160,7 +183,7 @@ def _held() -> int:
     return psutil.Process().memory_info().rss
 
 
-def _write(units: Sequence[Unit], folder: str, words: int, at_once: int) -> None:
+def _write(units: Sequence[PageTask], folder: str, words: int, at_once: int) -> None:
     pages = _pages(at_once, words)
     rest = iter(units)
     while part := list(islice(rest, at_once)):
@@ -186,7 +209,19 @@ def _pages(count: int, words: int) -> pa.Table:
             Word(f"word{text}", Box(x, y, x + 0.05, y + 0.02), float(random.uniform(0, 1)), line // 8)
             for line, (text, (x, y)) in enumerate(zip(texts, corners, strict=True))
         ]
-        made.append(Page(str(number), 1, 1700, 2200, tuple(found), "", "", "train", Provenance("ocr", "made up", "tesseract", "5", "x")))
+        made.append(
+            Page(
+                str(number),
+                1,
+                1700,
+                2200,
+                tuple(found),
+                "",
+                "",
+                "train",
+                Provenance("ocr", "made up", "tesseract", "5", "x"),
+            )
+        )
     return codec.pages_table(made, [str(number) for number in range(count)])
 
 

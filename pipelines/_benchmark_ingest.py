@@ -12,7 +12,7 @@ from pathlib import Path
 
 from layoutray.bench.ingest import measure, ratios, seconds_of_pool, seconds_of_xargs, write_preprocessed
 from layoutray.cluster.connect import connect, num_cores
-from layoutray.cluster.data import ingest, plan_for
+from layoutray.cluster.ingest import ingest, plan_for
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 from layoutray.recipe import IngestRecipe
@@ -26,7 +26,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark ingest", description=__doc__)
     add_options(parser)
     parser.add_argument("--rounds", type=int, default=3, help="how often each contender does all pages")
-    parser.add_argument("--peers", nargs="+", choices=(_XARGS, _POOL), default=[_XARGS, _POOL], help="which of them to compare with")
+    parser.add_argument(
+        "--peers", nargs="+", choices=(_XARGS, _POOL), default=[_XARGS, _POOL], help="which of them to compare with"
+    )
     parser.add_argument(
         "--processes",
         type=int,
@@ -40,7 +42,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(options: argparse.Namespace, scratch: Path) -> int:
     # PDFs that bring their own text are read too: it is OCR that is compared.
-    recipe, processes = IngestRecipe("folder", dev_share=0, recognition=Recognition(text_layer="never")), options.processes
+    recipe, processes = (
+        IngestRecipe("folder", dev_share=0, recognition=Recognition(text_layer="never")),
+        options.processes,
+    )
     chosen, prepared = scratch / "chosen", scratch / "prepared"
     prepared.mkdir()
     collect(options, chosen)
@@ -60,12 +65,16 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
             _XARGS: lambda: seconds_of_xargs(prepared, recipe.recognition, processes),
             _POOL: lambda: seconds_of_pool(pages, recipe.recognition, processes),
         }
-        contenders = {_OURS: lambda: _seconds_of_ingest(chosen, recipe, scratch, processes)} | {name: peers[name] for name in options.peers}
+        contenders = {_OURS: lambda: _seconds_of_ingest(chosen, recipe, scratch, processes)} | {
+            name: peers[name] for name in options.peers
+        }
         results = measure(contenders, options.rounds, terminal.say)
     found = ratios(results, _OURS)
     speeds = [(name, *(len(pages) / one.seconds[name] for one in results)) for name in contenders]
     terminal.show_table("Pages per second", ("", *(f"round {number + 1}" for number in range(options.rounds))), speeds)
-    terminal.show_table("Ingest over its peers", ("peer", "median", "least", "most"), [tuple(asdict(one).values()) for one in found])
+    terminal.show_table(
+        "Ingest over its peers", ("peer", "median", "least", "most"), [tuple(asdict(one).values()) for one in found]
+    )
     terminal.say(f"Starting Ray took {start:.1f} s and is not counted.")
     print(
         json.dumps(

@@ -12,7 +12,16 @@ from layoutray.bench.lambert_tables import LAYOUTS, PAPER_F1, SYSTEMS, System, s
 from layoutray.bench.spread import Spread
 from layoutray.prepare.leakage import Known, known, texts_of
 from pipelines import _terminal as terminal
-from pipelines._runs import Runs, Scores, add_labelled_option, add_options, add_tuning_option, labelled, schedule, tables
+from pipelines._runs import (
+    Runs,
+    Scores,
+    add_labelled_option,
+    add_options,
+    add_tuning_option,
+    labelled,
+    schedule,
+    tables,
+)
 
 _PRETRAIN, _AUTOENCODE = "pretrain-lambert", "pretrain-neighbourhoods"
 _ROWS = {**SYSTEMS, **LAYOUTS}
@@ -22,14 +31,19 @@ _METRICS = {"GEval F1": "geval_f1", "exact F1": "exact_f1", "field F1": "field_f
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark lambert-tables", description=__doc__)
     parser.add_argument("pages", type=Path, help="folder of pages to train on, such as `layoutray mix` makes")
-    parser.add_argument("--start", required=True, type=Path, help="checkpoint of a trained BERT or RoBERTa, as `layoutray import` makes")
+    parser.add_argument(
+        "--start", required=True, type=Path, help="checkpoint of a trained BERT or RoBERTa, as `layoutray import` makes"
+    )
     add_labelled_option(
-        parser, "documents with fields; NAME is sroie, kleister-nda or another that a recipe finetune-NAME is for, or NAME-ocr"
+        parser,
+        "documents with fields; NAME is sroie, kleister-nda or another that a recipe finetune-NAME is for, or NAME-ocr",
     )
     parser.add_argument("--length", type=int, default=512, help="tokens per window")
     parser.add_argument("--learning-rate", type=float, default=1e-4, help="of training on the pages")
     parser.add_argument("--tune-learning-rate", type=float, default=1e-4, help="of fine-tuning")
-    parser.add_argument("--only", nargs="+", choices=_ROWS, default=list(_ROWS), help="these systems alone", metavar="SYSTEM")
+    parser.add_argument(
+        "--only", nargs="+", choices=_ROWS, default=list(_ROWS), help="these systems alone", metavar="SYSTEM"
+    )
     add_options(parser)
     add_tuning_option(parser)
     options = parser.parse_args(arguments)
@@ -126,7 +140,9 @@ class _Table:
         keys = self._keys(row, seed) | {**schedule(self._options.tune_steps), "train.warmup_steps": 0}
         keys["train.learning_rate"] = self._options.tune_learning_rate
         start = self.runs.folder(name, self._options.seeds[0]) if row.trained else self._options.start
-        self.runs.train("finetune", f"finetune-{_base(data)}", self.runs.out / f"labelled-{data}", folder, keys, [start])
+        self.runs.train(
+            "finetune", f"finetune-{_base(data)}", self.runs.out / f"labelled-{data}", folder, keys, [start]
+        )
         scores = self.runs.evaluated(folder, self.labelled[data])
         new = self.runs.evaluated(folder, self.labelled[data], audit.file) if audit.new else {}
         return scores | {f"new.{metric}": value for metric, value in new.items()}
@@ -157,7 +173,9 @@ def _show_audits(audits: Mapping[str, _Audit]) -> None:
     terminal.show_table(title, ("set", "documents", "labelled documents", "pages"), rows)
 
 
-def _show(title: str, scores: Mapping[str, Mapping[int, Mapping[str, float]]], audit: _Audit, paper: Mapping[str, float]) -> None:
+def _show(
+    title: str, scores: Mapping[str, Mapping[int, Mapping[str, float]]], audit: _Audit, paper: Mapping[str, float]
+) -> None:
     columns: dict[str, str] = {**_METRICS, f"field F1, {audit.new} of new templates": "new.field_f1"}
     rows: list[Sequence[Any]] = []
     for name, by_seed in scores.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from layoutray.bench.memory import Held, MemorySampler, by_tenths
 from layoutray.cluster.connect import connect
-from layoutray.cluster.data import ingest
+from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Preprocessing, Recognition
@@ -27,8 +27,12 @@ _MARKS = {"page workers": "PageWorker", "OCR": "layoutray.ocr.child", "Ray itsel
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark memory", description=__doc__)
     add_options(parser)
-    parser.add_argument("--rounds", type=int, default=10, help="how often each picture is read, every time as another file")
-    parser.add_argument("--width", type=int, default=400, help="pixels that pages are brought to; few are read in less time")
+    parser.add_argument(
+        "--rounds", type=int, default=10, help="how often each picture is read, every time as another file"
+    )
+    parser.add_argument(
+        "--width", type=int, default=400, help="pixels that pages are brought to; few are read in less time"
+    )
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between two samples")
     parser.add_argument("--out", type=Path, metavar="FILE.png", help="also write the picture to this file")
     options = parser.parse_args(arguments)
@@ -39,7 +43,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace, scratch: Path) -> int:
-    recipe = IngestRecipe("folder", dev_share=0, recognition=Recognition(preprocessing=Preprocessing(width=options.width)))
+    recipe = IngestRecipe(
+        "folder", dev_share=0, recognition=Recognition(preprocessing=Preprocessing(width=options.width))
+    )
     collect(options, scratch / "chosen")
     _repeat(scratch / "chosen", options.rounds, scratch / "pages")
     sampler = MemorySampler(_MARKS, options.interval)
@@ -54,8 +60,16 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
         manifest = ingest(str(scratch / "pages"), str(scratch / "out"), recipe, progress=watch)
         seconds = time.perf_counter() - started
     found = by_tenths(sampler.samples)
-    _show(found, f"{manifest.pages_in} pages ({manifest.pages_dead} failed), read by Tesseract at width {options.width} in {seconds:.0f} s")
-    counts = {"pages": manifest.pages_in, "dead": manifest.pages_dead, "seconds": seconds, "samples": len(sampler.samples)}
+    _show(
+        found,
+        f"{manifest.pages_in} pages ({manifest.pages_dead} failed), read by Tesseract at width {options.width} in {seconds:.0f} s",
+    )
+    counts = {
+        "pages": manifest.pages_in,
+        "dead": manifest.pages_dead,
+        "seconds": seconds,
+        "samples": len(sampler.samples),
+    }
     sys.stdout.write(json.dumps(counts | {"held": [asdict(one) for one in found]}) + "\n")
     if options.out:
         points = {one.role: [(sample.done, sample.mib[one.role]) for sample in sampler.samples] for one in found}
@@ -73,7 +87,8 @@ def _repeat(pictures: Path, rounds: int, folder: Path) -> None:
 
 def _show(found: Sequence[Held], title: str) -> None:
     rows = [
-        (str(number), *(f"{mib:.0f}" for mib in held)) for number, held in enumerate(zip(*(one.tenths for one in found), strict=True), 1)
+        (str(number), *(f"{mib:.0f}" for mib in held))
+        for number, held in enumerate(zip(*(one.tenths for one in found), strict=True), 1)
     ]
     rows.append(("growth from the third to the last", *(f"{one.growth:+.1%}" for one in found)))
     rows.append(("range from the third on", *(f"{one.range:.1%}" for one in found)))

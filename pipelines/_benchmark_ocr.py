@@ -15,7 +15,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("root", help="its folder")
     parser.add_argument("--split", default="", help="train, dev or test (default: all)")
     parser.add_argument("--limit", type=int, default=50, help="at most so many pages, spread evenly")
-    parser.add_argument("--variant", action="append", choices=sorted(variants()), help="only these; repeatable (default: all)")
+    parser.add_argument(
+        "--variant", action="append", choices=sorted(variants()), help="only these; repeatable (default: all)"
+    )
     options = parser.parse_args(arguments)
     samples = annotated_pictures(options.reader, options.root, options.split, options.limit)
     if not samples:

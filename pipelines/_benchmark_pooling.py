@@ -16,7 +16,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--keep", type=int, nargs="+", default=[512], help="k; n/k has to be a power of two")
     parser.add_argument("--width", type=int, default=512, help="of the states")
     parser.add_argument("--batch", type=int, default=2, help="documents at once")
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="the iterative one takes seconds per document")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=METHODS,
+        default=list(METHODS),
+        help="the iterative one takes seconds per document",
+    )
     parser.add_argument("--rounds", type=int, default=5, help="in each, all methods are measured one after the other")
     options = parser.parse_args(arguments)
     cases = [Case(tokens, keep, options.width, options.batch) for tokens in options.tokens for keep in options.keep]
@@ -24,7 +30,10 @@ def main(arguments: Sequence[str]) -> int:
     terminal.show_table(
         f"Forward and backward, {options.batch} documents of width {options.width}, {options.rounds} rounds",
         ("n", "k", "method", "milliseconds", "× successive halving", "nCCS"),
-        [(case.tokens, case.keep, one.method, f"{1000 * one.seconds:.1f}", _over_ours(case, one, found), one.nccs) for case, one in found],
+        [
+            (case.tokens, case.keep, one.method, f"{1000 * one.seconds:.1f}", _over_ours(case, one, found), one.nccs)
+            for case, one in found
+        ],
     )
     sys.stdout.write(json.dumps([asdict(case) | asdict(one) for case, one in found]) + "\n")
     return 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from layoutray.bench.ingest import Round, measure
 from layoutray.bench.spread import Spread
 from layoutray.cluster.connect import connect, num_cores
-from layoutray.cluster.data import ingest
+from layoutray.cluster.ingest import ingest
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.replicas import Replicas
 from layoutray.errors import InputError
@@ -37,19 +37,28 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(options: argparse.Namespace, scratch: Path) -> int:
     if not Extractor.load(options.checkpoint).fields:
-        raise InputError(f"{options.checkpoint} looks for no fields of documents; take a model whose recipe names some in [task.fields]")
+        raise InputError(
+            f"{options.checkpoint} looks for no fields of documents; take a model whose recipe names some in [task.fields]"
+        )
     chosen = scratch / "chosen"
     collect(options, chosen)
     # As in the benchmark of ingest: other work on the machine is not to be measured.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  (Ray reads it in this spelling)
     bulk = _Bulk(options, chosen, scratch)
     with connect():
-        rounds = [measure({_READING: bulk.read, _ANSWERING: bulk.answer}, 1, terminal.say)[0] for _ in range(options.rounds)]
+        rounds = [
+            measure({_READING: bulk.read, _ANSWERING: bulk.answer}, 1, terminal.say)[0] for _ in range(options.rounds)
+        ]
     done = bulk.done
     rows = [(name, *_row(rounds, seconds, done)) for name, seconds in _STAGES.items()]
     title = f"{done.pages} pages ({done.failed} failed), {done.fields} values of fields: mean (range) of {len(rounds)} rounds"
     terminal.show_table(title, ("", "pages/s", "fields/s"), rows)
-    report = {"pages": done.pages, "failed": done.failed, "fields": done.fields, "rounds": [dict(one.seconds) for one in rounds]}
+    report = {
+        "pages": done.pages,
+        "failed": done.failed,
+        "fields": done.fields,
+        "rounds": [dict(one.seconds) for one in rounds],
+    }
     sys.stdout.write(json.dumps(report) + "\n")
     return 0
 
@@ -71,7 +80,12 @@ class _Bulk:
     def answer(self) -> float:
         folder = self._folder
         started = time.perf_counter()
-        self.done = predict(self._options.checkpoint, f"{folder}/ingested", f"{folder}/answers", replicas=Replicas(self._options.workers))
+        self.done = predict(
+            self._options.checkpoint,
+            f"{folder}/ingested",
+            f"{folder}/answers",
+            replicas=Replicas(self._options.workers),
+        )
         return time.perf_counter() - started
 
 

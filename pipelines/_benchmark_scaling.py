@@ -26,7 +26,7 @@ from layoutray.bench.environment import environment
 from layoutray.bench.object_store import object_store
 from layoutray.bench.scaling import Ingested, steps
 from layoutray.cluster.connect import connect
-from layoutray.cluster.data import ingest
+from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
@@ -80,13 +80,19 @@ class _Contender:
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark scaling", description=__doc__)
-    parser.add_argument("--pages", type=int, default=240, help="pictures that nodes do together; a quarter of it for what a page takes")
+    parser.add_argument(
+        "--pages", type=int, default=240, help="pictures that nodes do together; a quarter of it for what a page takes"
+    )
     parser.add_argument("--seconds", type=float, default=1.0, help="that the stand-in sleeps for a page")
     parser.add_argument("--nodes", type=int, nargs="+", default=[2, 4], help="to compare with one node (default: 2 4)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each contender does its pages")
     options = parser.parse_args(arguments)
     least_pages = max(8, 2 * max(options.nodes))
-    for name, value, least in (("pages", options.pages, least_pages), ("nodes", min(options.nodes), 2), ("rounds", options.rounds, 1)):
+    for name, value, least in (
+        ("pages", options.pages, least_pages),
+        ("nodes", min(options.nodes), 2),
+        ("rounds", options.rounds, 1),
+    ):
         if value < least:
             raise InputError(f"--{name} is {value}; it must be at least {least}")
     with tempfile.TemporaryDirectory() as scratch, object_store("pages") as bucket:
@@ -107,7 +113,8 @@ def _run(options: argparse.Namespace, scratch: str, bucket: str) -> int:
     for source, pages in {(one.source, one.pages) for one in (*nodes.values(), *alone.values())}:
         stand_in.write_pictures(source, pages)
     single = {
-        name: [steps(alone[name].source, alone[name].out(), alone[name].recipe) for _ in range(options.rounds)] for name in ("disk", "S3")
+        name: [steps(alone[name].source, alone[name].out(), alone[name].recipe) for _ in range(options.rounds)]
+        for name in ("disk", "S3")
     }
     taken = _measured(nodes | alone, options.rounds)
     _show_nodes({name: taken[name] for name in nodes})
@@ -141,7 +148,9 @@ def _measured(contenders: Mapping[str, _Contender], rounds: int) -> dict[str, li
                 for name in (name for name, one in contenders.items() if one.nodes == nodes):
                     one = contenders[name].ingest()
                     taken[name].append(one)
-                    terminal.say(f"round {number + 1} of {rounds}: {name} took {one.seconds:.1f} s, the first page {one.first:.1f} s")
+                    terminal.say(
+                        f"round {number + 1} of {rounds}: {name} took {one.seconds:.1f} s, the first page {one.first:.1f} s"
+                    )
     return taken
 
 
@@ -170,12 +179,19 @@ def _show_page(taken: Mapping[str, Sequence[Ingested]]) -> None:
         )
         for name, runs in taken.items()
     ]
-    columns = ("from and to", "OCR alone, ms a page", "beside it, ms a page", f"rerun of {taken['disk'][0].pages} pages, s")
+    columns = (
+        "from and to",
+        "OCR alone, ms a page",
+        "beside it, ms a page",
+        f"rerun of {taken['disk'][0].pages} pages, s",
+    )
     terminal.show_table("One worker, from the first page on", columns, rows)
 
 
 def _show_steps(taken: Mapping[str, Sequence[Mapping[str, float]]]) -> None:
-    rows = [(step, *(_spread(1000 * one[step] for one in rounds) for rounds in taken.values())) for step in taken["disk"][0]]
+    rows = [
+        (step, *(_spread(1000 * one[step] for one in rounds) for rounds in taken.values())) for step in taken["disk"][0]
+    ]
     terminal.show_table("Steps on their own, ms a page", ("", *taken), rows)
 
 

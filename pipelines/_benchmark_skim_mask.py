@@ -29,15 +29,23 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args(arguments)
     loaded = checkpoint.load(options.checkpoint)
-    examples, _ = encoded(loaded, options.pages, pc.field("split") == options.split, options.length or loaded.recipe.max_length)
-    longest = sorted((examples[number] for number in range(len(examples))), key=lambda one: len(one.input_ids), reverse=True)
+    examples, _ = encoded(
+        loaded, options.pages, pc.field("split") == options.split, options.length or loaded.recipe.max_length
+    )
+    longest = sorted(
+        (examples[number] for number in range(len(examples))), key=lambda one: len(one.input_ids), reverse=True
+    )
     if len(longest) < options.windows:
         raise InputError(f"split {options.split} has {len(longest)} windows, --windows asks for {options.windows}")
     batch = collate(longest[: options.windows], loaded.tokenizer.pad_id)
-    found = [measure(loaded, batch, top_k, block, options.rounds) for top_k in options.top_k for block in options.blocks]
+    found = [
+        measure(loaded, batch, top_k, block, options.rounds) for top_k in options.top_k for block in options.blocks
+    ]
     rows = [(one.top_k, one.block, one.scores, one.inference, one.training, f"{one.difference:.1e}") for one in found]
     columns = ("k", "block", "scores computed", "times as fast, inference", "training", "largest difference")
-    terminal.show_table(f"Gathered over dense, {options.windows} windows of {batch.input_ids.shape[1]} tokens", columns, rows)
+    terminal.show_table(
+        f"Gathered over dense, {options.windows} windows of {batch.input_ids.shape[1]} tokens", columns, rows
+    )
     sys.stdout.write(json.dumps([asdict(one) for one in found]) + "\n")
     return 0
 

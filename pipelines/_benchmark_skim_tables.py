@@ -25,7 +25,9 @@ from pipelines._runs import Runs, Scores, add_options, add_tuning_option, schedu
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark skim-tables", description=__doc__)
     parser.add_argument("pages", type=Path, help="folder of pages to pretrain on, such as `layoutray mix` makes")
-    parser.add_argument("--docbank", type=Path, help="folder of DocBank's pages, for table 4; without it tables 2 and 3 alone are made")
+    parser.add_argument(
+        "--docbank", type=Path, help="folder of DocBank's pages, for table 4; without it tables 2 and 3 alone are made"
+    )
     parser.add_argument("--length", type=int, default=256, help="tokens per window")
     parser.add_argument("--long-length", type=int, default=1024, help="tokens per window of the two long models")
     parser.add_argument("--top-k", type=int, default=64, help="keys that a SkimmingMask leaves to each query")
@@ -53,7 +55,9 @@ class _Tables:
     def pretrain(self) -> Scores:
         pages = str(self._options.pages)
         windows = self.runs.encode("pretrain-tiny", pages, "windows", {"max_length": self._length(long=False)})
-        self.runs.encode("pretrain-tiny", pages, "long-windows", {"max_length": self._length(long=True), "tokenizer.path": windows})
+        self.runs.encode(
+            "pretrain-tiny", pages, "long-windows", {"max_length": self._length(long=True), "tokenizer.path": windows}
+        )
         return self.runs.all(PRETRAINED, self._pretrain)
 
     def tune(self) -> Scores:
@@ -65,7 +69,9 @@ class _Tables:
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder = self.runs.folder(name, seed)
         examples = self.runs.out / ("long-windows" if name in LONG else "windows")
-        self.runs.train("pretrain", "pretrain-tiny", examples, folder, self._keys(name, PRETRAINED[name], self._options.steps, seed))
+        self.runs.train(
+            "pretrain", "pretrain-tiny", examples, folder, self._keys(name, PRETRAINED[name], self._options.steps, seed)
+        )
         return self.runs.evaluated(folder, self._options.pages)
 
     def _tune(self, name: str, seed: int) -> dict[str, float]:
@@ -73,7 +79,14 @@ class _Tables:
         examples = self.runs.out / ("long-labelled" if name in LONG else "labelled")
         model = {**row.model, **({"top_k": self._options.top_k} if "masked" in row.attentions else {})}
         starts = [self.runs.folder(start, seed) for start in row.starts]
-        self.runs.train("finetune", "finetune-docbank", examples, folder, self._keys(name, model, self._options.tune_steps, seed), starts)
+        self.runs.train(
+            "finetune",
+            "finetune-docbank",
+            examples,
+            folder,
+            self._keys(name, model, self._options.tune_steps, seed),
+            starts,
+        )
         return self.runs.evaluated(folder, self._options.docbank)
 
     def _keys(self, name: str, model: Model, steps: int, seed: int) -> dict[str, object]:
@@ -93,7 +106,8 @@ def _show_perplexity(scores: Scores, options: argparse.Namespace) -> None:
     rows = [(name, str(spread), f"{PAPER_PERPLEXITY[name]:.2f}") for name, spread in found.items()]
     terminal.show_table(title, ("system", "ours", "paper"), rows)
     ratios = [
-        (f"{one} / {other}", found[one].mean / found[other].mean, PAPER_PERPLEXITY[one] / PAPER_PERPLEXITY[other]) for one, other in RATIOS
+        (f"{one} / {other}", found[one].mean / found[other].mean, PAPER_PERPLEXITY[one] / PAPER_PERPLEXITY[other])
+        for one, other in RATIOS
     ]
     terminal.show_table("Ratios of perplexity", ("systems", "ours", "paper"), ratios)
 
@@ -112,7 +126,9 @@ def _show_labels(scores: Scores, options: argparse.Namespace) -> None:
 
 
 def _macro(scores: Mapping[int, Mapping[str, float]], kind: str) -> str:
-    recall, precision, f1 = (Spread.of([100 * of[f"{kind}_{name}"] for of in scores.values()]) for name in ("recall", "precision", "f1"))
+    recall, precision, f1 = (
+        Spread.of([100 * of[f"{kind}_{name}"] for of in scores.values()]) for name in ("recall", "precision", "f1")
+    )
     return f"{recall.mean:.1f} / {precision.mean:.1f} / {f1.mean:.1f} ({f1.least:.1f} to {f1.most:.1f})"
 
 

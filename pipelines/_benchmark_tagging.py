@@ -21,9 +21,15 @@ from pipelines._report import log
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark tagging", description=__doc__)
     parser.add_argument("pages", help="folder that `layoutray ingest` has written, of pages with entities")
-    parser.add_argument("--values", help="the same documents read in another way, whose entities say the values (default: PAGES)")
     parser.add_argument(
-        "--field", action="append", required=True, metavar="ENTITY=TYPE", help="an entity type of the pages, and its type of field"
+        "--values", help="the same documents read in another way, whose entities say the values (default: PAGES)"
+    )
+    parser.add_argument(
+        "--field",
+        action="append",
+        required=True,
+        metavar="ENTITY=TYPE",
+        help="an entity type of the pages, and its type of field",
     )
     options = parser.parse_args(arguments)
     schema = dict(_field(text) for text in options.field)

@@ -31,7 +31,7 @@ from layoutray.store.schema import EXAMPLES
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
-from layoutray.training.reporter import History, Reporter, Together
+from layoutray.training.reporter import CompositeReporter, History, Reporter
 from pipelines import _terminal as terminal
 
 _LENGTH = 128
@@ -40,7 +40,8 @@ _LENGTH = 128
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark training", description=__doc__)
     parser.add_argument(
-        "--examples", help="folder that `layoutray encode` has written for masked_lm (default: made-up windows of 128 tokens)"
+        "--examples",
+        help="folder that `layoutray encode` has written for masked_lm (default: made-up windows of 128 tokens)",
     )
     parser.add_argument("--workers", type=int, default=2, help="processes of each side")
     parser.add_argument("--steps", type=int, default=60, help="optimiser steps of each run, the warm-up included")
@@ -48,7 +49,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each side, in turns")
     options = parser.parse_args(arguments)
     if not 0 < options.warmup < options.steps:
-        raise InputError(f"--warmup is {options.warmup}; it must be at least 1 and below --steps, which is {options.steps}")
+        raise InputError(
+            f"--warmup is {options.warmup}; it must be at least 1 and below --steps, which is {options.steps}"
+        )
     with tempfile.TemporaryDirectory() as folder, connect():
         chosen = _recipe(options.steps, options.workers)
         examples = sources.absolute(options.examples) if options.examples else _made_up(chosen, f"{folder}/examples")
@@ -57,8 +60,14 @@ def main(arguments: Sequence[str]) -> int:
         pairs: list[Pair] = []
         for pair in bench.compare(peer, ours, Path(folder), repeats=options.repeats, warmup=options.warmup):
             pairs.append(pair)
-            terminal.say(f"torchrun {pair.peer.steps_per_second:.2f} steps/s, Ray Train {pair.ours.steps_per_second:.2f}: {pair.ratio:.3f}")
-    terminal.show_table(f"Ray Train over torchrun, {options.workers} processes", ("measure", "value"), list(bench.summary(pairs).items()))
+            terminal.say(
+                f"torchrun {pair.peer.steps_per_second:.2f} steps/s, Ray Train {pair.ours.steps_per_second:.2f}: {pair.ratio:.3f}"
+            )
+    terminal.show_table(
+        f"Ray Train over torchrun, {options.workers} processes",
+        ("measure", "value"),
+        list(bench.summary(pairs).items()),
+    )
     sys.stdout.write(json.dumps({"benchmark": "training", **bench.summary(pairs)}) + "\n")
     return 0
 
@@ -112,7 +121,15 @@ def _stopwatch(out: Path) -> Sequence[Reporter]:
 
 
 def _under_torchrun(job: Job, workers: int, out: Path) -> None:
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={workers}", "-m", __name__]
+    launch = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        f"--nproc-per-node={workers}",
+        "-m",
+        __name__,
+    ]
     one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
     subprocess.run([*launch, job.examples, str(out), json.dumps(job.recipe.to_dict())], check=True, env=one_thread)
 
@@ -122,7 +139,7 @@ def _plain_worker(examples: str, out: Path, values: str) -> None:
     torch.set_num_threads(1)
     job = Job(recipe.from_dict(json.loads(values)), examples, out)
     with worlds.from_environment() as world:
-        jobs.train(job, world, Together(_stopwatch(out) if world.leads else []), out / "state")
+        jobs.train(job, world, CompositeReporter(_stopwatch(out) if world.leads else []), out / "state")
 
 
 if __name__ == "__main__":

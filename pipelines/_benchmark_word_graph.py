@@ -10,7 +10,18 @@ from dataclasses import asdict
 import numpy as np
 
 from layoutray.batching.windows import grid_boxes
-from layoutray.bench.word_graph import FILTER, LIBPYSAL, NEAREST, OURS, Measured, in_table, measure, on_lines, scattered, throughput
+from layoutray.bench.word_graph import (
+    FILTER,
+    LIBPYSAL,
+    NEAREST,
+    OURS,
+    Measured,
+    in_table,
+    measure,
+    on_lines,
+    scattered,
+    throughput,
+)
 from layoutray.document import Page
 from layoutray.document.filters import Filters
 from layoutray.document.word_graph import Points
@@ -21,13 +32,19 @@ from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
 from pipelines import _terminal as terminal
 
-_MADE_UP: dict[str, Callable[[int, np.random.Generator], Points]] = {"scattered": scattered, "on lines": on_lines, "in a table": in_table}
+_MADE_UP: dict[str, Callable[[int, np.random.Generator], Points]] = {
+    "scattered": scattered,
+    "on lines": on_lines,
+    "in a table": in_table,
+}
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark word-graph", description=__doc__)
     parser.add_argument(
-        "pages", nargs="?", help="folder that `layoutray ingest` has written: also its pages, and what windows of them cost"
+        "pages",
+        nargs="?",
+        help="folder that `layoutray ingest` has written: also its pages, and what windows of them cost",
     )
     parser.add_argument("--words", type=int, nargs="+", default=[64, 256, 512, 1024, 5000], help="on each made-up page")
     parser.add_argument("--rounds", type=int, default=9, help="pages of each kind that are made up")
@@ -49,7 +66,9 @@ def main(arguments: Sequence[str]) -> int:
         vocabulary = vocabulary_for(TokenizerRecipe(vocab_size=4000), [sources.join(options.pages, "pages")], Filters())
         speed = throughput(pages, vocabulary, options.length)
         report["windows"] = asdict(speed)
-        terminal.say(f"windows of {len(pages)} pages: {speed.with_graph:.0f} pages/s a core, {speed.without:.0f} without the graph")
+        terminal.say(
+            f"windows of {len(pages)} pages: {speed.with_graph:.0f} pages/s a core, {speed.without:.0f} without the graph"
+        )
     _show(found)
     report["graphs"] = {name: asdict(one) for name, one in found.items()}
     sys.stdout.write(json.dumps(report) + "\n")
@@ -80,7 +99,9 @@ def _show(found: dict[str, Measured]) -> None:
         for name, one in found.items()
     ]
     columns = ("page", "words", *contenders, *(f"{peer} wrong" for peer in peers))
-    terminal.show_table("Milliseconds a graph; percent of edges that peers get wrong (of pages with any)", columns, rows)
+    terminal.show_table(
+        "Milliseconds a graph; percent of edges that peers get wrong (of pages with any)", columns, rows
+    )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The folder, and which of its dead letters."""
     parser.add_argument("folder", help="folder or s3:// address that `layoutray ingest` or `encode` has filled")
     parser.add_argument("--reason", choices=[reason.value for reason in Reason], help="only those with this reason")
-    parser.add_argument("--stage", choices=("open", "render", "ocr", "annotation", "encode"), help="only those that failed there")
+    parser.add_argument(
+        "--stage", choices=("open", "render", "ocr", "annotation", "encode"), help="only those that failed there"
+    )
 
 
 def chosen(options: argparse.Namespace) -> list[DeadLetter]:

@@ -17,8 +17,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     letters = dead_letters.chosen(options)
     counts = Counter((letter.stage, letter.reason, letter.retryable) for letter in letters)
-    rows = [(stage, reason, "yes" if retryable else "no", count) for (stage, reason, retryable), count in counts.most_common()]
-    terminal.show_table(f"{len(letters)} dead letters in {options.folder}", ("stage", "reason", "retryable", "count"), rows)
+    rows = [
+        (stage, reason, "yes" if retryable else "no", count)
+        for (stage, reason, retryable), count in counts.most_common()
+    ]
+    terminal.show_table(
+        f"{len(letters)} dead letters in {options.folder}", ("stage", "reason", "retryable", "count"), rows
+    )
     for letter in letters:
-        sys.stdout.write(json.dumps({name: value for name, value in asdict(letter).items() if name != "trace"}, ensure_ascii=False) + "\n")
+        sys.stdout.write(
+            json.dumps({name: value for name, value in asdict(letter).items() if name != "trace"}, ensure_ascii=False)
+            + "\n"
+        )
     return 0

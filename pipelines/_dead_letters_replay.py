@@ -18,7 +18,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     dead_letters.add_options(parser)
     parser.add_argument("--workers", type=int, help="processes that read pages (default: one for each core)")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="another value of a key of `recognition`, for these; repeatable"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="another value of a key of `recognition`, for these; repeatable",
     )
     options = parser.parse_args(arguments)
     letters = dead_letters.chosen(options)
@@ -26,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         terminal.say(f"no such dead letters in {options.folder}")
         return 0
     with ProgressShown() as progress, connect():
-        manifest = replay(sources.absolute(options.folder), letters, options.set, workers=options.workers, progress=progress)
+        manifest = replay(
+            sources.absolute(options.folder), letters, options.set, workers=options.workers, progress=progress
+        )
     account.show(manifest, options.folder)
     left = {(letter.source, letter.page) for letter in Output(options.folder).letters()}
     cleared = sum((letter.source, letter.page) not in left for letter in letters)

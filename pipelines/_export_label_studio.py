@@ -26,11 +26,22 @@ Answers = dict[tuple[str, int], tuple[str, tuple[Mark, ...]]]
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="layoutray export label-studio", description=__doc__)
     parser.add_argument("pages", help="folder that `layoutray ingest` has written, or `layoutray predict` of files")
-    parser.add_argument("out", help="folder for tasks.json, labels.xml, and pictures of pages that browsers do not show")
+    parser.add_argument(
+        "out", help="folder for tasks.json, labels.xml, and pictures of pages that browsers do not show"
+    )
     parser.add_argument("--answers", metavar="FOLDER", help="what `layoutray predict` has answered of these pages")
-    parser.add_argument("--labels", nargs="+", default=[], metavar="LABEL", help="labels to offer beside those that the pages have")
-    parser.add_argument("--root", default="/", help="folder that Label Studio serves local files from (default: /, as is its own)")
-    parser.add_argument("--url", default=label_studio.LOCAL_FILES, metavar="PREFIX", help="what stands before a file's path below --root")
+    parser.add_argument(
+        "--labels", nargs="+", default=[], metavar="LABEL", help="labels to offer beside those that the pages have"
+    )
+    parser.add_argument(
+        "--root", default="/", help="folder that Label Studio serves local files from (default: /, as is its own)"
+    )
+    parser.add_argument(
+        "--url",
+        default=label_studio.LOCAL_FILES,
+        metavar="PREFIX",
+        help="what stands before a file's path below --root",
+    )
     options = parser.parse_args(arguments)
     ingested, answered = _folders(options.pages, options.answers)
     out = sources.absolute(options.out)
@@ -45,11 +56,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tasks.append(label_studio.task(page, marks, url, model))
         hidden += not page.image
     if not tasks:
-        raise InputError(f"none of the {hidden} pages in {options.pages} has a picture to label it on; ingest them from pictures or PDFs")
+        raise InputError(
+            f"none of the {hidden} pages in {options.pages} has a picture to label it on; ingest them from pictures or PDFs"
+        )
     labels = _labels(tasks, options.labels)
     shards.write_bytes(label_studio.labelling_interface(labels).encode(), out, "labels.xml")
     shards.write_bytes(json.dumps(tasks, ensure_ascii=False).encode(), out, "tasks.json")
-    terminal.say(f"{len(tasks)} pages to label as {', '.join(labels)}: import {options.out}/tasks.json into a project with labels.xml")
+    terminal.say(
+        f"{len(tasks)} pages to label as {', '.join(labels)}: import {options.out}/tasks.json into a project with labels.xml"
+    )
     if hidden:
         terminal.say(f"{hidden} pages have no picture to label them on, and are left out")
     return 0
@@ -70,7 +85,9 @@ def _pages(folder: str) -> Iterator[Page]:
 def _answers(folder: str) -> Answers:
     files = [uri for uri in sources.list_files(sources.join(folder, "jsonl")) if uri.endswith(".jsonl")]
     if not files:
-        raise InputError(f"{folder} holds no jsonl/*.jsonl; point --answers to a folder that `layoutray predict` has written")
+        raise InputError(
+            f"{folder} holds no jsonl/*.jsonl; point --answers to a folder that `layoutray predict` has written"
+        )
     found: Answers = {}
     for line in (line for uri in files for line in sources.read_bytes(uri).splitlines()):
         answer = json.loads(line)
@@ -89,8 +106,12 @@ def _picture(page: Page, out: str) -> str:
 
 
 def _labels(tasks: Sequence[dict[str, Any]], more: Sequence[str]) -> list[str]:
-    results = (result for task in tasks for result in task["predictions"][0]["result"] if "rectanglelabels" in result["value"])
+    results = (
+        result for task in tasks for result in task["predictions"][0]["result"] if "rectanglelabels" in result["value"]
+    )
     labels = sorted({*more, *(result["value"]["rectanglelabels"][0] for result in results)} - {OUTSIDE})
     if not labels or not all(label.strip() for label in labels):
-        raise InputError("there is nothing to label pages as: they carry no labels, and --labels names none; give one or more")
+        raise InputError(
+            "there is nothing to label pages as: they carry no labels, and --labels names none; give one or more"
+        )
     return labels

@@ -74,17 +74,25 @@ def scores_of(pairs: Sequence[Pair], schema: Mapping[str, FieldType]) -> dict[st
     scores: dict[str, float] = {}
     for name, score in field_f1([*map(exact_items, forms)], [*map(exact_items, values)]).items():
         suffix = "" if name == "micro" else f".{name}"
-        scores |= {f"field_precision{suffix}": score.precision, f"field_recall{suffix}": score.recall, f"field_f1{suffix}": score.f1}
+        scores |= {
+            f"field_precision{suffix}": score.precision,
+            f"field_recall{suffix}": score.recall,
+            f"field_f1{suffix}": score.f1,
+        }
     scores["geval_f1"] = field_f1([*map(geval_items, truths)], [*map(geval_items, values)], upper=True)["micro"].f1
     scores["exact_f1"] = field_f1([*map(exact_items, truths)], [*map(exact_items, contents)])["micro"].f1
     for name in (name for name, field in schema.items() if field.many):
         answers, right = judged(pairs, schema, [name])
         expected = sum(field.name == name for fields in truths for field in fields)
-        scores[f"best_min_score.{name}"] = best_threshold(np.array([one.score for one in answers]), np.array(right, np.bool_), expected)
+        scores[f"best_min_score.{name}"] = best_threshold(
+            np.array([one.score for one in answers]), np.array(right, np.bool_), expected
+        )
     return scores
 
 
-def judged(pairs: Sequence[Pair], schema: Mapping[str, FieldType], names: Collection[str]) -> tuple[list[FieldAnswer], list[bool]]:
+def judged(
+    pairs: Sequence[Pair], schema: Mapping[str, FieldType], names: Collection[str]
+) -> tuple[list[FieldAnswer], list[bool]]:
     """The answers to the fields `names`, and of each whether its value is one of those that were expected."""
     found = [
         (answer, Field(answer.name, answer.value) in expected)
@@ -104,8 +112,10 @@ def _wanted(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> list[Fi
     return [field for field in fields if field.name in schema]
 
 
-def _written(loaded: Checkpoint, folders: Sequence[str], doc_ids: Sequence[str], beams: int) -> dict[str, tuple[FieldAnswer, ...]]:
-    generator = TextGenerator(loaded, world.alone().device, beams)
+def _written(
+    loaded: Checkpoint, folders: Sequence[str], doc_ids: Sequence[str], beams: int
+) -> dict[str, tuple[FieldAnswer, ...]]:
+    generator = TextGenerator(loaded, world.single_process().device, beams)
     return {
         document.doc_id: written_fields(text.lines, pages, generator.fields)
         for some in documents_together(folders, doc_ids)
@@ -115,11 +125,14 @@ def _written(loaded: Checkpoint, folders: Sequence[str], doc_ids: Sequence[str],
 
 def _entities(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression) -> dict[str, list[Entity]]:
     """Entities of each document that has pages, from its first page on."""
-    extractor = Extractor(loaded, loaded.recipe.name, world.alone().device)
+    extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
     found: dict[str, dict[int, tuple[Entity, ...]]] = defaultdict(dict)
     for folder in folders:
         for table in shards.scan(folder, PAGES, filter=rows):
             pages = list(codec.pages_of(table))
             for page, entities in zip(pages, extractor.extract(pages), strict=True):
                 found[page.doc_id][page.number] = entities
-    return {doc_id: [entity for number in sorted(by_page) for entity in by_page[number]] for doc_id, by_page in found.items()}
+    return {
+        doc_id: [entity for number in sorted(by_page) for entity in by_page[number]]
+        for doc_id, by_page in found.items()
+    }

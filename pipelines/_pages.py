@@ -15,7 +15,9 @@ def add_page_options(parser: argparse.ArgumentParser, wanted: str) -> None:
     """The folder, and `--page` or `--source`; `wanted` says in the help what the default page must have."""
     parser.add_argument("pages", help="folder that `layoutray ingest` has written")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--page", metavar="PAGE_ID", help=f"which page (default: the first by doc_id and number {wanted} and a picture)")
+    which.add_argument(
+        "--page", metavar="PAGE_ID", help=f"which page (default: the first by doc_id and number {wanted} and a picture)"
+    )
     which.add_argument("--source", metavar="TEXT", help="take it from the pages whose source has this in its name")
 
 
@@ -39,7 +41,9 @@ def first_with_words(options: argparse.Namespace) -> Page:
     """The first of the pages that are asked for, that have a picture and words. Raises InputError when there is none."""
     first = min((page for page in pages_asked_for(options) if page.words), key=place, default=None)
     if first is None:
-        raise InputError(f"no page of {options.pages} that is asked for has words and a picture; see the columns page_id and source there")
+        raise InputError(
+            f"no page of {options.pages} that is asked for has words and a picture; see the columns page_id and source there"
+        )
     return first
 
 

@@ -25,11 +25,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
     add_page_options(parser, "that has the unit")
     which_words = parser.add_mutually_exclusive_group(required=True)
-    which_words.add_argument("--unit", metavar="LABEL", help="attention from all words of this label or entity type, as title or table")
+    which_words.add_argument(
+        "--unit", metavar="LABEL", help="attention from all words of this label or entity type, as title or table"
+    )
     which_words.add_argument("--words", metavar="FIRST-LAST", help="from these words of the page, counted from 0")
-    which_words.add_argument("--box", metavar="X0,Y0,X1,Y1", help="from the words whose middle is in this box, in shares of the page")
-    parser.add_argument("--layer", type=int, help="counted from 0, where every layer has its attention (default: the last)")
-    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    which_words.add_argument(
+        "--box", metavar="X0,Y0,X1,Y1", help="from the words whose middle is in this box, in shares of the page"
+    )
+    parser.add_argument(
+        "--layer", type=int, help="counted from 0, where every layer has its attention (default: the last)"
+    )
+    parser.add_argument(
+        "--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)"
+    )
     terminal.add_picture_option(parser, "attention.png")
     options = parser.parse_args(arguments)
     name, words_of = _unit(options)
@@ -48,7 +56,9 @@ def main(arguments: Sequence[str]) -> int:
 def _unit(options: argparse.Namespace) -> tuple[str, Unit]:
     """What the unit is called, and how to find it on a page."""
     if options.unit:
-        return options.unit, lambda page: [number for number, word in enumerate(page.words) if kind_of(word.tag or "") == options.unit]
+        return options.unit, lambda page: [
+            number for number, word in enumerate(page.words) if kind_of(word.tag or "") == options.unit
+        ]
     if options.words:
         first, last = _words(options.words)
         return f"words {first} to {last}", lambda page: list(range(first, last + 1)) if last < len(page.words) else []
@@ -59,7 +69,9 @@ def _unit(options: argparse.Namespace) -> tuple[str, Unit]:
 def _words(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d+)-(\d+)", text)
     if found is None or int(found[1]) > int(found[2]):
-        raise InputError(f"--words is {text!r}; it must be FIRST-LAST with FIRST <= LAST, counted from 0, such as 10-25")
+        raise InputError(
+            f"--words is {text!r}; it must be FIRST-LAST with FIRST <= LAST, counted from 0, such as 10-25"
+        )
     return int(found[1]), int(found[2])
 
 
@@ -67,7 +79,9 @@ def _box(text: str) -> Box:
     try:
         x0, y0, x1, y1 = map(float, text.split(","))
     except ValueError:
-        raise InputError(f"--box is {text!r}; it must be X0,Y0,X1,Y1 in shares of the page, such as 0.1,0.05,0.9,0.2") from None
+        raise InputError(
+            f"--box is {text!r}; it must be X0,Y0,X1,Y1 in shares of the page, such as 0.1,0.05,0.9,0.2"
+        ) from None
     return Box(x0, y0, x1, y1)
 
 

@@ -19,9 +19,15 @@ from pipelines import _terminal as terminal
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray picture curves", description=__doc__)
-    parser.add_argument("checkpoints", nargs="+", help="checkpoint folders, or their s3:// addresses, with their history.jsonl")
-    parser.add_argument("--metric", default="dev.perplexity", help="as in MLflow, such as loss or dev.f1 (default: dev.perplexity)")
-    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    parser.add_argument(
+        "checkpoints", nargs="+", help="checkpoint folders, or their s3:// addresses, with their history.jsonl"
+    )
+    parser.add_argument(
+        "--metric", default="dev.perplexity", help="as in MLflow, such as loss or dev.f1 (default: dev.perplexity)"
+    )
+    parser.add_argument(
+        "--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)"
+    )
     terminal.add_picture_option(parser, "curves.png")
     options = parser.parse_args(arguments)
     runs = {folder: _points(folder, options.metric) for folder in options.checkpoints}
@@ -36,7 +42,9 @@ def main(arguments: Sequence[str]) -> int:
 def _points(folder: str, metric: str) -> Points:
     file = sources.join(folder, HISTORY)
     if not sources.exists(file):
-        raise InputError(f"{folder} has no {HISTORY}; give folders that `layoutray pretrain` or `layoutray finetune` has written")
+        raise InputError(
+            f"{folder} has no {HISTORY}; give folders that `layoutray pretrain` or `layoutray finetune` has written"
+        )
     history = read_history(file)
     if metric not in history:
         raise InputError(f"{folder} has no metric {metric}; it has {', '.join(sorted(history))}")
@@ -49,7 +57,9 @@ def _by_recipe(runs: Mapping[str, Points]) -> dict[str, list[Points]]:
     for folder in runs:
         alike[_recipe_without_seed(folder)].append(folder)
     short = [_beginning([folder.rstrip("/").rpartition("/")[2] for folder in folders]) for folders in alike.values()]
-    named = short if all(short) and len(set(short)) == len(short) else [", ".join(folders) for folders in alike.values()]
+    named = (
+        short if all(short) and len(set(short)) == len(short) else [", ".join(folders) for folders in alike.values()]
+    )
     return {name: [runs[folder] for folder in folders] for name, folders in zip(named, alike.values(), strict=True)}
 
 

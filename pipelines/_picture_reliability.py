@@ -20,7 +20,9 @@ def main(arguments: Sequence[str]) -> int:
     folder, _ = tracking.checkpoint_folder(options.checkpoint, uri)
     loaded = checkpoint.load(folder)
     if not loaded.labels:
-        raise InputError(f"{options.checkpoint} labels no words, so that it is sure of none; fine-tune it, and take that checkpoint")
+        raise InputError(
+            f"{options.checkpoint} labels no words, so that it is sure of none; fine-tune it, and take that checkpoint"
+        )
     rows = chosen(options)
     examples, _ = encoded(loaded, options.pages, rows, loaded.recipe.max_length)
     pairs = field_pairs(loaded, options.pages, rows, beams=1)

@@ -10,7 +10,11 @@ from pipelines import _terminal as terminal
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray picture scaling", description=__doc__)
-    parser.add_argument("measured", metavar="FILE.json", help='[{"model": …, "length": tokens, "seconds": per step, "bytes": peak}, …]')
+    parser.add_argument(
+        "measured", metavar="FILE.json", help='[{"model": …, "length": tokens, "seconds": per step, "bytes": peak}, …]'
+    )
     terminal.add_picture_option(parser, "scaling.png")
     options = parser.parse_args(arguments)
-    return terminal.show_picture(png.png(scaling.scaling(scaling.parse(sources.read_bytes(options.measured)))), options.out)
+    return terminal.show_picture(
+        png.png(scaling.scaling(scaling.parse(sources.read_bytes(options.measured)))), options.out
+    )

@@ -24,7 +24,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray picture selection", description=__doc__)
     parser.add_argument("checkpoint", help="of a model that writes: folder, its s3:// address, or models:/NAME@ALIAS")
     add_page_options(parser, "that has words")
-    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    parser.add_argument(
+        "--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)"
+    )
     terminal.add_picture_option(parser, "selection.png")
     options = parser.parse_args(arguments)
     uri = options.tracking_uri or tracking.default_uri()
@@ -34,7 +36,9 @@ def main(arguments: Sequence[str]) -> int:
     (selection,) = generator.selections([whole])
     shares = shares_of(selection, page, whole)
     if not len(shares):
-        raise InputError(f"the model reads the first {selection.read} words of {name_of(page)}'s document; choose a page before this one")
+        raise InputError(
+            f"the model reads the first {selection.read} words of {name_of(page)}'s document; choose a page before this one"
+        )
     title = f"What {generator.model_id} keeps of a document to write about it, {selection.kept} states"
     lines = [title, *caption(page, shares)]
     read = replace(page, words=page.words[: len(shares)])
@@ -62,7 +66,11 @@ def shares_of(selection: Selection, page: Page, whole: Sequence[Page]) -> Float[
 
 def caption(page: Page, shares: Float[np.ndarray, "words"]) -> list[str]:
     """What is said of a page above its picture."""
-    read = "" if len(shares) == len(page.words) else f", of which the model reads the first {len(shares)} of {len(page.words)} words"
+    read = (
+        ""
+        if len(shares) == len(page.words)
+        else f", of which the model reads the first {len(shares)} of {len(page.words)} words"
+    )
     return [
         f"{name_of(page)}{read}",
         f"{np.count_nonzero(shares)} of {len(shares)} words weigh most in at least one state; together they are "

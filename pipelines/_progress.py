@@ -96,8 +96,14 @@ class _Lines:
             return
         self._last = now
         verb, noun = _WORDS[progress.stage]
-        left = f", about {(progress.total - progress.done) / rate:.0f} s left" if rate and progress.done < progress.total else ""
-        self._console.print(f"{verb} {noun}: {progress.done} of {progress.total}{left} {_note(progress, rate)}".rstrip(), markup=False)
+        left = (
+            f", about {(progress.total - progress.done) / rate:.0f} s left"
+            if rate and progress.done < progress.total
+            else ""
+        )
+        self._console.print(
+            f"{verb} {noun}: {progress.done} of {progress.total}{left} {_note(progress, rate)}".rstrip(), markup=False
+        )
 
 
 def _note(progress: Progress, rate: float) -> str:

@@ -18,7 +18,10 @@ _USUAL = ("sroie", "funsd", "wildreceipt")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folders", nargs="*", type=Path, help="folders of pictures and PDFs (default: the real ones below LAYOUTRAY_DATA, else drawn ones)"
+        "folders",
+        nargs="*",
+        type=Path,
+        help="folders of pictures and PDFs (default: the real ones below LAYOUTRAY_DATA, else drawn ones)",
     )
     parser.add_argument("--pages", type=int, default=500, help="at most so many pages, of documents spread evenly")
 

@@ -32,7 +32,8 @@ def field_calibration(pairs: Sequence[Pair], schema: Mapping[str, FieldType]) ->
     """
     asked = {"": [*schema], **{f".{name}": [name] for name in schema}}
     return {"field_ece": calibration_error(bins(*_field_certainties(pairs, schema, schema)))} | {
-        f"accepted_at_99{suffix}": accepted_share(*_field_certainties(pairs, schema, names), 0.99) for suffix, names in asked.items()
+        f"accepted_at_99{suffix}": accepted_share(*_field_certainties(pairs, schema, names), 0.99)
+        for suffix, names in asked.items()
     }
 
 

@@ -23,11 +23,21 @@ Scores = dict[str, dict[int, dict[str, float]]]
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What every benchmark of many trainings lets choose."""
-    parser.add_argument("--out", required=True, type=terminal.local_folder, help="folder for everything; a rerun does what is missing")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="one training of every system with each")
-    parser.add_argument("--steps", type=int, default=600, help="of training, or of pretraining before it, the same for all")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a recipe key of all trainings, by its dotted path; repeatable"
+        "--out", required=True, type=terminal.local_folder, help="folder for everything; a rerun does what is missing"
+    )
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", default=[1, 2, 3], help="one training of every system with each"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=600, help="of training, or of pretraining before it, the same for all"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a recipe key of all trainings, by its dotted path; repeatable",
     )
     parser.add_argument("--at-once", type=int, default=2, help="trainings at the same time, each with one thread")
 
@@ -39,7 +49,9 @@ def add_tuning_option(parser: argparse.ArgumentParser) -> None:
 
 def add_labelled_option(parser: argparse.ArgumentParser, wanted: str) -> None:
     """`--labelled`, for benchmarks that fine-tune on several data sets; `wanted` says in the help which."""
-    parser.add_argument("--labelled", action="append", required=True, metavar="NAME=FOLDER", help=f"{wanted}; can be repeated")
+    parser.add_argument(
+        "--labelled", action="append", required=True, metavar="NAME=FOLDER", help=f"{wanted}; can be repeated"
+    )
 
 
 def labelled(stated: Sequence[str]) -> dict[str, Path]:
@@ -48,7 +60,9 @@ def labelled(stated: Sequence[str]) -> dict[str, Path]:
     for pair in stated:
         name, equals, folder = pair.partition("=")
         if not (name and equals and folder) or name in found:
-            raise InputError(f"--labelled is {pair!r}; it must be NAME=FOLDER, such as funsd=runs/funsd, with each name once")
+            raise InputError(
+                f"--labelled is {pair!r}; it must be NAME=FOLDER, such as funsd=runs/funsd, with each name once"
+            )
         found[name] = Path(folder)
     return found
 
@@ -81,12 +95,22 @@ class Runs:
             self._verb("encode", folder.with_suffix(".log"), recipe, pages, "--out", str(folder), *_set(keys))
         return folder
 
-    def train(self, verb: str, recipe: str, examples: Path, folder: Path, keys: Mapping[str, object], starts: Sequence[Path] = ()) -> None:
+    def train(
+        self,
+        verb: str,
+        recipe: str,
+        examples: Path,
+        folder: Path,
+        keys: Mapping[str, object],
+        starts: Sequence[Path] = (),
+    ) -> None:
         """The checkpoint in `folder`; a finished one stays as it is, as `verb` sees to."""
         initial = [argument for start in starts for argument in ("--init", str(start))]
         settings = [*_set(keys), *(argument for pair in self._options.set for argument in ("--set", pair))]
         log = folder.with_name(f"{folder.name}.log")
-        self._verb(verb, log, recipe, str(examples), "--out", str(folder), "--experiment", self._benchmark, *settings, *initial)
+        self._verb(
+            verb, log, recipe, str(examples), "--out", str(folder), "--experiment", self._benchmark, *settings, *initial
+        )
 
     def evaluated(self, folder: Path, pages: Path, without: Path | None = None) -> dict[str, float]:
         """Metrics of a checkpoint on the test pages of `pages`, but for those of the documents in the file `without`."""
@@ -94,10 +118,20 @@ class Runs:
         scores = folder.with_name(f"{name}.json")
         if not scores.is_file():
             left_out = [] if without is None else ["--without", str(without)]
-            self._verb("evaluate", folder.with_name(f"{name}.evaluate.log"), str(folder), str(pages), "--json", str(scores), *left_out)
+            self._verb(
+                "evaluate",
+                folder.with_name(f"{name}.evaluate.log"),
+                str(folder),
+                str(pages),
+                "--json",
+                str(scores),
+                *left_out,
+            )
         return json.loads(scores.read_text(encoding="utf-8"))["metrics"]
 
-    def all(self, rows: Mapping[str, Row], run: Callable[[str, int], dict[str, float]], seeds: Sequence[int] = ()) -> Scores:
+    def all(
+        self, rows: Mapping[str, Row], run: Callable[[str, int], dict[str, float]], seeds: Sequence[int] = ()
+    ) -> Scores:
         """Seed by seed, so that an interrupted benchmark has whole tables of the first; all of the options unless `seeds` are given."""
         jobs = [(name, seed) for seed in seeds or self._options.seeds for name in rows]
         scores: Scores = {name: {} for name in rows}
@@ -112,9 +146,12 @@ class Runs:
         """The report into a file, MLflow and the output, with a picture of these systems' perplexity on dev over steps, if any."""
         (self.out / "tables.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         points = {
-            name: [read_history(self.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in seeds] for name, seeds in trained.items()
+            name: [read_history(self.folder(name, seed) / HISTORY)["dev.perplexity"] for seed in seeds]
+            for name, seeds in trained.items()
         }
-        pictures = {"perplexity": png.png(curves.seed_curves(points, "dev.perplexity", logarithmic=True))} if points else {}
+        pictures = (
+            {"perplexity": png.png(curves.seed_curves(points, "dev.perplexity", logarithmic=True))} if points else {}
+        )
         for name, picture in pictures.items():
             (self.out / f"{name}.png").write_bytes(picture)
         log(self._benchmark, {name: str(value) for name, value in vars(self._options).items()}, report, pictures)
@@ -124,7 +161,9 @@ class Runs:
         """With one thread: that is how two trainings share a small machine best."""
         with log.open("w", encoding="utf-8") as stream:
             command = [sys.executable, "-m", f"pipelines.{verb}", *arguments]
-            done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
+            done = subprocess.run(
+                command, stdout=stream, stderr=subprocess.STDOUT, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False
+            )
         if done.returncode:
             raise LayoutrayError(f"{' '.join(command[2:4])} ended with status {done.returncode}; see {log}")
 

@@ -28,7 +28,9 @@ def add_options(parser: argparse.ArgumentParser, models: Models, *, size: str, l
     parser.add_argument("--size", default=size, choices=("tiny", "small", "base"))
     parser.add_argument("--lengths", type=int, nargs="+", default=lengths, help="tokens per window")
     parser.add_argument("--models", nargs="+", choices=models, default=list(models))
-    parser.add_argument("--tokens", type=int, default=4096, help="per step at most; windows per step are 8, or fewer to keep to this")
+    parser.add_argument(
+        "--tokens", type=int, default=4096, help="per step at most; windows per step are 8, or fewer to keep to this"
+    )
     parser.add_argument("--compile", action="store_true", help="also through torch.compile")
     parser.add_argument("--steps", type=int, default=2, help="that count, of each case in each round")
     parser.add_argument("--rounds", type=int, default=3, help="in each, all models are measured one after the other")
@@ -76,7 +78,9 @@ def _length(benchmark: str, options: argparse.Namespace, length: int) -> list[tu
     memory = int(0.9 * psutil.virtual_memory().available)
     found: dict[Key, list[Measured]] = {}
     failed: set[Key] = set()
-    variants = [(model, compiled) for model in options.models for compiled in ((False, True) if options.compile else (False,))]
+    variants = [
+        (model, compiled) for model in options.models for compiled in ((False, True) if options.compile else (False,))
+    ]
     for model, compiled in variants * options.rounds:
         key = (f"{model}, compiled" if compiled else model, length)
         if key in failed:
@@ -94,7 +98,9 @@ def _length(benchmark: str, options: argparse.Namespace, length: int) -> list[tu
 
 def _in_a_process(benchmark: str, case: Case) -> Measured:
     module = f"pipelines._benchmark_{benchmark.replace('-', '_')}"
-    done = subprocess.run([sys.executable, "-m", module, json.dumps(asdict(case))], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", module, json.dumps(asdict(case))], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or [f"ended with status {done.returncode}"]
         raise LayoutrayError(last[0][:200])
@@ -122,5 +128,13 @@ def _show(length: int, rows: Sequence[tuple[Key, list[Measured]]], speed: float,
                 f"{flops / speed / statistics.median(seconds[model]):.2f}",
             )
         )
-    columns = ("model", "ms", f"times as fast as {fastest}", "peak MiB", f"over {smallest}", "GFLOP", "of the product's speed")
+    columns = (
+        "model",
+        "ms",
+        f"times as fast as {fastest}",
+        "peak MiB",
+        f"over {smallest}",
+        "GFLOP",
+        "of the product's speed",
+    )
     terminal.show_table(f"A training step at {length} tokens", columns, cells)

@@ -21,14 +21,24 @@ _SPEAK = Console(stderr=True, highlight=False, soft_wrap=True)
 def add_recipe_options(parser: argparse.ArgumentParser) -> None:
     """`--set` and `--dry-run`, the same for every verb that takes a recipe."""
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="override a recipe key by its dotted path; repeatable"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a recipe key by its dotted path; repeatable",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the plan, and do nothing")
 
 
 def add_picture_option(parser: argparse.ArgumentParser, default: str) -> None:
     """`--out`, the same for every picture."""
-    parser.add_argument("--out", type=_png_file, default=Path(default), metavar="FILE.png", help=f"where to write it (default: {default})")
+    parser.add_argument(
+        "--out",
+        type=_png_file,
+        default=Path(default),
+        metavar="FILE.png",
+        help=f"where to write it (default: {default})",
+    )
 
 
 def local_folder(text: str) -> Path:
@@ -59,9 +69,14 @@ def run(verb: Callable[[], int]) -> int:
 def run_named(verb: str, arguments: Sequence[str] | None) -> int:
     """Run the module `_VERB_NAME` for a verb whose first argument is a name; exit status 2 where there is no such name."""
     name, *rest = (sys.argv[1:] if arguments is None else arguments) or [""]
-    modules = {file.stem.removeprefix(f"_{verb}_").replace("_", "-"): file.stem for file in Path(__file__).parent.glob(f"_{verb}_*.py")}
+    modules = {
+        file.stem.removeprefix(f"_{verb}_").replace("_", "-"): file.stem
+        for file in Path(__file__).parent.glob(f"_{verb}_*.py")
+    }
     if name not in modules:
-        say(f"usage: layoutray {verb.replace('_', '-')} NAME …   (NAME --help says more)\n  NAME is one of {', '.join(sorted(modules))}")
+        say(
+            f"usage: layoutray {verb.replace('_', '-')} NAME …   (NAME --help says more)\n  NAME is one of {', '.join(sorted(modules))}"
+        )
         return 0 if name in ("-h", "--help") else 2
     return importlib.import_module(f"pipelines.{modules[name]}").main(rest)
 
@@ -74,10 +89,14 @@ def say(text: str) -> None:
 def say_cuts(chosen: Recipe, documents: int, texts: int, where: str = "") -> None:
     """How many documents, and texts to write about them, are longer than a recipe takes, and `where` they are named; nothing of none."""
     if documents:
-        say(f"{documents} documents have more tokens than max_length, {chosen.max_length}; of these only the beginning is read{where}")
+        say(
+            f"{documents} documents have more tokens than max_length, {chosen.max_length}; of these only the beginning is read{where}"
+        )
     if texts:
         longest = chosen.task.writing.max_length
-        say(f"{texts} texts to write have more tokens than task.writing.max_length, {longest}; of these only the beginning counts{where}")
+        say(
+            f"{texts} texts to write have more tokens than task.writing.max_length, {longest}; of these only the beginning counts{where}"
+        )
 
 
 def show_plan(chosen: Recipe | IngestRecipe | MixRecipe, plan: Mapping[str, Any]) -> int:

@@ -23,7 +23,7 @@ def text_scores(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression,
     Raises:
         InputError: when there is no such document.
     """
-    generator = TextGenerator(loaded, world.alone().device, beams)
+    generator = TextGenerator(loaded, world.single_process().device, beams)
     return _scores(folders, rows, lambda documents: [text.text for text in generator.write(documents)])
 
 
@@ -32,7 +32,9 @@ def first_sentence_scores(folders: Sequence[str], rows: pc.Expression) -> dict[s
     return _scores(folders, rows, lambda documents: [_first_sentence(pages) for pages in documents])
 
 
-def _scores(folders: Sequence[str], rows: pc.Expression, write: Callable[[list[list[Page]]], Sequence[str]]) -> dict[str, float]:
+def _scores(
+    folders: Sequence[str], rows: pc.Expression, write: Callable[[list[list[Page]]], Sequence[str]]
+) -> dict[str, float]:
     inside = [sources.join(folder, "pages") for folder in folders]
     ids = [document.doc_id for document in documents_of(inside, rows) if summaries_of(document)]
     scores = [

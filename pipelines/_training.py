@@ -16,7 +16,7 @@ from layoutray.tracking import MlflowReporter, Run
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
-from layoutray.training.reporter import HISTORY, JsonLines, ProgressBar, Reporter, Together, read_history
+from layoutray.training.reporter import HISTORY, CompositeReporter, JsonLines, ProgressBar, Reporter, read_history
 from pipelines import _terminal as terminal
 
 
@@ -26,21 +26,32 @@ def parser(verb: str, description: str | None) -> argparse.ArgumentParser:
     made.add_argument("recipe", help="a training recipe: its name, or a .toml file")
     made.add_argument("examples", help="folder that `layoutray encode` has written")
     made.add_argument(
-        "--out", required=True, help="checkpoint folder, on disks that all nodes see, or its s3:// address; an unfinished run goes on"
+        "--out",
+        required=True,
+        help="checkpoint folder, on disks that all nodes see, or its s3:// address; an unfinished run goes on",
     )
     made.add_argument("--gpus", type=int, default=0, help="GPUs of each Ray worker")
     made.add_argument("--experiment", default="layoutray", help="MLflow experiment")
-    made.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
-    made.add_argument("--register", metavar="NAME", default="", help="register the model under this name, alias `champion`")
+    made.add_argument(
+        "--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)"
+    )
+    made.add_argument(
+        "--register", metavar="NAME", default="", help="register the model under this name, alias `champion`"
+    )
     terminal.add_recipe_options(made)
     return made
 
 
 def add_worker_option(parser: argparse.ArgumentParser) -> None:
     """`--workers` and `--min-workers`, for the verbs that train one model."""
-    parser.add_argument("--workers", type=int, default=0, help="Ray Train workers; 0 trains in this process (or under torchrun)")
     parser.add_argument(
-        "--min-workers", type=int, default=0, help="of these, with how many it goes on where nodes were lost; 0 waits until all are back"
+        "--workers", type=int, default=0, help="Ray Train workers; 0 trains in this process (or under torchrun)"
+    )
+    parser.add_argument(
+        "--min-workers",
+        type=int,
+        default=0,
+        help="of these, with how many it goes on where nodes were lost; 0 waits until all are back",
     )
 
 
@@ -66,10 +77,16 @@ def run(options: argparse.Namespace, init: Sequence[str]) -> int:
     uri = options.tracking_uri or tracking.default_uri()
     workers = Workers(options.workers, options.min_workers, gpus=options.gpus)
     start = starting_checkpoints(init, uri)
-    job = Job(recipe.load(options.recipe, options.set), sources.absolute(options.examples), sources.absolute(options.out), start)
+    job = Job(
+        recipe.load(options.recipe, options.set),
+        sources.absolute(options.examples),
+        sources.absolute(options.out),
+        start,
+    )
     if options.dry_run:
         return terminal.show_plan(
-            job.recipe, {"examples": job.examples, "checkpoint": str(job.out), "init": list(init), "workers": options.workers}
+            job.recipe,
+            {"examples": job.examples, "checkpoint": str(job.out), "init": list(init), "workers": options.workers},
         )
     if jobs.finished(job):
         return after_the_end(job, uri, options.register)
@@ -83,7 +100,7 @@ def run(options: argparse.Namespace, init: Sequence[str]) -> int:
                 with connect():
                     on_ray.train(job, workers, partial(reporters, job, tracked), bar)
             else:
-                jobs.train_in_place(job, worlds.alone(), Together([bar, *reporters(job, tracked)]))
+                jobs.train_in_place(job, worlds.single_process(), CompositeReporter([bar, *reporters(job, tracked)]))
     except BaseException:
         tracked.finish("FAILED")
         raise
@@ -102,7 +119,7 @@ def _under_torchrun(job: Job, uri: str, options: argparse.Namespace) -> int:
             say_beforehand(job, world.size)
         tracked = open_run(job, uri, options.experiment) if world.leads else None
         with ProgressBar(job.recipe.name) as bar:
-            jobs.train_in_place(job, world, Together([bar, *reporters(job, tracked)] if tracked else []))
+            jobs.train_in_place(job, world, CompositeReporter([bar, *reporters(job, tracked)] if tracked else []))
         if tracked:
             close_run(job, tracked, options.register)
     return 0
@@ -117,7 +134,9 @@ def say_beforehand(job: Job, workers: int) -> None:
     if job.init and (fresh := jobs.rehearse(job, workers)):
         terminal.say(f"freshly drawn, as no --init gives them: {checkpoint.listed(fresh)}")
     if job.recipe.train.evaluate_every and not Card.read(job.examples).examples["dev"]:
-        terminal.say(f"{job.examples} has no dev examples: nothing is evaluated on the way, and train.patience stops nothing")
+        terminal.say(
+            f"{job.examples} has no dev examples: nothing is evaluated on the way, and train.patience stops nothing"
+        )
 
 
 def open_run(job: Job, uri: str, experiment: str, varied: Sequence[str] = (), parent: Run | None = None) -> Run:
@@ -132,7 +151,12 @@ def open_run(job: Job, uri: str, experiment: str, varied: Sequence[str] = (), pa
         interrupted.reopen()
         return interrupted
     card = Card.read(job.examples)
-    tags = {"task": job.recipe.task.name, "arch": job.recipe.arch, "examples_digest": card.digest, "init": ", ".join(job.init)}
+    tags = {
+        "task": job.recipe.task.name,
+        "arch": job.recipe.arch,
+        "examples_digest": card.digest,
+        "init": ", ".join(job.init),
+    }
     tags |= tracking.claim(job.out, uri)
     name, parameters = " ".join([job.recipe.name, *varied]), config.override(job.recipe.to_dict(), varied)
     tracked = tracking.create_run(uri, experiment, name, parameters, tags, parent)
@@ -154,7 +178,10 @@ def after_the_end(job: Job, uri: str, name: str) -> int:
 def close_run(job: Job, tracked: Run, name: str) -> None:
     """Log what a finished training has left, register it as model `name` if that is given, and close its run."""
     series = read_history(sources.join(job.out, HISTORY))
-    tracked.log_picture("loss", png.png(curves.loss_curve({name: series[name] for name in ("loss", "dev.loss") if name in series}, "loss")))
+    tracked.log_picture(
+        "loss",
+        png.png(curves.loss_curve({name: series[name] for name in ("loss", "dev.loss") if name in series}, "loss")),
+    )
     tracked.log_checkpoint(job.out)
     if name:
         register(tracked, name)

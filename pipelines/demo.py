@@ -32,7 +32,9 @@ _START_SECONDS = 120
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="layoutray demo", description=__doc__)
-    parser.add_argument("--out", default="runs/demo", type=Path, help="folder for everything that is made; emptied first")
+    parser.add_argument(
+        "--out", default="runs/demo", type=Path, help="folder for everything that is made; emptied first"
+    )
     parser.add_argument("--count", default=240, type=int, help="pages to draw")
     options = parser.parse_args(arguments)
     started = time.monotonic()
@@ -61,10 +63,23 @@ def _learn(out: Path, count: int) -> None:
         _step("Draw forms and receipts", synthesize.main, [drawn, "--count", str(count)])
         _step("Read them with Tesseract on Ray Data", ingest.main, ["ingest-synthetic", drawn, pages])
         _step("Encode for pretraining", encode.main, ["demo-pretrain", pages, "--out", windows])
-        _step("Pretrain on two workers", pretrain.main, ["demo-pretrain", windows, "--out", pretrained, "--workers", "2"])
+        _step(
+            "Pretrain on two workers", pretrain.main, ["demo-pretrain", windows, "--out", pretrained, "--workers", "2"]
+        )
         same_vocabulary = ["--set", f"tokenizer.path={pretrained}"]
         _step("Encode with labels", encode.main, ["demo-finetune", pages, "--out", labelled, *same_vocabulary])
-        tune = ["demo-finetune", labelled, "--init", pretrained, "--out", finetuned, "--workers", "2", "--register", MODEL]
+        tune = [
+            "demo-finetune",
+            labelled,
+            "--init",
+            pretrained,
+            "--out",
+            finetuned,
+            "--workers",
+            "2",
+            "--register",
+            MODEL,
+        ]
         _step("Fine-tune on two workers and register", finetune.main, tune)
     with contextlib.redirect_stdout(sys.stderr):
         _step("Evaluate on the test pages", evaluate.main, [finetuned, pages, "--split", "test"])
@@ -110,7 +125,9 @@ def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
             urllib.request.urlopen(url, timeout=2).close()
             return
         time.sleep(0.5)
-    raise LayoutrayError(f"the endpoint at {url} did not answer within {_START_SECONDS} seconds; its messages are above")
+    raise LayoutrayError(
+        f"the endpoint at {url} did not answer within {_START_SECONDS} seconds; its messages are above"
+    )
 
 
 def _post(url: str, page: Path) -> dict[str, Any]:
@@ -131,7 +148,16 @@ def _show(answer: dict[str, Any], wanted: dict[str, str]) -> None:
         region = entity["bounding_regions"][0]
         x0, y0, _, _, x1, y1, _, _ = (round(side) for side in region["polygon"])
         known = wanted.get(entity["type"], "")
-        rows.append((entity["type"], entity["content"], float(entity["confidence"]), region["page_number"], f"{x0} {y0} {x1} {y1}", known))
+        rows.append(
+            (
+                entity["type"],
+                entity["content"],
+                float(entity["confidence"]),
+                region["page_number"],
+                f"{x0} {y0} {x1} {y1}",
+                known,
+            )
+        )
     terminal.show_table(
         f"What {answer['model_id']} version {answer['model_version']} found",
         ("field", "value", "confidence", "page", "box (pixels)", "drawn as"),
@@ -145,7 +171,9 @@ def _draw(picture: Image.Image, answer: dict[str, Any], file: Path) -> None:
             type=entity["type"],
             content=entity["content"],
             confidence=entity["confidence"],
-            bounding_regions=tuple(Region(region["page_number"], tuple(region["polygon"])) for region in entity["bounding_regions"]),
+            bounding_regions=tuple(
+                Region(region["page_number"], tuple(region["polygon"])) for region in entity["bounding_regions"]
+            ),
             words=(),
         )
         for entity in answer["document"]["entities"]

@@ -23,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.dry_run:
         return terminal.show_plan(chosen, {"pages from": options.pages, "examples to": options.out})
     with ProgressShown() as progress, connect():
-        card = encode(chosen, [sources.absolute(folder) for folder in options.pages], sources.absolute(options.out), progress)
+        card = encode(
+            chosen, [sources.absolute(folder) for folder in options.pages], sources.absolute(options.out), progress
+        )
     terminal.show_table(
         f"Examples in {options.out}",
         ("split", "pages", "examples"),
@@ -31,8 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     see = f"see `layoutray dead-letters list {options.out}`"
     if card.filtered:
-        reasons = ", ".join(f"{count} by {name}" for name, count in sorted(card.filtered.items(), key=lambda one: -one[1]))
-        terminal.say(f"{sum(card.filtered.values())} of {sum(card.pages.values())} pages do not pass the filters: {reasons}")
+        reasons = ", ".join(
+            f"{count} by {name}" for name, count in sorted(card.filtered.items(), key=lambda one: -one[1])
+        )
+        terminal.say(
+            f"{sum(card.filtered.values())} of {sum(card.pages.values())} pages do not pass the filters: {reasons}"
+        )
     if card.dead:
         terminal.say(f"{card.dead} pages could not be encoded: {see}")
     if card.missing:

@@ -46,7 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows, measured = chosen(options), _measured(options)
     examples, letters = encoded(loaded, options.pages, rows, loaded.recipe.max_length)
     reasons = Counter(letter.reason for letter in letters)
-    dead, cut, texts_cut = sum(letter.page is not None for letter in letters), reasons[Reason.CUT], reasons[Reason.TEXT_CUT]
+    dead, cut, texts_cut = (
+        sum(letter.page is not None for letter in letters),
+        reasons[Reason.CUT],
+        reasons[Reason.TEXT_CUT],
+    )
     seen = observed(loaded, examples)
     pairs = field_pairs(loaded, options.pages, rows, options.beams)
     metrics = task.summarise(seen, loaded.labels) | word_calibration(loaded, seen)
@@ -57,12 +61,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.truth:
         metrics |= _with_lost(metrics, _lost_entities(options.pages, options.truth, rows))
     of = "documents" if task.of_documents else "windows"
-    terminal.show_table(f"{loaded.recipe.name} on {measured}, {len(examples)} {of}", ("metric", "value"), sorted(metrics.items()))
+    terminal.show_table(
+        f"{loaded.recipe.name} on {measured}, {len(examples)} {of}", ("metric", "value"), sorted(metrics.items())
+    )
     if dead:
         terminal.say(f"{dead} pages could not be encoded and are not in these numbers")
     terminal.say_cuts(loaded.recipe, cut, texts_cut)
     counts = {"dead": dead, "cut": cut, "texts_cut": texts_cut}
-    report = {"checkpoint": str(options.checkpoint), "pages": options.pages, "split": measured, **counts, "metrics": metrics}
+    report = {
+        "checkpoint": str(options.checkpoint),
+        "pages": options.pages,
+        "split": measured,
+        **counts,
+        "metrics": metrics,
+    }
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
     if options.json:
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
@@ -86,7 +98,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="the same set ingested with words=annotation: its entities that no recognised word stands for count as missed",
     )
-    parser.add_argument("--beams", type=int, default=1, help="of models that write: hypotheses that are kept at each word; 1 is greedy")
+    parser.add_argument(
+        "--beams", type=int, default=1, help="of models that write: hypotheses that are kept at each word; 1 is greedy"
+    )
     parser.add_argument("--json", type=Path, help="also write the metrics to this file")
     return parser
 
@@ -96,8 +110,12 @@ def add_pages_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
     parser.add_argument("pages", nargs="+", help="folders that `layoutray ingest` has written")
     parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
-    parser.add_argument("--without", type=Path, metavar="FILE", help="leave out the documents whose doc_ids stand in it, one a line")
-    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    parser.add_argument(
+        "--without", type=Path, metavar="FILE", help="leave out the documents whose doc_ids stand in it, one a line"
+    )
+    parser.add_argument(
+        "--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)"
+    )
 
 
 def chosen(options: argparse.Namespace) -> pc.Expression:
@@ -112,11 +130,15 @@ def chosen(options: argparse.Namespace) -> pc.Expression:
     try:
         left_out = options.without.read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--without {options.without} cannot be read: {error}; it must have a doc_id in each line") from error
+        raise InputError(
+            f"--without {options.without} cannot be read: {error}; it must have a doc_id in each line"
+        ) from error
     return rows & ~pc.field("doc_id").isin(pa.array(left_out, pa.string()))
 
 
-def encoded(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression, max_length: int) -> tuple[ExampleSet, list[DeadLetter]]:
+def encoded(
+    loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression, max_length: int
+) -> tuple[ExampleSet, list[DeadLetter]]:
     """The pages `rows` as this checkpoint sees them, in windows of up to `max_length` tokens, and letters about what is missing."""
     recipe = loaded.recipe
     inside = tuple(sources.join(folder, "pages") for folder in folders)
@@ -130,20 +152,26 @@ def encoded(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression, max
             dead += letters
     if not tables:
         splits = [table["split"].to_pylist() for folder in inside for table in shards.scan(folder, PAGES, ["split"])]
-        there = ", ".join(f"{count} in {split}" for split, count in Counter(chain.from_iterable(splits)).items()) or "none"
+        there = (
+            ", ".join(f"{count} in {split}" for split, count in Counter(chain.from_iterable(splits)).items()) or "none"
+        )
         raise InputError(
             f"no page of {', '.join(folders)} is in the split that is measured, or all of it are left out; pages there: {there}; "
             "choose another with --split, or ingest with a dev_share and a test_share"
         )
-    examples = pa.concat_tables(tables).sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])
+    examples = pa.concat_tables(tables).sort_by(
+        [("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")]
+    )
     if not examples.num_rows:
-        raise InputError(f"no page of {', '.join(folders)} can be measured: {dead[0].message if dead else 'none has words'}")
+        raise InputError(
+            f"no page of {', '.join(folders)} can be measured: {dead[0].message if dead else 'none has words'}"
+        )
     return ExampleSet(examples), dead
 
 
 def observed(loaded: Checkpoint, examples: ExampleSet) -> list[Any]:
     """What the checkpoint's task observes on `examples`."""
-    here = world.alone()
+    here = world.single_process()
     feed = job.feed(loaded.recipe, loaded.tokenizer, examples)
     return loop.observe(loaded.model.to(here.device), tasks.load(loaded.recipe.task.name), feed, here)
 
@@ -185,14 +213,17 @@ def _confusion(counts: Counter[tuple[str, str]]) -> bytes:
 
 def _overlays(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression) -> Iterator[bytes]:
     """The first few pages by id with what was found, and dashed what should have been: the same pages for every model."""
-    extractor, task = Extractor(loaded, loaded.recipe.name, world.alone().device), tasks.load(loaded.recipe.task.name)
+    extractor, task = (
+        Extractor(loaded, loaded.recipe.name, world.single_process().device),
+        tasks.load(loaded.recipe.task.name),
+    )
     first = PAGES.empty_table()
     for folder in folders:
         for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=rows & (pc.field("image") != "")):
             first = pa.concat_tables([first, pages]).sort_by("page_id").slice(0, _OVERLAYS)
     pages = list(codec.pages_of(first))
     for page, found in zip(pages, extractor.extract(pages), strict=True):
-        truth = task.marked(page, [word.tag for word in page.words], [1.0] * len(page.words))
+        truth = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
         try:
             yield png.png(overlay.draw(page_picture(page), found, truth=truth, types=extractor.entity_types))
         except DocumentError as error:

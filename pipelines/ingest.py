@@ -8,7 +8,7 @@ from typing import Any
 
 from layoutray import recipe
 from layoutray.cluster.connect import connect, num_cores
-from layoutray.cluster.data import ingest, left, plan_for
+from layoutray.cluster.ingest import ingest, plan_for, remaining_pages
 from layoutray.prepare.estimate import Estimate, estimate
 from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
@@ -24,8 +24,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("source", help="folder or s3:// address of the documents")
     parser.add_argument("out", help="folder or s3:// address to write to; a rerun does what is missing there")
     parser.add_argument("--workers", type=int, help="processes that read pages (default: one for each core)")
-    parser.add_argument("--sample", type=int, default=8, metavar="PAGES", help="with --dry-run: read so many for an estimate (default: 8)")
-    parser.add_argument("--price", type=float, metavar="PER_HOUR", help="with --dry-run: of a core, for what it will cost")
+    parser.add_argument(
+        "--sample",
+        type=int,
+        default=8,
+        metavar="PAGES",
+        help="with --dry-run: read so many for an estimate (default: 8)",
+    )
+    parser.add_argument(
+        "--price", type=float, metavar="PER_HOUR", help="with --dry-run: of a core, for what it will cost"
+    )
     parser.add_argument("--limit", type=int, help="only the first so many documents")
     parser.add_argument(
         "--max-dead-rate",
@@ -49,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _plan(options: argparse.Namespace, chosen: IngestRecipe) -> dict[str, Any]:
     with ProgressShown() as progress:
         plan = plan_for(options.source, chosen, limit=options.limit, progress=progress)
-    todo = left(plan, Output(options.out).done())
+    todo = remaining_pages(plan, Output(options.out).done())
     counts: dict[str, Any] = {
         "documents": len(plan.documents),
         "dead letters": len(plan.letters),
@@ -59,7 +67,9 @@ def _plan(options: argparse.Namespace, chosen: IngestRecipe) -> dict[str, Any]:
         "pages to do": len(todo),
     }
     if todo and options.sample > 0:
-        counts["estimate"] = _estimate(estimate(todo, chosen, options.sample), options.workers or num_cores(), options.price)
+        counts["estimate"] = _estimate(
+            estimate(todo, chosen, options.sample), options.workers or num_cores(), options.price
+        )
     return counts
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from layoutray import checkpoint, recipe, tasks, tracking
 from layoutray.cluster.connect import connect
-from layoutray.cluster.data import ingest
+from layoutray.cluster.ingest import ingest
 from layoutray.cluster.predict import predict
 from layoutray.cluster.replicas import Replicas
 from layoutray.cluster.write import write
@@ -22,17 +22,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="layoutray predict", description=__doc__)
     parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
     parser.add_argument("source", help="folder of images and PDFs, or a folder that `layoutray ingest` has written")
-    parser.add_argument("--out", required=True, help="folder for the answers: parquet/ and jsonl/, and fields/ of whole documents")
-    parser.add_argument("--recipe", default="ingest-folder", help="how files are read, where SOURCE is not ingested yet")
+    parser.add_argument(
+        "--out", required=True, help="folder for the answers: parquet/ and jsonl/, and fields/ of whole documents"
+    )
+    parser.add_argument(
+        "--recipe", default="ingest-folder", help="how files are read, where SOURCE is not ingested yet"
+    )
     parser.add_argument("--workers", type=int, default=1, help="model replicas")
     parser.add_argument("--gpus", type=float, default=0, help="GPUs of each replica")
-    parser.add_argument("--beams", type=int, default=1, help="of models that write: hypotheses that are kept at each word; 1 is greedy")
-    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    parser.add_argument(
+        "--beams", type=int, default=1, help="of models that write: hypotheses that are kept at each word; 1 is greedy"
+    )
+    parser.add_argument(
+        "--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)"
+    )
     terminal.add_recipe_options(parser)
     options = parser.parse_args(arguments)
     reading = recipe.load_ingest(options.recipe, options.set)
     if options.dry_run:
-        return terminal.show_plan(reading, {"checkpoint": options.checkpoint, "source": options.source, "answers": options.out})
+        return terminal.show_plan(
+            reading, {"checkpoint": options.checkpoint, "source": options.source, "answers": options.out}
+        )
     folder, _ = tracking.checkpoint_folder(options.checkpoint, options.tracking_uri or tracking.default_uri())
     replicas = Replicas(options.workers, options.gpus)
     with ProgressShown() as progress, connect():
@@ -43,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ingest(sources.absolute(options.source), ingested, reading, progress=progress)
         if isinstance(tasks.load(checkpoint.load(folder).recipe.task.name), Writes):
             done = write(folder, ingested, out, replicas=replicas, beams=options.beams, progress=progress)
-            terminal.say(f"{done.documents} documents answered, {_failures(done.failed, ingested)}; texts in {options.out}")
+            terminal.say(
+                f"{done.documents} documents answered, {_failures(done.failed, ingested)}; texts in {options.out}"
+            )
             if done.cut:
                 terminal.say(f"{done.cut} of them are longer than the model takes: compare `tokens` and `tokens_read`")
         else:

@@ -19,19 +19,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="layoutray serve", description=__doc__)
     parser.add_argument("checkpoint", help="checkpoint folder, its s3:// address, or models:/NAME@ALIAS")
     parser.add_argument("--recipe", default="ingest-folder", help="how files are read: its section `recognition`")
-    parser.add_argument("--host", default="127.0.0.1", help="0.0.0.0 opens the endpoint to the network, without authentication")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="0.0.0.0 opens the endpoint to the network, without authentication"
+    )
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--ocr-replicas", type=int, default=1, help="processes that read pages")
     parser.add_argument("--model-replicas", type=int, default=1, help="processes that hold the model")
     parser.add_argument("--gpus", type=float, default=0, help="GPUs of each model replica")
-    parser.add_argument("--beams", type=int, default=1, help="of models that write: hypotheses that are kept at each word; 1 is greedy")
+    parser.add_argument(
+        "--beams", type=int, default=1, help="of models that write: hypotheses that are kept at each word; 1 is greedy"
+    )
     parser.add_argument("--timeout", type=float, default=Limits().timeout_s, help="seconds that a document may take")
-    parser.add_argument("--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)")
+    parser.add_argument(
+        "--tracking-uri", default=None, help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)"
+    )
     terminal.add_recipe_options(parser)
     options = parser.parse_args(arguments)
     reading = recipe.load_ingest(options.recipe, options.set)
     if options.dry_run:
-        return terminal.show_plan(reading, {"checkpoint": options.checkpoint, "host": options.host, "port": options.port})
+        return terminal.show_plan(
+            reading, {"checkpoint": options.checkpoint, "host": options.host, "port": options.port}
+        )
     folder, version = tracking.checkpoint_folder(options.checkpoint, options.tracking_uri or tracking.default_uri())
     return serve(
         ServeSettings(
@@ -58,7 +66,9 @@ def serve(settings: ServeSettings) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):  # not before: connecting sets Ray's own
             signal.signal(number, signal.default_int_handler)
         with running(settings) as url:
-            terminal.say(f"serving at {url} (description at {url}/docs); try: curl -F file=@page.png {url}{path_of(model)}")
+            terminal.say(
+                f"serving at {url} (description at {url}/docs); try: curl -F file=@page.png {url}{path_of(model)}"
+            )
             threading.Event().wait()
     terminal.say("stopped")
     return 0

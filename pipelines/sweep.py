@@ -21,7 +21,7 @@ from layoutray.tracking import Run
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
-from layoutray.training.reporter import Together
+from layoutray.training.reporter import CompositeReporter
 from pipelines import _terminal as terminal
 from pipelines import _training as training
 
@@ -34,7 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     trials = _jobs(options, uri, key, values)
     first = trials[values[0]]
     if options.dry_run:
-        plan = {"examples": first.examples, "init": options.init, "at_once": share.at_once, "cpus": share.cpus, "gpus": share.gpus}
+        plan = {
+            "examples": first.examples,
+            "init": options.init,
+            "at_once": share.at_once,
+            "cpus": share.cpus,
+            "gpus": share.gpus,
+        }
         return terminal.show_plan(first.recipe, {**plan, "checkpoints": [str(job.out) for job in trials.values()]})
     waiting = {value: job for value, job in trials.items() if not jobs.finished(job)}
     _claim(options.out, key)
@@ -50,7 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parent.finish("FAILED")
         raise
     parent.finish()
-    report = {"key": key, "value": best.value, "objective": sweep.objective(best.job), "metric": best.metric, "folder": str(best.job.out)}
+    report = {
+        "key": key,
+        "value": best.value,
+        "objective": sweep.objective(best.job),
+        "metric": best.metric,
+        "folder": str(best.job.out),
+    }
     shards.write_bytes((json.dumps(report, indent=2) + "\n").encode(), options.out, "best.json")
     sys.stdout.write(json.dumps(report) + "\n")
     if options.register and (run := tracking.noted(best.job.out, uri)):
@@ -62,7 +74,11 @@ def _parser() -> argparse.ArgumentParser:
     made = training.parser("sweep", __doc__)
     training.add_init_option(made)
     made.add_argument(
-        "--over", action="append", required=True, metavar="KEY=VALUE,VALUE", help="a recipe key by its dotted path, and the values to try"
+        "--over",
+        action="append",
+        required=True,
+        metavar="KEY=VALUE,VALUE",
+        help="a recipe key by its dotted path, and the values to try",
     )
     made.add_argument("--at-once", type=int, default=0, help="trials at the same time; 0 is as many as the cores hold")
     made.add_argument("--cpus", type=int, default=1, help="CPUs of each trial")
@@ -101,11 +117,15 @@ def _claim(out: str, key: str) -> None:
     """Mark `out` as the folder of a sweep over `key`, the way a training marks its own."""
     file = sources.join(out, jobs.JOB)
     if sources.exists(file) and json.loads(sources.read_bytes(file)) != {"over": key}:
-        raise CheckpointError(f"{out} holds another training, or a sweep over another key; give another --out, or delete that folder")
+        raise CheckpointError(
+            f"{out} holds another training, or a sweep over another key; give another --out, or delete that folder"
+        )
     shards.write_bytes(json.dumps({"over": key}).encode(), out, jobs.JOB)
 
 
-def _train(waiting: Mapping[Value, Job], key: str, parent: Run, share: Share, options: argparse.Namespace) -> list[Trial]:
+def _train(
+    waiting: Mapping[Value, Job], key: str, parent: Run, share: Share, options: argparse.Namespace
+) -> list[Trial]:
     """Train what is not finished, in a run of its own each; the processes close the runs of what went well."""
 
     def ended(value: Value) -> None:
@@ -134,7 +154,7 @@ def _train(waiting: Mapping[Value, Job], key: str, parent: Run, share: Share, op
 def _trial(waiting: Mapping[Value, Job], runs: Mapping[Value, Run], value: Value) -> None:
     """What a trial's process does."""
     job, run = waiting[value], runs[value]
-    jobs.train_in_place(job, worlds.alone(), Together(training.reporters(job, run)))
+    jobs.train_in_place(job, worlds.single_process(), CompositeReporter(training.reporters(job, run)))
     training.close_run(job, run, "")
 
 
@@ -159,7 +179,12 @@ def _choose(results: Sequence[Trial], key: str, parent: Run) -> Trial:
 
 def _row(trial: Trial) -> tuple[Value, float | str, str, str]:
     status = "failed" if trial.error else "finished before" if trial.seconds is None else "trained"
-    return trial.value, "" if trial.metric is None else trial.metric, "" if trial.seconds is None else f"{trial.seconds:.1f}", status
+    return (
+        trial.value,
+        "" if trial.metric is None else trial.metric,
+        "" if trial.seconds is None else f"{trial.seconds:.1f}",
+        status,
+    )
 
 
 if __name__ == "__main__":

@@ -21,18 +21,30 @@ PYRAMIDION = {
     "halvings": [0, 1],
     **NO_DROPOUT,
 }
-WRITING = {"max_length": 30, "decoder": {"layers": 1, "heads": 2, "feed_forward": 64, "dropout": 0.0, "attention_dropout": 0.0}}
+WRITING = {
+    "max_length": 30,
+    "decoder": {"layers": 1, "heads": 2, "feed_forward": 64, "dropout": 0.0, "attention_dropout": 0.0},
+}
 
 
 FIELDS = {"Opening Word": {}, "total": {"type": "amount", "many": True}}
 
 
-def recipe(task: str = "summary", *, max_length: int = 160, model: dict[str, Any] | None = None, **train: Any) -> Recipe:
+def recipe(
+    task: str = "summary", *, max_length: int = 160, model: dict[str, Any] | None = None, **train: Any
+) -> Recipe:
     fields = FIELDS if task == "generate_fields" else {}
     values = {
         "name": f"small-{task}",
         "task": {"name": task, "writing": WRITING | {"max_length": 40 if fields else 30}, "fields": fields},
-        "train": {"steps": 300, "batch_size": 8, "micro_batch_size": 8, "learning_rate": 1e-2, "warmup_steps": 10, **train},
+        "train": {
+            "steps": 300,
+            "batch_size": 8,
+            "micro_batch_size": 8,
+            "learning_rate": 1e-2,
+            "warmup_steps": 10,
+            **train,
+        },
         "model": PYRAMIDION | (model or {}),
         "tokenizer": {"vocab_size": 120},
         "max_length": max_length,

@@ -49,7 +49,9 @@ def page(number: int, split: str = "train") -> Page:
             tag = f"{'B' if column == 1 else 'I'}-{name}" if inside else "O"
             words.append(Word(text, Box(0.1 + 0.2 * column, top, 0.2 + 0.2 * column, top + 0.05), line=line, tag=tag))
     doc_id = hashlib.sha256(str(number).encode()).hexdigest()
-    return Page(doc_id, 1, 600, 800, tuple(words), f"receipt-{number}.png", "", split, Provenance("annotation", "made up"))
+    return Page(
+        doc_id, 1, 600, 800, tuple(words), f"receipt-{number}.png", "", split, Provenance("annotation", "made up")
+    )
 
 
 def pages(train: int, dev: int = 0) -> list[Page]:
@@ -58,11 +60,15 @@ def pages(train: int, dev: int = 0) -> list[Page]:
 
 def write_pages(folder: Path, made: list[Page]) -> str:
     """PAGES shards, as `ingest` leaves them; returns the folder of the set."""
-    shards.write(codec.pages_table(made, [f"page-{one.source}" for one in made]), str(folder / "pages"), "part-one.parquet")
+    shards.write(
+        codec.pages_table(made, [f"page-{one.source}" for one in made]), str(folder / "pages"), "part-one.parquet"
+    )
     return str(folder)
 
 
-def recipe(task: str, *, model: dict[str, Any] | None = None, max_length: int = 48, vocabulary: str = "", **train: Any) -> Recipe:
+def recipe(
+    task: str, *, model: dict[str, Any] | None = None, max_length: int = 48, vocabulary: str = "", **train: Any
+) -> Recipe:
     values = {
         "name": f"small-{task}",
         "task": {"name": task},
@@ -78,9 +84,14 @@ def recipe(task: str, *, model: dict[str, Any] | None = None, max_length: int = 
 def recipe_file(folder: Path, chosen: Recipe) -> str:
     """`chosen` as a user has it, in a file."""
     tables = {"task": {"name": chosen.task.name}, "train": dataclasses.asdict(chosen.train), "model": chosen.model}
-    lines = [f"[{table}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items()) for table, keys in tables.items()]
+    lines = [
+        f"[{table}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
+        for table, keys in tables.items()
+    ]
     file = folder / "small.toml"
-    file.write_text(f"name = {json.dumps(chosen.name)}\nmax_length = {chosen.max_length}\nseed = {chosen.seed}\n{''.join(lines)}")
+    file.write_text(
+        f"name = {json.dumps(chosen.name)}\nmax_length = {chosen.max_length}\nseed = {chosen.seed}\n{''.join(lines)}"
+    )
     return str(file)
 
 
@@ -89,7 +100,9 @@ def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
     ingested, out = write_pages(folder / "ingested", made), str(folder / "examples")
     inside = [f"{ingested}/pages"]
     vocabulary = vocabulary_for(chosen.tokenizer, inside, chosen.filters, chosen.task)
-    encoder = Encoder(chosen.task, chosen.max_length, labels_for(chosen.task, inside), vocabulary.inner.to_str(), tuple(inside))
+    encoder = Encoder(
+        chosen.task, chosen.max_length, labels_for(chosen.task, inside), vocabulary.inner.to_str(), tuple(inside)
+    )
     examples, dead = encoder(shards.read(inside[0], PAGES))
     assert not dead
     for split in SPLITS:

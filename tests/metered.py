@@ -22,7 +22,10 @@ def series(page: str) -> dict[str, str]:
 
 def exported_by(meter: object) -> list[str]:
     """What Ray calls the metrics that `meter` holds."""
-    return [f"ray_{metric.info['name']}{'_total' if isinstance(metric, Counter) else ''}" for metric in _metrics(vars(meter))]
+    return [
+        f"ray_{metric.info['name']}{'_total' if isinstance(metric, Counter) else ''}"
+        for metric in _metrics(vars(meter))
+    ]
 
 
 def _metrics(values: dict[str, Any]) -> list[Metric]:

@@ -67,7 +67,12 @@ def test_save_and_load_is_exact(task: str, tmp_path: Path) -> None:
     loaded = checkpoint.load(tmp_path)
     assert torch.equal(outputs(loaded.model), outputs(model))
     assert not torch.equal(outputs(fresh(chosen)), outputs(model))
-    assert (loaded.recipe, loaded.labels, loaded.metrics, loaded.provenance) == (chosen, LABELS, {"f1": 0.5}, {"a": ["b"]})
+    assert (loaded.recipe, loaded.labels, loaded.metrics, loaded.provenance) == (
+        chosen,
+        LABELS,
+        {"f1": 0.5},
+        {"a": ["b"]},
+    )
     assert loaded.tokenizer.inner.get_vocab() == VOCABULARY.inner.get_vocab()
     assert not loaded.model.training
 
@@ -80,7 +85,9 @@ def test_the_seed_alone_decides_fresh_weights() -> None:
     other = fresh(recipe("entities"))
     assert torch.equal(outputs(one), outputs(other))
     torch.manual_seed(1)
-    assert torch.equal(torch.get_rng_state(), state), "and the caller's random numbers go on as if nothing had been built"
+    assert torch.equal(torch.get_rng_state(), state), (
+        "and the caller's random numbers go on as if nothing had been built"
+    )
 
 
 def test_the_version_changes_with_the_weights(tmp_path: Path) -> None:
@@ -112,10 +119,14 @@ def test_the_temperature_is_kept_and_is_1_in_older_folders(tmp_path: Path) -> No
     assert checkpoint.load(tmp_path).temperature == 1
 
 
-@pytest.mark.parametrize("content", [{}, [2.0], {"temperature": 0}, {"temperature": "2"}, {"temperature": float("nan")}])
+@pytest.mark.parametrize(
+    "content", [{}, [2.0], {"temperature": 0}, {"temperature": "2"}, {"temperature": float("nan")}]
+)
 def test_a_temperature_that_is_none_is_refused(content: Any, tmp_path: Path) -> None:
     rewrite(saved(tmp_path), "calibration.json", content)
-    with pytest.raises(CheckpointError, match=r"calibration\.json says .*; it must be an object with a temperature, a number above 0"):
+    with pytest.raises(
+        CheckpointError, match=r"calibration\.json says .*; it must be an object with a temperature, a number above 0"
+    ):
         checkpoint.load(tmp_path)
 
 
@@ -169,7 +180,12 @@ def test_broken_json_and_a_foreign_recipe_are_refused(tmp_path: Path) -> None:
 def test_a_checkpoint_in_a_bucket_is_the_same_and_its_faults_are_named_by_its_address(tmp_path: Path) -> None:
     pafs.copy_files(str(saved(tmp_path)), "s3://scans/model")
     here, there = checkpoint.load(tmp_path), checkpoint.load("s3://scans/model")
-    assert (there.version, there.labels, there.metrics, there.recipe) == (here.version, here.labels, here.metrics, here.recipe)
+    assert (there.version, there.labels, there.metrics, there.recipe) == (
+        here.version,
+        here.labels,
+        here.metrics,
+        here.recipe,
+    )
     assert torch.equal(outputs(there.model), outputs(here.model))
     bucket = boto3.resource("s3").Bucket("scans")
     bucket.put_object(Key="model/labels.json", Body=b"{")
@@ -186,14 +202,19 @@ def test_who_reads_while_training_writes_finds_a_whole_checkpoint_or_none(place:
     folder = str(tmp_path / "better") if place == "disk" else "s3://scans/better"
     chosen = recipe("entities")
     models = [fresh(dataclasses.replace(chosen, seed=seed)) for seed in (1, 2)]
-    versions = {hashlib.sha256(safetensors.torch.save(checkpoint.unique_tensors(model))).hexdigest()[:12]: model for model in models}
+    versions = {
+        hashlib.sha256(safetensors.torch.save(checkpoint.unique_tensors(model))).hexdigest()[:12]: model
+        for model in models
+    }
     over = threading.Event()
 
     def write() -> None:
         step = 0
         while not over.is_set():
             model = models[step % 2]
-            checkpoint.save(folder, Checkpoint(chosen, LABELS, VOCABULARY, model, {"step": float(step)}, {}, temperature=step + 1.0))
+            checkpoint.save(
+                folder, Checkpoint(chosen, LABELS, VOCABULARY, model, {"step": float(step)}, {}, temperature=step + 1.0)
+            )
             step += 1
             over.wait(0.3)
 
@@ -209,5 +230,7 @@ def test_who_reads_while_training_writes_finds_a_whole_checkpoint_or_none(place:
     assert len({found.temperature for found in seen}) == 5
     for found in seen:
         assert found.temperature == found.metrics["step"] + 1
-        assert versions[found.version] is models[int(found.metrics["step"]) % 2], "the weights are those of these metrics"
+        assert versions[found.version] is models[int(found.metrics["step"]) % 2], (
+            "the weights are those of these metrics"
+        )
     assert not [uri for uri in sources.list_files(folder) if ".part" in uri]

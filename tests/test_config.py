@@ -67,7 +67,10 @@ def test_an_integer_may_stand_for_a_float() -> None:
 @pytest.mark.parametrize(
     ("values", "parts"),
     [
-        ({"name": "a", "inner": {"shar": 1}}, ["unknown recipe key inner.shar", "did you mean share?", "known here: share, mode"]),
+        (
+            {"name": "a", "inner": {"shar": 1}},
+            ["unknown recipe key inner.shar", "did you mean share?", "known here: share, mode"],
+        ),
         ({"name": "a", "zzz": 1}, ["unknown recipe key zzz;", "known here: name, count, anything, numbers, inner"]),
         ({"count": 1}, ["recipe key name is missing"]),
         ({"name": "a", "inner": 3}, ["recipe key inner must be a section", "3"]),
@@ -94,8 +97,15 @@ def test_the_path_of_a_part_starts_the_message() -> None:
 
 def test_overrides_are_read_as_toml_and_as_text_where_they_are_none() -> None:
     values = {"name": "a", "inner": {"share": 0.5}}
-    changed = config.override(values, ["count=3", "inner.share = 0.75", "inner.mode=exact", 'name="b=c"', "anything.deep.x=[1, 2]"])
-    assert changed == {"name": "b=c", "count": 3, "inner": {"share": 0.75, "mode": "exact"}, "anything": {"deep": {"x": [1, 2]}}}
+    changed = config.override(
+        values, ["count=3", "inner.share = 0.75", "inner.mode=exact", 'name="b=c"', "anything.deep.x=[1, 2]"]
+    )
+    assert changed == {
+        "name": "b=c",
+        "count": 3,
+        "inner": {"share": 0.75, "mode": "exact"},
+        "anything": {"deep": {"x": [1, 2]}},
+    }
     assert values == {"name": "a", "inner": {"share": 0.5}}, "the original stays as it was"
 
 
@@ -108,6 +118,10 @@ def test_an_override_that_assigns_nothing_is_refused(assignment: str) -> None:
 def test_files_that_are_no_toml_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "broken.toml").write_text("name = \n")
     (tmp_path / "latin.toml").write_bytes("name = 'é'".encode("latin-1"))
-    for name, why in [("broken.toml", "not valid TOML"), ("latin.toml", "not valid TOML"), ("absent.toml", "does not exist")]:
+    for name, why in [
+        ("broken.toml", "not valid TOML"),
+        ("latin.toml", "not valid TOML"),
+        ("absent.toml", "does not exist"),
+    ]:
         with pytest.raises(RecipeError, match=rf"{name} (is|does) .*{why.split()[-1]}"):
             config.read_toml(tmp_path / name)

@@ -8,7 +8,9 @@ from layoutray import errors
 from layoutray.errors import RETRYABLE, DocumentError, InputError, LayoutrayError, Reason
 
 SIMPLE = [
-    kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LayoutrayError) and kind is not DocumentError
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, LayoutrayError) and kind is not DocumentError
 ]
 
 
@@ -33,5 +35,12 @@ def test_wrong_input_is_a_value_error_and_everything_is_a_layoutray_error() -> N
 
 
 def test_what_comes_from_the_bytes_is_never_retried() -> None:
-    from_bytes = {Reason.EMPTY_FILE, Reason.UNREADABLE, Reason.UNSUPPORTED_TYPE, Reason.ENCRYPTED, Reason.TOO_LARGE, Reason.BAD_ANNOTATION}
+    from_bytes = {
+        Reason.EMPTY_FILE,
+        Reason.UNREADABLE,
+        Reason.UNSUPPORTED_TYPE,
+        Reason.ENCRYPTED,
+        Reason.TOO_LARGE,
+        Reason.BAD_ANNOTATION,
+    }
     assert not from_bytes & RETRYABLE

@@ -84,7 +84,9 @@ def test_texts_are_as_long_as_the_recipe_says() -> None:
 
 
 def test_texts_repeat_nothing_where_the_recipe_says_so() -> None:
-    texts = {size: TextGenerator(writing(no_repeat=size), torch.device("cpu")).write(WHOLES[:1])[0].text for size in (0, 1)}
+    texts = {
+        size: TextGenerator(writing(no_repeat=size), torch.device("cpu")).write(WHOLES[:1])[0].text for size in (0, 1)
+    }
     for size, text in texts.items():
         characters = Counter(text.replace("\n", ""))
         assert (max(characters.values()) > 20) == (size == 0), "an untrained model says the same again and again"

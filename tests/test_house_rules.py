@@ -49,7 +49,11 @@ def num_parameters(function: FunctionNode) -> int:
 def tracked_texts() -> Iterator[tuple[str, str]]:
     """Every file that is, or would be, committed, with its text."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     for path in filter(None, listed.stdout.split("\0")):
         try:
@@ -110,7 +114,9 @@ def test_nothing_is_left_for_later() -> None:
     "pattern",
     [
         pytest.param(r"(?<![\w.~-])/(work|root)/|(?<![\w.~-])/home/\w", id="a folder of one machine"),
-        pytest.param(r"p[y]pi\.org|python[h]osted|npm[j]s\.|download\.py[t]orch|deb\.deb[i]an", id="the host of a registry"),
+        pytest.param(
+            r"p[y]pi\.org|python[h]osted|npm[j]s\.|download\.py[t]orch|deb\.deb[i]an", id="the host of a registry"
+        ),
     ],
 )
 def test_no_file_knows(pattern: str) -> None:
@@ -127,5 +133,7 @@ def test_importing_the_documents_stays_light() -> None:
 
 def test_torch_is_pinned_so_that_every_build_fits() -> None:
     pins = (REPOSITORY / "constraints.txt").read_text().split()
-    assert [pin for pin in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", pin)] == [], "only name==version: no build tag, no address"
+    assert [pin for pin in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", pin)] == [], (
+        "only name==version: no build tag, no address"
+    )
     assert any(pin.startswith("torch==") for pin in pins)

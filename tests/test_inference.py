@@ -52,7 +52,9 @@ def test_probabilities_are_those_at_the_checkpoints_temperature(tmp_path: Path) 
     found: dict[float, list[Any]] = {}
     for temperature in (1.0, 3.0):
         loaded = dataclasses.replace(checkpoint.load(one.out), temperature=temperature)
-        found[temperature] = [entity for page in Extractor(loaded, "m", torch.device("cpu")).extract(pages(6)) for entity in page]
+        found[temperature] = [
+            entity for page in Extractor(loaded, "m", torch.device("cpu")).extract(pages(6)) for entity in page
+        ]
     assert [(one.type, one.words) for one in found[1.0]] == [(one.type, one.words) for one in found[3.0]]
     assert found[1.0]
     assert all(mild.confidence < sure.confidence for sure, mild in zip(found[1.0], found[3.0], strict=True))
@@ -126,5 +128,7 @@ def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
 def test_a_model_that_labels_no_words_is_refused() -> None:
     chosen = documents.recipe("generate_fields")
     loaded = Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {})
-    with pytest.raises(CheckpointError, match="small-generate_fields is a model of generate_fields, which finds no entities"):
+    with pytest.raises(
+        CheckpointError, match="small-generate_fields is a model of generate_fields, which finds no entities"
+    ):
         Extractor(loaded, chosen.name, torch.device("cpu"))

@@ -31,7 +31,11 @@ def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
     calls: list[tuple[str, tuple[str, ...]]] = []
     for words in EVERY_COMMAND:
         ours = [words[1:]] if words[0] == "layoutray" else []
-        ours += [[word.removeprefix("pipelines."), *words[at + 1 :]] for at, word in enumerate(words) if word.startswith("pipelines.")]
+        ours += [
+            [word.removeprefix("pipelines."), *words[at + 1 :]]
+            for at, word in enumerate(words)
+            if word.startswith("pipelines.")
+        ]
         for verb, *arguments in ours:
             named = verb in ("benchmark", "dead-letters", "export", "picture")
             calls.append((" ".join([verb, *arguments[:named]]), tuple(arguments[named:])))
@@ -40,7 +44,13 @@ def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
 
 def test_every_make_target_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (REPOSITORY / "Makefile").read_text(), re.M))
-    in_blocks = {word for words in EVERY_COMMAND if "make" in words for word in words[words.index("make") + 1 :] if "=" not in word}
+    in_blocks = {
+        word
+        for words in EVERY_COMMAND
+        if "make" in words
+        for word in words[words.index("make") + 1 :]
+        if "=" not in word
+    }
     in_text = {found for guide in GUIDES for found in re.findall(r"`make ([a-z]+)", (REPOSITORY / guide).read_text())}
     assert {"demo", "test"} <= in_blocks
     assert (in_blocks | in_text) - targets == set()
@@ -50,14 +60,20 @@ def test_every_make_target_exists() -> None:
 def test_every_verb_takes_the_flags_that_are_shown(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"^0$"):
         main([*verb.split(), "--help"])
-    shown = {word for called, arguments in verb_calls() if called == verb for word in arguments if word.startswith("--")}
+    shown = {
+        word for called, arguments in verb_calls() if called == verb for word in arguments if word.startswith("--")
+    }
     known = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
     assert shown - known == set()
 
 
 def test_the_table_of_verbs_is_complete() -> None:
     listed = set(
-        re.findall(r"^\| `([a-z-]+)` \|", (REPOSITORY / "README.md").read_text().partition("## The verbs")[2].partition("###")[0], re.M)
+        re.findall(
+            r"^\| `([a-z-]+)` \|",
+            (REPOSITORY / "README.md").read_text().partition("## The verbs")[2].partition("###")[0],
+            re.M,
+        )
     )
     modules = {path.stem for path in (REPOSITORY / "pipelines").glob("[a-z]*.py")}
     verbs = {name for name in modules if "def main" in (REPOSITORY / "pipelines" / f"{name}.py").read_text()}
@@ -77,7 +93,9 @@ def test_the_table_of_verbs_is_complete() -> None:
     ],
 )
 def test_tables_have_the_columns_that_are_explained(heading: str, table: pa.Schema) -> None:
-    (rows,) = re.findall(rf"^{re.escape(heading)}.*?\n\n((?:\|[^\n]*\n)+)", (REPOSITORY / "README.md").read_text(), re.M | re.S)
+    (rows,) = re.findall(
+        rf"^{re.escape(heading)}.*?\n\n((?:\|[^\n]*\n)+)", (REPOSITORY / "README.md").read_text(), re.M | re.S
+    )
     explained = re.findall(r"`([a-z_]+)`", " ".join(row.split("|")[1] for row in rows.splitlines()))
     assert sorted(explained) == sorted(table.names)
 

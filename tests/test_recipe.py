@@ -75,21 +75,33 @@ def test_the_default_of_a_model_without_size_is_the_papers() -> None:
         ({"model": {"arch": "skimformer", "max_length": 64}}, r"max_length 128 is over model\.max_length 64"),
         ({"task": {"name": "no_task"}}, r"task\.name: unknown name 'no_task'.*known: .*masked_lm"),
         ({"task": {"name": "masked_lm", "mask_share": 0.0}}, r"task\.mask_share is 0\.0"),
-        ({"task": {"name": "entities", "fields": {"total": {"type": "money"}}}}, r"task\.fields\.total\.type: .*'amount'.*got 'money'"),
+        (
+            {"task": {"name": "entities", "fields": {"total": {"type": "money"}}}},
+            r"task\.fields\.total\.type: .*'amount'.*got 'money'",
+        ),
         (
             {"task": {"name": "entities", "fields": {"total": {"min_score": -0.5}}}},
             r"task\.fields\.total\.min_score is -0\.5; it must be a number of at least 0",
         ),
         ({"task": {"name": "entities", "fields": {"a=b": {}}}}, r"task\.fields names 'a=b'"),
         ({"task": {"name": "masked_lm", "fields": {"total": {}}}}, r"task\.fields needs a task that finds fields"),
-        ({"task": {"name": "generate_fields"}}, r"task\.fields is missing: name the fields that generate_fields should write"),
-        ({"task": {"name": "generate_fields", "fields": {"a:b": {}}}}, r"section task\.fields: a field to be written is called 'a:b'"),
+        (
+            {"task": {"name": "generate_fields"}},
+            r"task\.fields is missing: name the fields that generate_fields should write",
+        ),
+        (
+            {"task": {"name": "generate_fields", "fields": {"a:b": {}}}},
+            r"section task\.fields: a field to be written is called 'a:b'",
+        ),
         (
             {"task": {"name": "summary", "writing": {"min_length": 9, "max_length": 8}}},
             "min_length is 9; it must be at most max_length, .* 8",
         ),
         ({"task": {"name": "summary", "writing": {"min_length": -1}}}, "min_length is -1; it must be at least 0"),
-        ({"train": {"steps": 4, "batch_size": 6, "micro_batch_size": 4}}, r"batch_size 6 must be a multiple of train\.micro_batch_size 4"),
+        (
+            {"train": {"steps": 4, "batch_size": 6, "micro_batch_size": 4}},
+            r"batch_size 6 must be a multiple of train\.micro_batch_size 4",
+        ),
         ({"train": {"steps": 4, "warmup_steps": 5}}, r"warmup_steps 5 must not exceed train\.steps 4"),
         ({"train": {"steps": 0}}, r"steps is 0; it must be at least 1"),
         ({"train": {"steps": 4, "learning_rate": -1.0}}, r"learning_rate is -1\.0"),
@@ -107,10 +119,19 @@ def test_what_cannot_be_trained_is_refused(changes: dict[str, Any], message: str
 
 def test_overrides_reach_into_sections(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text("name = 'm'\n[task]\nname = 'entities'\n[train]\nsteps = 5\n[model]\narch = 'skimformer'\nsize = 'tiny'\n")
-    loaded = recipe.load(str(file), ["train.steps=7", "model.arch=hf", "model.model_type=layoutlm", "tokenizer.path=some/folder"])
+    file.write_text(
+        "name = 'm'\n[task]\nname = 'entities'\n[train]\nsteps = 5\n[model]\narch = 'skimformer'\nsize = 'tiny'\n"
+    )
+    loaded = recipe.load(
+        str(file), ["train.steps=7", "model.arch=hf", "model.model_type=layoutlm", "tokenizer.path=some/folder"]
+    )
     assert isinstance(loaded, Recipe)
-    assert (loaded.train.steps, loaded.arch, loaded.model["model_type"], loaded.tokenizer.path) == (7, "hf", "layoutlm", "some/folder")
+    assert (loaded.train.steps, loaded.arch, loaded.model["model_type"], loaded.tokenizer.path) == (
+        7,
+        "hf",
+        "layoutlm",
+        "some/folder",
+    )
 
 
 def test_an_unknown_name_lists_the_shipped_recipes() -> None:
@@ -126,7 +147,8 @@ def test_shares_of_an_ingest_recipe_leave_pages_to_train_on(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("splits", "named"), [("train = 'a'", "splits.train is 'a'"), ("dev = '('", "splits.dev is '('"), ("test = ''", "splits.test is ''")]
+    ("splits", "named"),
+    [("train = 'a'", "splits.train is 'a'"), ("dev = '('", "splits.dev is '('"), ("test = ''", "splits.test is ''")],
 )
 def test_splits_by_name_are_dev_and_test_each_with_an_expression(tmp_path: Path, splits: str, named: str) -> None:
     file = tmp_path / "all.toml"

@@ -29,6 +29,11 @@ def test_states_are_counted_and_weights_summed_up_by_word() -> None:
 
 
 def test_two_tokens_of_a_word_are_one_word() -> None:
-    (found,) = selections(encoded([[1, 4], [3, 2], [5, 6], [0, 7]], [[0.75, 0.25], [0.25, 0.75], [0.5, 0.5], [1.0, 0.0]], kept=4), [WORDS])
-    assert [(word.number, word.states, pytest.approx(word.weight)) for word in found.words] == [(0, 2, 1.5), (3, 1, 0.5)]
+    (found,) = selections(
+        encoded([[1, 4], [3, 2], [5, 6], [0, 7]], [[0.75, 0.25], [0.25, 0.75], [0.5, 0.5], [1.0, 0.0]], kept=4), [WORDS]
+    )
+    assert [(word.number, word.states, pytest.approx(word.weight)) for word in found.words] == [
+        (0, 2, 1.5),
+        (3, 1, 0.5),
+    ]
     assert found.kept == 4

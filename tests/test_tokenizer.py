@@ -17,7 +17,10 @@ WORDS = ["".join(_LETTERS.choices("abcdefgh", k=_LETTERS.randint(1, 7))) for _ i
 
 
 def test_the_same_words_in_another_order_give_the_same_file() -> None:
-    files = {tokenizer.train_wordpiece(random.Random(seed).sample(WORDS, len(WORDS)), 250).inner.to_str() for seed in range(3)}
+    files = {
+        tokenizer.train_wordpiece(random.Random(seed).sample(WORDS, len(WORDS)), 250).inner.to_str()
+        for seed in range(3)
+    }
     assert len(files) == 1
 
 
@@ -86,7 +89,9 @@ def test_the_names_of_roberta_are_understood_and_its_template_is_left_out(tmp_pa
     inner.save(str(tmp_path / "tokenizer.json"))
     loaded = tokenizer.load(tmp_path)
     assert (loaded.start_id, loaded.pad_id, loaded.end_id, loaded.unknown_id, loaded.mask_id) == (0, 1, 2, 3, 4)
-    assert loaded.words_to_ids(["a", "aa"]) == [[7], [7, 6]], "words look like words of running text; nothing is cut or padded"
+    assert loaded.words_to_ids(["a", "aa"]) == [[7], [7, 6]], (
+        "words look like words of running text; nothing is cut or padded"
+    )
 
 
 WRITTEN = ["Total", "TOTAL:", "naïve", "Straße", "猫", "12.50", "unaffable", "[MASK]", "\u200b", "EUR12"]
@@ -124,10 +129,22 @@ def test_berts_older_vocabulary_gives_the_same_ids_as_in_its_own_library(lowerca
 
 
 def test_robertas_older_vocabulary_gives_the_same_ids_as_in_its_own_library(tmp_path: Path) -> None:
-    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *sorted(pre_tokenizers.ByteLevel.alphabet()), "Ġt", "Ġto", "al"]
+    pieces = [
+        "<s>",
+        "<pad>",
+        "</s>",
+        "<unk>",
+        "<mask>",
+        *sorted(pre_tokenizers.ByteLevel.alphabet()),
+        "Ġt",
+        "Ġto",
+        "al",
+    ]
     (tmp_path / "vocab.json").write_text(json.dumps({piece: number for number, piece in enumerate(pieces)}))
     (tmp_path / "merges.txt").write_text("#version: 0.2\nĠ t\nĠt o\na l\n")
-    theirs = transformers.RobertaTokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"), add_prefix_space=True)
+    theirs = transformers.RobertaTokenizer(
+        str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"), add_prefix_space=True
+    )
     loaded = tokenizer.load(tmp_path)
     assert (loaded.pad_id, loaded.vocab_size) == (1, len(pieces))
     words = ["total", "naïve", "猫", "12.50"]

@@ -39,9 +39,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    places = ["--backend-store-uri", f"sqlite:///{folder}/server.db", "--artifacts-destination", str(folder / "artifacts")]
+    places = [
+        "--backend-store-uri",
+        f"sqlite:///{folder}/server.db",
+        "--artifacts-destination",
+        str(folder / "artifacts"),
+    ]
     log = (folder / "log").open("wb")
-    process = subprocess.Popen([*command, *places], env=os.environ | QUIET, stdout=log, stderr=log, start_new_session=True)
+    process = subprocess.Popen(
+        [*command, *places], env=os.environ | QUIET, stdout=log, stderr=log, start_new_session=True
+    )
     try:
         _wait_for(f"http://127.0.0.1:{port}/health", process)
         yield f"http://127.0.0.1:{port}"
@@ -98,7 +105,11 @@ def test_a_run_has_recipe_data_set_metrics_and_pictures(uri: str, tmp_path: Path
     run.finish()
     kept = run.client.get_run(run.run_id)
     assert kept.info.status == "FINISHED"
-    assert (kept.data.params["train.steps"], kept.data.params["model.hidden"], kept.data.params["task.name"]) == ("20", "32", "entities")
+    assert (kept.data.params["train.steps"], kept.data.params["model.hidden"], kept.data.params["task.name"]) == (
+        "20",
+        "32",
+        "entities",
+    )
     assert kept.data.tags["arch"] == "skimformer"
     (given,) = kept.inputs.dataset_inputs
     assert (given.dataset.name, given.dataset.digest, given.dataset.source_type) == ("examples", "d16e57", "local")
@@ -148,7 +159,9 @@ def test_more_metrics_than_one_call_may_carry_all_arrive(file: str) -> None:
     for step in range(1, 1201):
         reporter.metrics(step, {"loss": 1.0, "rate": 0.5})
     reporter.flush()
-    assert [step for step, _ in history(run, "loss")] == [step for step, _ in history(run, "rate")] == list(range(1, 1201))
+    assert (
+        [step for step, _ in history(run, "loss")] == [step for step, _ in history(run, "rate")] == list(range(1, 1201))
+    )
 
 
 def test_a_registered_checkpoint_comes_back_by_alias_and_by_version(uri: str, tmp_path: Path) -> None:
@@ -172,7 +185,10 @@ def test_a_registered_checkpoint_comes_back_by_alias_and_by_version(uri: str, tm
 
 
 def test_a_plain_folder_is_itself() -> None:
-    assert tracking.checkpoint_folder("some/folder", "sqlite:///nowhere/at/all.db") == (str(Path("some/folder").absolute()), "")
+    assert tracking.checkpoint_folder("some/folder", "sqlite:///nowhere/at/all.db") == (
+        str(Path("some/folder").absolute()),
+        "",
+    )
 
 
 @pytest.mark.usefixtures("s3")
@@ -217,7 +233,9 @@ def test_processes_may_make_a_new_file_at_the_same_time(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["new.db"]
 
 
-def test_a_password_is_in_no_message_and_in_no_note(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_is_in_no_message_and_in_no_note(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     secret = server.replace("://", "://someone:s3cret@")
     with pytest.raises(InputError) as caught:
         tracking.checkpoint_folder("models:/nothing@champion", secret)

@@ -77,7 +77,9 @@ def test_where_each_layer_attends_for_itself_the_last_is_drawn_or_the_one_asked_
     batch, asked = collate([example], loaded.tokenizer.pad_id), np.flatnonzero(example.word_index == 2)
     for layer, drawn in ((0, 0), (1, 1), (None, 1)):
         matrix = loaded.model.encoder.attention(batch, drawn)[0].numpy()
-        expected = [matrix[:, asked][:, :, example.word_index == word].sum(-1).mean() for word in range(len(shown.words))]
+        expected = [
+            matrix[:, asked][:, :, example.word_index == word].sum(-1).mean() for word in range(len(shown.words))
+        ]
         np.testing.assert_allclose(attention_from([2], shown, loaded, layer).words, expected, rtol=1e-5)
 
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from layoutray import registry
 from layoutray.errors import InputError
-from layoutray.nn.names import NameTable
+from layoutray.nn.weight_names import NameTable
 
 Config = TypeVar("Config")
 ConfigIn = TypeVar("ConfigIn", contravariant=True)
@@ -80,4 +80,6 @@ def check_ranges(config: Any, *, smallest: Mapping[str, int]) -> None:
 def check_heads(config: Any, width: str, heads: str) -> None:
     """Refuse a configuration whose field `heads` does not divide its field `width`. Raises InputError."""
     if getattr(config, width) % getattr(config, heads):
-        raise InputError(f"{heads} is {getattr(config, heads)}; it must divide {width}, which is {getattr(config, width)}")
+        raise InputError(
+            f"{heads} is {getattr(config, heads)}; it must divide {width}, which is {getattr(config, width)}"
+        )

@@ -77,7 +77,9 @@ class FormNetConfig:
         check_ranges(self, smallest={"relative_positions": 0, "graph_layers": 0})
         check_heads(self, "hidden", "heads")
         if self.relative_positions > self.radius:
-            raise InputError(f"relative_positions is {self.relative_positions}; it must be at most radius, which is {self.radius}")
+            raise InputError(
+                f"relative_positions is {self.relative_positions}; it must be at most radius, which is {self.radius}"
+            )
 
 
 class GlobalUpdate(nn.Module):
@@ -107,7 +109,12 @@ class FormNetLayer(nn.Module):
         super().__init__()
         rich = RichAttention(config.heads, config.hidden // config.heads) if config.attention == "rich" else None
         self.attention = GlobalLocalAttention(
-            config.hidden, config.heads, config.radius, clip=config.relative_positions, rich=rich, dropout=config.attention_dropout
+            config.hidden,
+            config.heads,
+            config.radius,
+            clip=config.relative_positions,
+            rich=rich,
+            dropout=config.attention_dropout,
         )
         self.output = nn.Linear(config.hidden, config.hidden)
         self.join = AddAndNorm(config.hidden, config.dropout)
@@ -137,7 +144,9 @@ class SuperTokenEmbedding(nn.Module):
     def forward(self, tokens: Float[Tensor, "batch length width"], batch: Batch) -> Float[Tensor, "batch length width"]:
         """Raises InputError when the batch has no graph."""
         if batch.word_index is None or batch.neighbours is None:
-            raise InputError("the windows have no graph of their words, which graph_layers needs; make them with `layoutray encode`")
+            raise InputError(
+                "the windows have no graph of their words, which graph_layers needs; make them with `layoutray encode`"
+            )
         return self.join(tokens, self.super_tokens(tokens, batch.boxes, batch.word_index, batch.neighbours))
 
 
@@ -183,7 +192,9 @@ class FormNet(nn.Module):
         tokens = self.norm(self.word_embedding(batch.input_ids))
         return self.dropout(tokens if self.super_tokens is None else self.super_tokens(tokens, batch))
 
-    def _after(self, layers: int, batch: Batch) -> tuple[Float[Tensor, "batch length width"], Float[Tensor, "batch 1 width"]]:
+    def _after(
+        self, layers: int, batch: Batch
+    ) -> tuple[Float[Tensor, "batch length width"], Float[Tensor, "batch 1 width"]]:
         """Long tokens and the global one after the first `layers` layers."""
         states = self.embed(batch)
         token = self.dropout(self.global_norm(self.global_embedding.weight).expand(len(states), 1, -1))

@@ -78,7 +78,9 @@ class Peer(nn.Module):
         self.takes_boxes = config.model_type in ("layoutlm", "lilt")
         if config.model_type == "lilt":
             boxes = self.model.layout_embeddings
-            boxes.box_linear_embeddings = nn.Linear(6 * boxes.x_position_embeddings.embedding_dim, boxes.box_linear_embeddings.out_features)
+            boxes.box_linear_embeddings = nn.Linear(
+                6 * boxes.x_position_embeddings.embedding_dim, boxes.box_linear_embeddings.out_features
+            )
             initialise(boxes.box_linear_embeddings, config.hidden)
         for name, parameter in self.model.named_parameters():
             parameter.requires_grad_(not _unreached(name, config))

@@ -42,10 +42,10 @@ from layoutray.nn.attention import SelfAttention, hidden_keys
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.graph_embedding import GraphEmbedding
 from layoutray.nn.initialise import initialise
-from layoutray.nn.names.bert import FROM_PEER
 from layoutray.nn.neighbourhood import NeighbourhoodEmbedding
 from layoutray.nn.position_dropout import PositionDropout, linear_share
 from layoutray.nn.relative_bias import RelativeBias
+from layoutray.nn.weight_names.bert import FROM_PEER
 from layoutray.nn.winding_embedding import WindingEmbedding, page_scaled
 from layoutray.tensors import Batch, Encoded
 
@@ -97,7 +97,9 @@ class LambertConfig:
         check_ranges(self, smallest={})
         check_heads(self, "hidden", "heads")
         if self.layout == "winding" and self.hidden % 8:
-            raise InputError(f"hidden is {self.hidden}; eight must divide it: a cosine and a sine of each of four coordinates")
+            raise InputError(
+                f"hidden is {self.hidden}; eight must divide it: a cosine and a sine of each of four coordinates"
+            )
 
 
 class Places(NamedTuple):
@@ -200,7 +202,9 @@ class Lambert(nn.Module):
         """Raises InputError when the batch does not say how large its pages are, or which tokens are of one word."""
         return self.read(batch.input_ids, batch.mask, self._places(batch))
 
-    def read(self, input_ids: Int[Tensor, "batch length"], mask: Bool[Tensor, "batch length"], places: Places) -> Encoded:
+    def read(
+        self, input_ids: Int[Tensor, "batch length"], mask: Bool[Tensor, "batch length"], places: Places
+    ) -> Encoded:
         """The states of tokens that stand at `places`."""
         visible = mask if self.relative_bias is None else hidden_keys(self.relative_bias(places.scaled), mask)
         states = self.embed(input_ids, places)
@@ -213,21 +217,25 @@ class Lambert(nn.Module):
         """x, with dropout."""
         windows, length = input_ids.shape
         positions = self.position_embedding.weight[self.first_position : self.first_position + length]
-        text = self.word_embedding(input_ids) + self.position_dropout(positions, windows) + self.segment_embedding.weight[0]
+        text = (
+            self.word_embedding(input_ids)
+            + self.position_dropout(positions, windows)
+            + self.segment_embedding.weight[0]
+        )
         layout = torch.zeros_like(text) if self.layout is None else self.layout(places)
         if self.joins_before_norm:
             return self.dropout(self.norm(text + layout))
         return self.dropout(self.norm(text)) + layout
 
-    def surveyor(self) -> NeighbourhoodEmbedding:
-        """See `layoutray.tensors.Surveys`."""
+    def layout_autoencoder(self) -> NeighbourhoodEmbedding:
+        """See `layoutray.tensors.HasLayoutAutoencoder`."""
         if not isinstance(self.layout, AutoencoderLayout):
             raise InputError("this LAMBERT has no autoencoder; take model.layout=autoencoder")
         return self.layout.embedding
 
     def survey(self, batch: Batch) -> tuple[Float[Tensor, "found 1 64 64"], Float[Tensor, "found 128"]]:
-        """See `layoutray.tensors.Surveys`."""
-        places, embedding = self._places(batch), self.surveyor()
+        """See `layoutray.tensors.HasLayoutAutoencoder`."""
+        places, embedding = self._places(batch), self.layout_autoencoder()
         pictures, _ = embedding.pictures(places.scaled, places.word_index)
         return pictures, embedding.vectors(pictures)
 
@@ -247,7 +255,9 @@ class Lambert(nn.Module):
 
 def _layer(config: LambertConfig) -> EncoderLayer:
     attention = SelfAttention(config.hidden, config.heads, config.attention_dropout)
-    return EncoderLayer(attention, config.hidden, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=config.norm_epsilon)
+    return EncoderLayer(
+        attention, config.hidden, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=config.norm_epsilon
+    )
 
 
 def build(config: LambertConfig, *, vocab_size: int, pad_id: int) -> Lambert:
@@ -267,10 +277,16 @@ ARCHITECTURE = Architecture(
     sizes={
         "tiny": LambertConfig(hidden=128, layers=2, heads=4, feed_forward=512),
         # MiniLM-L6-H384, a small BERT with trained weights.
-        "small": LambertConfig(core="bert", hidden=384, layers=6, feed_forward=1536, segments=2, norm_epsilon=LAYER_NORM_EPSILON),
+        "small": LambertConfig(
+            core="bert", hidden=384, layers=6, feed_forward=1536, segments=2, norm_epsilon=LAYER_NORM_EPSILON
+        ),
         "base": LambertConfig(),
     },
     build=build,
     initialise=initialise,
-    inherits={"hf": Parent(FROM_PEER, shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}})},
+    inherits={
+        "hf": Parent(
+            FROM_PEER, shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}}
+        )
+    },
 )

@@ -115,7 +115,12 @@ class LongSkimformer(nn.Module):
         self.skim_attention = LocalSkimAttention(config)
         self.layers = nn.ModuleList(
             GivenAttentionLayer(
-                config.hidden, config.heads, config.head_size, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=_EPSILON
+                config.hidden,
+                config.heads,
+                config.head_size,
+                feed_forward=config.feed_forward,
+                dropout=config.dropout,
+                epsilon=_EPSILON,
             )
             for _ in range(config.layers)
         )
@@ -150,8 +155,12 @@ class LongSkimformer(nn.Module):
 
 
 def _contextualiser_layer(config: LongSkimformerConfig) -> EncoderLayer:
-    attention = LocalSelfAttention(config.layout_hidden, config.contextualiser_heads, config.window // 2, config.attention_dropout)
-    return EncoderLayer(attention, config.layout_hidden, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=_EPSILON)
+    attention = LocalSelfAttention(
+        config.layout_hidden, config.contextualiser_heads, config.window // 2, config.attention_dropout
+    )
+    return EncoderLayer(
+        attention, config.layout_hidden, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=_EPSILON
+    )
 
 
 def build(config: LongSkimformerConfig, *, vocab_size: int, pad_id: int) -> LongSkimformer:

@@ -111,11 +111,17 @@ class PyramidionConfig:
         if self.hidden % 2:
             raise InputError(f"hidden is {self.hidden}; it must be even, half of a position is sines")
         if self.layout == "winding" and self.hidden % 8:
-            raise InputError(f"hidden is {self.hidden}; eight must divide it: a cosine and a sine of each of four coordinates")
+            raise InputError(
+                f"hidden is {self.hidden}; eight must divide it: a cosine and a sine of each of four coordinates"
+            )
         if len(self.halvings) != self.layers or min(self.halvings) < 0:
-            raise InputError(f"halvings is {list(self.halvings)}; it must have a number of at least 0 for each of the {self.layers} layers")
+            raise InputError(
+                f"halvings is {list(self.halvings)}; it must have a number of at least 0 for each of the {self.layers} layers"
+            )
         if self.pooling == "hard" and self.scorer in ("linear", "nonlinear"):
-            raise InputError(f"scorer is {self.scorer!r}; under pooling 'hard' it gets no gradient, so take one that does not learn")
+            raise InputError(
+                f"scorer is {self.scorer!r}; under pooling 'hard' it gets no gradient, so take one that does not learn"
+            )
         if self.encoder == "funnel" and self.layers < 2:
             raise InputError("layers is 1; encoder 'funnel' needs 2, for the means are the queries of the second")
         if self.padding == "reference_parity":
@@ -133,7 +139,9 @@ class PyramidionConfig:
 
     def _check_parity(self) -> None:
         if self.encoder in ("lsh", "efficient", "power", "funnel"):
-            raise InputError(f"encoder is {self.encoder!r}; with padding 'reference_parity' it must be one of the release's own")
+            raise InputError(
+                f"encoder is {self.encoder!r}; with padding 'reference_parity' it must be one of the release's own"
+            )
         length = self.max_length
         for halvings in self.pyramid:
             block = min(self.seen or length, length)
@@ -172,7 +180,9 @@ class Pyramidion(nn.Module):
     def embed(self, batch: Batch) -> Encoded:
         """E, zero on padding. As in fairseq, the first position is the one after the padding id."""
         places = torch.arange(batch.input_ids.shape[1], device=batch.input_ids.device)
-        states = self.word_embedding(batch.input_ids) * self.width**0.5 + sinusoids(places + self.pad_id + 1, self.width)
+        states = self.word_embedding(batch.input_ids) * self.width**0.5 + sinusoids(
+            places + self.pad_id + 1, self.width
+        )
         if self.layout is not None:
             states = states + self.layout(batch)
         return Encoded(self.dropout(states * batch.mask[..., None]), batch.mask, places.expand(batch.input_ids.shape))
@@ -218,7 +228,9 @@ def _attention(config: PyramidionConfig) -> nn.Module:
     width, heads, dropout = config.hidden, config.heads, config.attention_dropout
     match config.encoder:
         case "lsh":
-            return LshAttention(width, heads, dropout, longest=config.max_length, chunk=config.lsh_chunk, rounds=config.lsh_rounds)
+            return LshAttention(
+                width, heads, dropout, longest=config.max_length, chunk=config.lsh_chunk, rounds=config.lsh_rounds
+            )
         case "efficient":
             return EfficientAttention(width, heads)
         case _:
@@ -236,8 +248,12 @@ ARCHITECTURE = Architecture(
     name="pyramidion",
     config=PyramidionConfig,
     sizes={
-        "tiny": PyramidionConfig(hidden=128, layers=2, heads=4, feed_forward=512, max_length=512, block=64, halvings=(1, 1)),
-        "small": PyramidionConfig(hidden=256, layers=4, heads=4, feed_forward=1024, max_length=2048, block=256, halvings=(0, 1, 1, 0)),
+        "tiny": PyramidionConfig(
+            hidden=128, layers=2, heads=4, feed_forward=512, max_length=512, block=64, halvings=(1, 1)
+        ),
+        "small": PyramidionConfig(
+            hidden=256, layers=4, heads=4, feed_forward=1024, max_length=2048, block=256, halvings=(0, 1, 1, 0)
+        ),
         "base": PyramidionConfig(),
     },
     build=build,

@@ -24,8 +24,8 @@ from layoutray.architectures import Architecture, Parent, check_heads, check_ran
 from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.initialise import initialise
-from layoutray.nn.names.bert import FROM_PEER
-from layoutray.nn.names.skim_embeddings import FROM_SKIMFORMER
+from layoutray.nn.weight_names.bert import FROM_PEER
+from layoutray.nn.weight_names.skim_embeddings import FROM_SKIMFORMER
 from layoutray.tensors import Batch, Encoded
 
 
@@ -137,7 +137,9 @@ ARCHITECTURE = Architecture(
     inherits={
         "skimformer": Parent(FROM_SKIMFORMER, fixed={"layout": "boxes"}),
         "hf": Parent(
-            FROM_PEER, fixed={"model_type": "bert", "norm_epsilon": LAYER_NORM_EPSILON}, shared={"layers": "layers", "heads": "heads"}
+            FROM_PEER,
+            fixed={"model_type": "bert", "norm_epsilon": LAYER_NORM_EPSILON},
+            shared={"layers": "layers", "heads": "heads"},
         ),
     },
 )

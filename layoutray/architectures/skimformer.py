@@ -88,7 +88,9 @@ class SkimformerConfig:
         if self.contextualiser_layers:
             check_heads(self, "layout_hidden", "contextualiser_heads")
         if self.layout == "1d" and self.contextualiser_layers:
-            raise InputError(f"contextualiser_layers is {self.contextualiser_layers}; it must be 0 with layout '1d', which has no boxes")
+            raise InputError(
+                f"contextualiser_layers is {self.contextualiser_layers}; it must be 0 with layout '1d', which has no boxes"
+            )
 
 
 class Skimformer(nn.Module):
@@ -105,11 +107,16 @@ class Skimformer(nn.Module):
         self.text_dropout = nn.Dropout(config.dropout)
         self.layout_embedding = _layout_embedding(config)
         self.contextualiser = Contextualiser(
-            [_contextualiser_layer(config) for _ in range(config.contextualiser_layers)], VISIBLE[config.contextualiser_mask]
+            [_contextualiser_layer(config) for _ in range(config.contextualiser_layers)],
+            VISIBLE[config.contextualiser_mask],
         )
-        self.skim_attention = SkimAttention(config.layout_hidden, config.heads, config.skim_head_size, config.attention_dropout)
+        self.skim_attention = SkimAttention(
+            config.layout_hidden, config.heads, config.skim_head_size, config.attention_dropout
+        )
         self.layers = nn.ModuleList(
-            GivenAttentionLayer(config.hidden, config.heads, config.head_size, feed_forward=config.feed_forward, dropout=config.dropout)
+            GivenAttentionLayer(
+                config.hidden, config.heads, config.head_size, feed_forward=config.feed_forward, dropout=config.dropout
+            )
             for _ in range(config.layers)
         )
 
@@ -169,7 +176,9 @@ ARCHITECTURE = Architecture(
             contextualiser_layers=1,
             contextualiser_heads=4,
         ),
-        "small": SkimformerConfig(hidden=256, layout_hidden=256, layers=4, heads=4, feed_forward=1024, contextualiser_heads=4),
+        "small": SkimformerConfig(
+            hidden=256, layout_hidden=256, layers=4, heads=4, feed_forward=1024, contextualiser_heads=4
+        ),
         "base": SkimformerConfig(),
     },
     build=build,

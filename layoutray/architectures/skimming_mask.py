@@ -34,8 +34,8 @@ from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.gathered_attention import key_lists
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, BoxTables
-from layoutray.nn.names.skimming_mask import FROM_CORE, FROM_SKIMFORMER
 from layoutray.nn.skim_attention import VISIBLE, Contextualiser, SkimAttention
+from layoutray.nn.weight_names.skimming_mask import FROM_CORE, FROM_SKIMFORMER
 from layoutray.tensors import Batch, Encoded
 
 
@@ -187,7 +187,9 @@ ARCHITECTURE = Architecture(
             contextualiser_layers=1,
             contextualiser_heads=4,
         ),
-        "small": SkimmingMaskConfig(hidden=256, layers=4, heads=4, feed_forward=1024, layout_hidden=256, contextualiser_heads=4),
+        "small": SkimmingMaskConfig(
+            hidden=256, layers=4, heads=4, feed_forward=1024, layout_hidden=256, contextualiser_heads=4
+        ),
         "base": SkimmingMaskConfig(),
     },
     build=build,
@@ -199,7 +201,9 @@ ARCHITECTURE = Architecture(
             shared={name: name for name in ("heads", "contextualiser_layers", "contextualiser_heads")},
         ),
         "hf": Parent(
-            FROM_CORE, fixed={"norm_epsilon": LAYER_NORM_EPSILON}, shared={"model_type": "core", "layers": "layers", "heads": "heads"}
+            FROM_CORE,
+            fixed={"norm_epsilon": LAYER_NORM_EPSILON},
+            shared={"model_type": "core", "layers": "layers", "heads": "heads"},
         ),
     },
 )

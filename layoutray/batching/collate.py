@@ -32,7 +32,8 @@ def collate(examples: Sequence[Example], pad_id: int) -> Batch:
     page_sizes = np.array([example.page_size for example in examples], np.int64)
     _check_pages(page_sizes)
     labels = [
-        example.labels if example.labels is not None else np.full(size, IGNORED) for example, size in zip(examples, sizes, strict=True)
+        example.labels if example.labels is not None else np.full(size, IGNORED)
+        for example, size in zip(examples, sizes, strict=True)
     ]
     labelled = any(example.labels is not None for example in examples)
     return Batch(

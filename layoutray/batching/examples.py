@@ -50,7 +50,17 @@ def unlabelled_document(pages: Sequence[Page], vocabulary: Tokenizer, max_length
 
 def _unlabelled(page: Page, number: int, window: Window) -> Example:
     size = (page.width, page.height)
-    return Example(page.doc_id, page.number, number, window.input_ids, window.boxes, window.word_index, window.neighbours, size, None)
+    return Example(
+        page.doc_id,
+        page.number,
+        number,
+        window.input_ids,
+        window.boxes,
+        window.word_index,
+        window.neighbours,
+        size,
+        None,
+    )
 
 
 def row_of(page: Page, number: int, window: Window, labels: list[int] | None) -> dict[str, Any]:
@@ -81,7 +91,10 @@ class ExampleSet:
 
     def __init__(self, table: pa.Table) -> None:
         table = table.combine_chunks()
-        self._where = [(row["doc_id"], row["page"], row["window"]) for row in table.select(["doc_id", "page", "window"]).to_pylist()]
+        self._where = [
+            (row["doc_id"], row["page"], row["window"])
+            for row in table.select(["doc_id", "page", "window"]).to_pylist()
+        ]
         ids = _list_column(table, "input_ids")
         self._offsets = ids.offsets.to_numpy()
         self.lengths = np.diff(self._offsets)
@@ -102,8 +115,18 @@ class ExampleSet:
     def __getitem__(self, index: int) -> Example:
         rows = slice(self._offsets[index], self._offsets[index + 1])
         neighbours = self._neighbours[self._word_offsets[index] : self._word_offsets[index + 1]]
-        labels = None if self._labels is None else self._labels[self._label_offsets[index] : self._label_offsets[index + 1]]
-        return Example(*self._where[index], self._ids[rows], self._boxes[rows], self._words[rows], neighbours, self._sizes[index], labels)
+        labels = (
+            None if self._labels is None else self._labels[self._label_offsets[index] : self._label_offsets[index + 1]]
+        )
+        return Example(
+            *self._where[index],
+            self._ids[rows],
+            self._boxes[rows],
+            self._words[rows],
+            neighbours,
+            self._sizes[index],
+            labels,
+        )
 
     def __iter__(self) -> Iterator[Example]:
         return (self[index] for index in range(len(self)))

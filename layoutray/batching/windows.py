@@ -45,7 +45,9 @@ def quantise(boxes: Float[np.ndarray, "words 4"]) -> Int[np.ndarray, "words 4"]:
 
 def grid_boxes(page: Page) -> Int[np.ndarray, "words 4"]:
     """The boxes of a page's words on the grid."""
-    return quantise(np.array([(word.box.x0, word.box.y0, word.box.x1, word.box.y1) for word in page.words]).reshape(-1, 4))
+    return quantise(
+        np.array([(word.box.x0, word.box.y0, word.box.x1, word.box.y1) for word in page.words]).reshape(-1, 4)
+    )
 
 
 def cut(words: list[str], boxes: Int[np.ndarray, "words 4"], tokenizer: Tokenizer, max_length: int) -> list[Window]:
@@ -88,7 +90,11 @@ def _pieces(words: list[str], tokenizer: Tokenizer) -> tuple[NDArray[np.int32], 
 
 
 def _window(
-    ids: NDArray[np.int32], origin: NDArray[np.int32], boxes: NDArray[np.int32], neighbours: NDArray[np.int32], tokenizer: Tokenizer
+    ids: NDArray[np.int32],
+    origin: NDArray[np.int32],
+    boxes: NDArray[np.int32],
+    neighbours: NDArray[np.int32],
+    tokenizer: Tokenizer,
 ) -> Window:
     nowhere = np.zeros((1, 4), np.int32)
     return Window(

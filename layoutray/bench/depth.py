@@ -110,8 +110,12 @@ def measure(sizes: Sizes, encoders: Sequence[Name], depth: int, rounds: int) -> 
     device = clock.device()
     torch.manual_seed(0)
     batch = _batch(sizes).to(device)
-    writers: dict[Name, Writer] = {encoder: _writer(configuration(encoder, depth, sizes), sizes).to(device) for encoder in encoders}
-    steps: dict[Name, Callable[[], None]] = {encoder: training_step(writer, writer, batch, device) for encoder, writer in writers.items()}
+    writers: dict[Name, Writer] = {
+        encoder: _writer(configuration(encoder, depth, sizes), sizes).to(device) for encoder in encoders
+    }
+    steps: dict[Name, Callable[[], None]] = {
+        encoder: training_step(writer, writer, batch, device) for encoder, writer in writers.items()
+    }
     training: dict[Name, list[float]] = {encoder: [] for encoder in encoders}
     generation: dict[Name, list[float]] = {encoder: [] for encoder in encoders}
     for _ in range(rounds + 1):

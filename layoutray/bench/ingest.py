@@ -84,7 +84,9 @@ def seconds_of_xargs(folder: Path, settings: Recognition, processes: int) -> flo
     """
     for program in ("xargs", "tesseract"):
         if shutil.which(program) is None:
-            raise MissingDependencyError(f"the program `{program}` is not on PATH; run `apt-get install findutils tesseract-ocr`")
+            raise MissingDependencyError(
+                f"the program `{program}` is not on PATH; run `apt-get install findutils tesseract-ocr`"
+            )
     files = sorted(str(path) for path in folder.glob("*.pgm"))
     tesseract = settings.tesseract
     options = [

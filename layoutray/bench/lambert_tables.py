@@ -46,7 +46,12 @@ LAYOUTS: Mapping[str, System] = {
 much that it hides what the embeddings differ in."""
 
 PAPER_F1: Mapping[str, Mapping[str, float]] = {
-    "kleister-nda": {"Fine-tuned only": 74.2, "Trained without layout": 76.7, "LAMBERT with positions": 75.0, "LAMBERT": 75.7},
+    "kleister-nda": {
+        "Fine-tuned only": 74.2,
+        "Trained without layout": 76.7,
+        "LAMBERT with positions": 75.0,
+        "LAMBERT": 75.7,
+    },
     "sroie": {"Fine-tuned only": 94.0, "Trained without layout": 93.5, "LAMBERT with positions": 94.6, "LAMBERT": 95.0},
 }
 """F1 in percent: of RoBERTa-base, trained on 750,467 pages; GEval's for Kleister-NDA and the competition's (exact) for SROIE."""

@@ -33,7 +33,9 @@ class LibraryModel(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         layout = {"bbox": batch.boxes} if self.boxes else {}
-        return self.model(input_ids=batch.input_ids, attention_mask=batch.mask.long(), labels=batch.labels, **layout).loss
+        return self.model(
+            input_ids=batch.input_ids, attention_mask=batch.mask.long(), labels=batch.labels, **layout
+        ).loss
 
 
 def library_config(model_type: str, size: Size, length: int, **changes: Any) -> Any:

@@ -86,10 +86,14 @@ def by_tenths(samples: Sequence[Sample]) -> list[Held]:
         InputError: for fewer samples than tenths.
     """
     if len(samples) < _TENTHS:
-        raise InputError(f"the run was over after {len(samples)} samples, and {_TENTHS} are needed; read more pages, or sample more often")
+        raise InputError(
+            f"the run was over after {len(samples)} samples, and {_TENTHS} are needed; read more pages, or sample more often"
+        )
     bounds = [len(samples) * tenth // _TENTHS for tenth in range(_TENTHS + 1)]
     parts = [samples[start:end] for start, end in itertools.pairwise(bounds)]
-    return [_held(role, tuple(statistics.fmean(one.mib[role] for one in part) for part in parts)) for role in samples[0].mib]
+    return [
+        _held(role, tuple(statistics.fmean(one.mib[role] for one in part) for part in parts)) for role in samples[0].mib
+    ]
 
 
 def _held(role: str, tenths: tuple[float, ...]) -> Held:

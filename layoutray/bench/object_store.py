@@ -33,7 +33,9 @@ def object_store(bucket: str) -> Generator[str]:
     try:
         server = importlib.import_module("moto.server").ThreadedMotoServer(ip_address=_HOST, port=0, verbose=False)
     except ImportError as error:
-        raise MissingDependencyError("moto's server is not installed; run `pip install 'moto[server]'`, or `make setup`") from error
+        raise MissingDependencyError(
+            "moto's server is not installed; run `pip install 'moto[server]'`, or `make setup`"
+        ) from error
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
     server.start()
     try:
@@ -92,7 +94,9 @@ class _Listing(BaseHTTPRequestHandler):
         end = min(start + min(int(query.get("max-keys", _AT_ONCE)), _AT_ONCE), self.keys)
         more = f"<NextContinuationToken>{end}</NextContinuationToken>" if end < self.keys else ""
         found = "".join(_CONTENTS.format(prefix=query.get("prefix", ""), number=number) for number in range(start, end))
-        self._answer(200, _LISTED.format(truncated=str(bool(more)).lower(), more=more, count=end - start, found=found).encode())
+        self._answer(
+            200, _LISTED.format(truncated=str(bool(more)).lower(), more=more, count=end - start, found=found).encode()
+        )
 
     def do_HEAD(self) -> None:
         self._answer(404, b"")

@@ -66,11 +66,17 @@ def variants() -> dict[str, Recognition]:
         "erode 2": replace(steps, erode=2),
         "deskew": replace(steps, deskew=True),
     }
-    changed_modes: dict[str, TesseractSettings] = {f"psm {mode}": replace(tesseract, psm=mode) for mode in (3, 4, 6, 11)}
+    changed_modes: dict[str, TesseractSettings] = {
+        f"psm {mode}": replace(tesseract, psm=mode) for mode in (3, 4, 6, 11)
+    }
     return {
         "default": default,
-        **{name: replace(default, preprocessing=changed) for name, changed in changed_steps.items() if changed != steps},
-        **{name: replace(default, tesseract=changed) for name, changed in changed_modes.items() if changed != tesseract},
+        **{
+            name: replace(default, preprocessing=changed) for name, changed in changed_steps.items() if changed != steps
+        },
+        **{
+            name: replace(default, tesseract=changed) for name, changed in changed_modes.items() if changed != tesseract
+        },
     }
 
 
@@ -80,7 +86,10 @@ def annotated_pictures(reader: str, root: str, split: str, limit: int) -> list[S
     items = [item for item in source.discover(root) if item.image and item.annotation and split in ("", item.split)]
     samples: list[Sample] = []
     for item in _spread(items, limit):
-        samples += [Sample(sources.read_bytes(item.image), 1, tuple(word.text for word in page.words)) for page in source.read(item).pages]
+        samples += [
+            Sample(sources.read_bytes(item.image), 1, tuple(word.text for word in page.words))
+            for page in source.read(item).pages
+        ]
     return samples
 
 

@@ -72,7 +72,9 @@ def measure(case: Case, methods: Sequence[str], rounds: int) -> list[Measured]:
     taken: dict[str, list[float]] = {method: [] for method in methods}
     for _ in range(rounds + 1):
         for method in methods:
-            taken[method].append(clock.seconds(lambda pool=METHODS[method]: _train(pool, states, scores, case.keep), device))
+            taken[method].append(
+                clock.seconds(lambda pool=METHODS[method]: _train(pool, states, scores, case.keep), device)
+            )
     with torch.no_grad():
         exact = _hard(states, scores, case.keep)
         near = {method: nccs(exact, METHODS[method](states, scores, case.keep)).mean().item() for method in methods}

@@ -10,9 +10,9 @@ from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
 from layoutray.prepare.manifest import Run, manifest_of
 from layoutray.prepare.output import Output
+from layoutray.prepare.page_tasks import PageTask
 from layoutray.prepare.plan import plan_of
 from layoutray.prepare.recognise import lane, open_item, recognise_unit
-from layoutray.prepare.units import Unit
 from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
 from layoutray.store.dead_letter import DeadLetter
@@ -82,16 +82,16 @@ def steps(source: str, out: str, recipe: IngestRecipe) -> dict[str, float]:
     letters = [_letter(unit) for unit in plan.units]
     timed("dead letters committed", lambda: _commit(failed, plan.units, letters, recipe.pages_per_shard))
     timed("ledger read (what is done)", output.done)
-    timed("folder settled", lambda: output.settle(plan))
+    timed("folder settled", lambda: output.reconcile(plan))
     timed("manifest counted", lambda: manifest_of(source, output, plan, recipe, Run(len(pages), 1.0, 1)))
     return {step: seconds / len(pages) for step, seconds in taken.items()}
 
 
-def _commit(output: Output, units: Sequence[Unit], results: Sequence[Page | DeadLetter], at_once: int) -> None:
+def _commit(output: Output, units: Sequence[PageTask], results: Sequence[Page | DeadLetter], at_once: int) -> None:
     for start in range(0, len(units), at_once):
         output.commit(units[start : start + at_once], results[start : start + at_once])
 
 
-def _letter(unit: Unit) -> DeadLetter:
+def _letter(unit: PageTask) -> DeadLetter:
     error = DocumentError(Reason.ENGINE_ERROR, "made up", stage="ocr")
     return DeadLetter.of(error, unit.item.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page)

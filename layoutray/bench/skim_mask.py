@@ -42,8 +42,12 @@ def measure(loaded: Checkpoint, batch: Batch, top_k: int, block: int, rounds: in
         InputError: when the checkpoint is no SkimmingMask.
     """
     if loaded.recipe.arch != "skimming_mask":
-        raise InputError(f"the checkpoint's architecture is {loaded.recipe.arch}; this is measured with a checkpoint of skimming_mask")
-    config: SkimmingMaskConfig = replace(loaded.recipe.arch_config, top_k=top_k, block=block, max_length=batch.input_ids.shape[1])
+        raise InputError(
+            f"the checkpoint's architecture is {loaded.recipe.arch}; this is measured with a checkpoint of skimming_mask"
+        )
+    config: SkimmingMaskConfig = replace(
+        loaded.recipe.arch_config, top_k=top_k, block=block, max_length=batch.input_ids.shape[1]
+    )
     dense, gathered = (_encoder(loaded, replace(config, attention=way)) for way in ("dense", "gathered"))
     with torch.no_grad():
         seen = skimming_mask(dense.skim(batch), batch.mask, top_k)
@@ -61,7 +65,9 @@ def measure(loaded: Checkpoint, batch: Batch, top_k: int, block: int, rounds: in
 
 def _encoder(loaded: Checkpoint, config: SkimmingMaskConfig) -> SkimmingMask:
     vocabulary = loaded.tokenizer
-    made: Any = architectures.load("skimming_mask").build(config, vocab_size=vocabulary.vocab_size, pad_id=vocabulary.pad_id)
+    made: Any = architectures.load("skimming_mask").build(
+        config, vocab_size=vocabulary.vocab_size, pad_id=vocabulary.pad_id
+    )
     state = dict(loaded.model.encoder.state_dict())
     places: Tensor = state["position_embedding.weight"]
     # What stands at places beyond the trained ones changes no time.

@@ -13,12 +13,16 @@ from layoutray.bench.step_speed import Case
 
 def _layoutlm(attention: str, case: Case) -> nn.Module:
     size = architectures.load("hf").sizes[case.size]
-    return LibraryModel(LayoutLMForMaskedLM(library_config("layoutlm", size, case.length, attn_implementation=attention)), boxes=True)
+    return LibraryModel(
+        LayoutLMForMaskedLM(library_config("layoutlm", size, case.length, attn_implementation=attention)), boxes=True
+    )
 
 
 def _longformer(case: Case) -> nn.Module:
     size = architectures.load("hf").sizes[case.size]
-    return LibraryModel(LongformerForMaskedLM(library_config("longformer", size, case.length, attention_window=size.window)))
+    return LibraryModel(
+        LongformerForMaskedLM(library_config("longformer", size, case.length, attention_window=size.window))
+    )
 
 
 MODELS: Mapping[str, Callable[[Case], nn.Module]] = {

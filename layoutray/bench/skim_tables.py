@@ -67,12 +67,17 @@ TUNED: Mapping[str, Tuned] = {
     "BERT": Tuned(PRETRAINED["BERT"], ("BERT",), ("full",), (67.21, 59.28, 60.98)),
     "LayoutLM": Tuned(PRETRAINED["LayoutLM"], ("LayoutLM",), ("full",), (81.60, 77.96, 79.28)),
     "Skimformer": Tuned(PRETRAINED["Skimformer"], ("Skimformer",), ("skim",), (78.80, 74.35, 75.86)),
-    "BERT + SkimEmbeddings": Tuned({"arch": "skim_embeddings"}, ("BERT", "Skimformer"), ("full",), (82.42, 77.06, 79.16)),
+    "BERT + SkimEmbeddings": Tuned(
+        {"arch": "skim_embeddings"}, ("BERT", "Skimformer"), ("full",), (82.42, 77.06, 79.16)
+    ),
     "BERT + SkimmingMask": Tuned(
         {"arch": "skimming_mask", "core": "bert"}, ("BERT", "Skimformer"), ("skim", "masked"), (72.32, 64.39, 67.36)
     ),
     "LayoutLM + SkimmingMask": Tuned(
-        {"arch": "skimming_mask", "core": "layoutlm"}, ("LayoutLM", "Skimformer"), ("skim", "masked"), (81.15, 78.30, 79.26)
+        {"arch": "skimming_mask", "core": "layoutlm"},
+        ("LayoutLM", "Skimformer"),
+        ("skim", "masked"),
+        (81.15, 78.30, 79.26),
     ),
     "Longformer": Tuned(PRETRAINED["Longformer"], ("Longformer",), ("full",), (74.88, 69.29, 71.17)),
     "LongSkimformer": Tuned(PRETRAINED["LongSkimformer"], ("LongSkimformer",), ("skim",), (81.22, 73.45, 76.61)),

@@ -102,7 +102,9 @@ def encoder(architecture: str, case: Case, **changes: Any) -> Any:
     return found.build(config.build(found.config, values), vocab_size=VOCABULARY, pad_id=0)
 
 
-def training_step(forward: Callable[[Batch], Tensor], model: nn.Module, batch: Batch, device: torch.device) -> Callable[[], None]:
+def training_step(
+    forward: Callable[[Batch], Tensor], model: nn.Module, batch: Batch, device: torch.device
+) -> Callable[[], None]:
     """A step of AdamW on `batch`, in bfloat16 where there is a GPU; `forward` is `model`, or what was compiled of it."""
     optimiser = torch.optim.AdamW([parameter for parameter in model.parameters() if parameter.requires_grad], lr=1e-4)
 
@@ -123,7 +125,9 @@ def _batch(case: Case) -> Batch:
     corners = torch.randint(0, 1001, (*shape, 2, 2)).sort(dim=-2).values
     ids = torch.randint(5, VOCABULARY, shape)
     words, pages = torch.arange(case.length).expand(shape), torch.full((case.batch, 2), 1000)
-    return Batch(ids, corners.flatten(-2), torch.ones(shape, dtype=torch.bool), labels, word_index=words, page_sizes=pages)
+    return Batch(
+        ids, corners.flatten(-2), torch.ones(shape, dtype=torch.bool), labels, word_index=words, page_sizes=pages
+    )
 
 
 def _idle(device: torch.device) -> int:

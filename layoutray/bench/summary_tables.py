@@ -15,7 +15,10 @@ ENCODERS: Mapping[str, Mapping[str, Any]] = {
 
 SCORERS: Mapping[str, Mapping[str, Any]] = {
     "Transpooler": ENCODERS["Transpooler"],
-    **{f"{name} scores": {"encoder": "transpooler", "scorer": name} for name in ("nonlinear", "random", "index", "embedding")},
+    **{
+        f"{name} scores": {"encoder": "transpooler", "scorer": name}
+        for name in ("nonlinear", "random", "index", "embedding")
+    },
     "PoWER-like scores": {"encoder": "transpooler", "pooling": "hard", "scorer": "attention"},
     **{f"{name} of neighbours": {"encoder": "transpooler", "pooling": name} for name in ("mean", "max")},
 }

@@ -45,7 +45,9 @@ def retag(pages: Iterable[Page], said: Iterable[Page], schema: Mapping[str, Fiel
         if doc_id in values:
             found = tag_fields(document, values[doc_id], schema)
             missing += len(found.missing)
-            kinds += [pair for before, after in zip(document, found.pages, strict=True) for pair in _kinds(before, after)]
+            kinds += [
+                pair for before, after in zip(document, found.pages, strict=True) for pair in _kinds(before, after)
+            ]
     marked = [(gold if gold in schema else "", tagged) for gold, tagged in kinds]
     scores = {name: _score(marked, {name}) for name in schema} | {"all": _score(marked, set(schema))}
     return Retagged(scores, sum(map(len, values.values())), missing)
@@ -57,7 +59,9 @@ def _by_document(pages: Iterable[Page]) -> list[tuple[str, list[Page]]]:
 
 
 def _fields(document: Sequence[Page], schema: Mapping[str, FieldType]) -> list[Field]:
-    found = [Field(span[0], _text(page, span)) for page in document for span in spans([word.tag for word in page.words])]
+    found = [
+        Field(span[0], _text(page, span)) for page in document for span in spans([word.tag for word in page.words])
+    ]
     return [field for field in dict.fromkeys(found) if field.name in schema]
 
 
@@ -68,7 +72,9 @@ def _text(page: Page, span: Span) -> str:
 def _kinds(before: Page, after: Page) -> list[tuple[str, str]]:
     """What each word was marked as, and what it is tagged as; "" for nothing."""
     pairs = zip(before.words, after.words, strict=True)
-    return [(kind_of(one.tag or "O").removeprefix("O"), kind_of(two.tag or "O").removeprefix("O")) for one, two in pairs]
+    return [
+        (kind_of(one.tag or "O").removeprefix("O"), kind_of(two.tag or "O").removeprefix("O")) for one, two in pairs
+    ]
 
 
 def _score(kinds: Sequence[tuple[str, str]], names: set[str]) -> Score:

@@ -139,7 +139,9 @@ def _libpysal() -> Callable[[Points], Pairs]:
             warnings.simplefilter("ignore")
             graph = importlib.import_module("libpysal.graph").Graph
     except ModuleNotFoundError as error:
-        raise MissingDependencyError("libpysal is not installed; run `pip install libpysal`, or `make setup`") from error
+        raise MissingDependencyError(
+            "libpysal is not installed; run `pip install libpysal`, or `make setup`"
+        ) from error
 
     def find(points: Points) -> Pairs:
         with warnings.catch_warnings():

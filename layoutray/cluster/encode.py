@@ -12,7 +12,7 @@ from ray.data import ActorPoolStrategy
 
 from layoutray import tasks
 from layoutray.cluster.connect import num_workers
-from layoutray.cluster.progress import Progress, follow, unseen
+from layoutray.cluster.progress import Progress, follow, ignore_progress
 from layoutray.document.filters import Filters
 from layoutray.errors import InputError, Reason
 from layoutray.prepare.encode import SPLITS, Encoder, chosen, digest_of, labels_for, vocabulary_for
@@ -27,7 +27,9 @@ _FILTERS = tuple(field.name for field in fields(Filters))
 _PAGES_PER_SHARD = 256
 
 
-def encode(recipe: Recipe, folders: Sequence[str], out: str, progress: Callable[[Progress], None] = unseen) -> Card:
+def encode(
+    recipe: Recipe, folders: Sequence[str], out: str, progress: Callable[[Progress], None] = ignore_progress
+) -> Card:
     """Encode the PAGES of `folders` for the recipe's task into `out`: shards by split, `tokenizer.json`, `dataset.json`.
 
     Pages that cannot be encoded, values found nowhere and what was cut become dead letters in `out/dead_letters`. The card is written
@@ -41,17 +43,32 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str, progress: Callable[
     if sources.exists(sources.join(out, "dataset.json")):
         raise InputError(f"{out} already holds encoded examples; give another --out, or delete that folder")
     if any(shards.shards(sources.join(out, part)) for part in (*SPLITS, "dead_letters")):
-        raise InputError(f"{out} holds shards of an `encode` that did not finish; delete that folder, or give another --out")
+        raise InputError(
+            f"{out} holds shards of an `encode` that did not finish; delete that folder, or give another --out"
+        )
     if recipe.filters != Filters() and tasks.load(recipe.task.name).of_documents:
-        raise InputError(f"[filters] refuse single pages, and task {recipe.task.name} reads whole documents; leave [filters] out")
+        raise InputError(
+            f"[filters] refuse single pages, and task {recipe.task.name} reads whole documents; leave [filters] out"
+        )
     inputs = [_pages_folder(folder) for folder in folders]
-    splits = Counter(split for folder in inputs for table in shards.scan(folder, PAGES, ["split"]) for split in table["split"].to_pylist())
+    splits = Counter(
+        split
+        for folder in inputs
+        for table in shards.scan(folder, PAGES, ["split"])
+        for split in table["split"].to_pylist()
+    )
     if not splits["train"]:
-        raise InputError(f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting")
+        raise InputError(
+            f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting"
+        )
     values = count_values(inputs, recipe.task.fields) if recipe.task.fields else 0
     vocabulary = vocabulary_for(recipe.tokenizer, inputs, recipe.filters, recipe.task)
-    encoder = Encoder(recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str(), tuple(inputs))
-    receipts = follow(_encoded(encoder, recipe.filters, inputs, out), Progress("encode", 0, splits.total()), _pages_of, progress)
+    encoder = Encoder(
+        recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str(), tuple(inputs)
+    )
+    receipts = follow(
+        _encoded(encoder, recipe.filters, inputs, out), Progress("encode", 0, splits.total()), _pages_of, progress
+    )
     pages = Counter[str]()
     examples = Counter[str]()
     filtered = Counter[str]()
@@ -61,7 +78,9 @@ def encode(recipe: Recipe, folders: Sequence[str], out: str, progress: Callable[
         filtered.update({name: receipt[f"{name}_filtered"] for name in _FILTERS})
     if not examples["train"]:
         refused = f"; filters refused {dict(+filtered)}" if filtered.total() else ""
-        raise InputError(f"no training page of {', '.join(folders)} has words that could be encoded{refused}; see {out}/dead_letters")
+        raise InputError(
+            f"no training page of {', '.join(folders)} has words that could be encoded{refused}; see {out}/dead_letters"
+        )
     missing = sum(receipt["missing"] for receipt in receipts)
     if values and missing == values:
         raise InputError(
@@ -118,7 +137,9 @@ class _EncodeShard:
         if dead:
             shards.write(codec.dead_letters_table(dead), sources.join(self._out, "dead_letters"), shards.part_name(ids))
         # Of a type that does not depend on whether a page has passed.
-        return pa.table({"page_ids": pa.array([ids], pa.list_(pa.string())), **{name: [count] for name, count in receipt.items()}})
+        return pa.table(
+            {"page_ids": pa.array([ids], pa.list_(pa.string())), **{name: [count] for name, count in receipt.items()}}
+        )
 
 
 def _encoded(encoder: Encoder, filters: Filters, inputs: Sequence[str], out: str) -> ray.data.Dataset:

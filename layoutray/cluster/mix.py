@@ -89,13 +89,17 @@ def _keys(folder: str) -> NDArray[np.uint64]:
 
 def _copy(folder: str, out: str, last: Mapping[str, int], seed: int) -> None:
     files = ray.data.from_items(shards.shards(sources.join(folder, "pages")))
-    files.map(partial(_copy_shard, out=sources.join(out, "pages"), last=dict(last), seed=seed), num_cpus=0.5).materialize()
+    files.map(
+        partial(_copy_shard, out=sources.join(out, "pages"), last=dict(last), seed=seed), num_cpus=0.5
+    ).materialize()
 
 
 def _copy_shard(row: dict[str, Any], out: str, last: Mapping[str, int], seed: int) -> dict[str, Any]:
     pages = shards.read(row["item"], PAGES)
     ids = pages["page_id"].to_pylist()
-    chosen = [rank(page_id, seed) <= last[split] for page_id, split in zip(ids, pages["split"].to_pylist(), strict=True)]
+    chosen = [
+        rank(page_id, seed) <= last[split] for page_id, split in zip(ids, pages["split"].to_pylist(), strict=True)
+    ]
     if any(chosen):
         shards.write(pages.filter(pa.array(chosen)), out, shards.part_name(ids))
     return {"pages": sum(chosen)}

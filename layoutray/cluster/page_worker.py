@@ -9,8 +9,8 @@ import pyarrow as pa
 from layoutray.document import Page
 from layoutray.ocr.settings import Recognition
 from layoutray.prepare.output import Output
+from layoutray.prepare.page_tasks import PageTask, items_of, opened_table, units_of
 from layoutray.prepare.recognise import lane, open_item, recognise_unit
-from layoutray.prepare.units import Unit, items_of, opened_table, units_of
 from layoutray.store.dead_letter import DeadLetter
 
 _RECEIPT = pa.schema([("reasons", pa.list_(pa.string()))])
@@ -43,7 +43,7 @@ class PageWorker:
             reasons = [result.reason if isinstance(result, DeadLetter) else "" for result in done]
             yield pa.Table.from_pylist([{"reasons": reasons}], schema=_RECEIPT)
 
-    def _do(self, units: Sequence[Unit]) -> Iterator[Page | DeadLetter]:
+    def _do(self, units: Sequence[PageTask]) -> Iterator[Page | DeadLetter]:
         results: list[Page | DeadLetter] = []
         for unit in units:
             results.append(recognise_unit(self._lane, unit))

@@ -15,7 +15,7 @@ import ray.data
 
 from layoutray.answers import Answer, DocumentFields, Problem
 from layoutray.cluster.connect import allow_slow_batches
-from layoutray.cluster.progress import Progress, follow, unseen
+from layoutray.cluster.progress import Progress, follow, ignore_progress
 from layoutray.cluster.replicas import ONE_REPLICA, Replicas
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
@@ -53,7 +53,7 @@ def predict(
     out: str,
     *,
     replicas: Replicas = ONE_REPLICA,
-    progress: Callable[[Progress], None] = unseen,
+    progress: Callable[[Progress], None] = ignore_progress,
 ) -> Prediction:
     """Answer every page that `ingest` has written to `ingested`, as `out/parquet` and `out/jsonl`, one row of JSON a page.
 
@@ -84,7 +84,13 @@ def predict(
         receipts = follow(answered, Progress("answer", 0, count), itemgetter("pages"), progress)
     fields, without = _answer_fields(loaded, out) if receipts and loaded.fields else (0, 0)
     failed = _answer_dead_letters(loaded, ingested, out)
-    return Prediction(sum(row["pages"] for row in receipts) + failed, failed, sum(row["entities"] for row in receipts), fields, without)
+    return Prediction(
+        sum(row["pages"] for row in receipts) + failed,
+        failed,
+        sum(row["entities"] for row in receipts),
+        fields,
+        without,
+    )
 
 
 def check_no_answers(out: str) -> None:
@@ -118,7 +124,9 @@ class _AnswerShard:
         self._out = out
 
     def __call__(self, portion: pa.Table) -> pa.Table:
-        pages = pa.concat_tables(shards.read_shard(run["shard"]).slice(run["start"], run["rows"]) for run in portion.to_pylist())
+        pages = pa.concat_tables(
+            shards.read_shard(run["shard"]).slice(run["start"], run["rows"]) for run in portion.to_pylist()
+        )
         answers = self._extractor.answers(list(codec.pages_of(pages)))
         _write(answers, self._out, shards.part_name(pages["page_id"].to_pylist()))
         return pa.table({"pages": [len(answers)], "entities": [sum(len(answer.entities) for answer in answers)]})

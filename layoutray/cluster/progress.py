@@ -24,12 +24,15 @@ class Progress:
     failures: Counter[str] = field(default_factory=Counter[str])
 
 
-def unseen(progress: Progress) -> None:
+def ignore_progress(progress: Progress) -> None:
     """Takes note of progress for nobody."""
 
 
 def follow(
-    receipts: ray.data.Dataset, start: Progress, counted: Callable[[Mapping[str, Any]], int], progress: Callable[[Progress], None]
+    receipts: ray.data.Dataset,
+    start: Progress,
+    counted: Callable[[Mapping[str, Any]], int],
+    progress: Callable[[Progress], None],
 ) -> list[dict[str, Any]]:
     """All rows of `receipts`; `progress` hears of each when its task is done.
 

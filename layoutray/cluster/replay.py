@@ -7,14 +7,14 @@ from itertools import chain
 
 from layoutray import config
 from layoutray.cluster.connect import num_workers
-from layoutray.cluster.data import carry_out, find, open_all, open_changed
-from layoutray.cluster.progress import Progress, unseen
+from layoutray.cluster.ingest import find, open_all, open_changed, run_plan
+from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.errors import RecipeError
-from layoutray.prepare import packed
+from layoutray.prepare import plan_storage
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.output import Output
+from layoutray.prepare.page_tasks import OpenedDocument, Plan
 from layoutray.prepare.plan import plan_of
-from layoutray.prepare.units import Opened, Plan
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.spilled import keys
@@ -26,7 +26,7 @@ def replay(
     changes: Sequence[str] = (),
     *,
     workers: int | None = None,
-    progress: Callable[[Progress], None] = unseen,
+    progress: Callable[[Progress], None] = ignore_progress,
 ) -> Manifest:
     """Try `letters` of the ingested folder `out` again, and return its new manifest (also in `out/manifest.json`).
 
@@ -56,7 +56,7 @@ def replay(
     plan = _plan(manifest, output, letters, changed, progress)
     asked_for = {letter.page_id for letter in letters}
     output.forget({unit.page_id for unit in plan.units if unit.page_id in asked_for})
-    pages = carry_out(plan, output.done(), output, changed, chosen, progress)
+    pages = run_plan(plan, output.done(), output, changed, chosen, progress)
     renewed = manifest_of(manifest.source, output, plan, recipe, Run(pages, time.monotonic() - started, chosen))
     renewed.write(out)
     return renewed
@@ -65,20 +65,32 @@ def replay(
 def _changed(recipe: IngestRecipe, changes: Sequence[str]) -> IngestRecipe:
     changed = config.build(IngestRecipe, config.override(config.to_dict(recipe), changes))
     if dataclasses.replace(changed, recognition=recipe.recognition) != recipe:
-        raise RecipeError(f"{', '.join(changes)}: replay changes keys of recognition alone; for others run `layoutray ingest` again")
+        raise RecipeError(
+            f"{', '.join(changes)}: replay changes keys of recognition alone; for others run `layoutray ingest` again"
+        )
     return changed
 
 
 def _plan(
-    manifest: Manifest, output: Output, letters: Collection[DeadLetter], changed: IngestRecipe, progress: Callable[[Progress], None]
+    manifest: Manifest,
+    output: Output,
+    letters: Collection[DeadLetter],
+    changed: IngestRecipe,
+    progress: Callable[[Progress], None],
 ) -> Plan:
     """The plan of the ingest that filled the folder, with the documents of `letters` opened by `changed`."""
     recipe = manifest.recipe()
     found = find(manifest.source, recipe)
     again = {letter.source for letter in letters}
-    unopened = {letter.source: letter for letter in output.letters() if letter.page is None and letter.source not in again}
-    known = keys(chain((document.source for document in output.documents_there()), (one["source"] for one in manifest.duplicates)))
-    items, repaired, others = packed.items(), packed.items(), packed.items()
+    unopened = {
+        letter.source: letter for letter in output.letters() if letter.page is None and letter.source not in again
+    }
+    known = keys(
+        chain(
+            (document.source for document in output.documents_there()), (one["source"] for one in manifest.duplicates)
+        )
+    )
+    items, repaired, others = plan_storage.items(), plan_storage.items(), plan_storage.items()
     for item in found.items:
         if item.source in again or item.source in known or item.source in unopened:
             items.append(item)
@@ -88,6 +100,8 @@ def _plan(
                 others.append(item)
     opened = open_changed(others, recipe, output, manifest.source, progress)
     for one in open_all(repaired, changed, progress):
-        opened[packed.item_key(one.item)] = one
-    told = (opened.get(packed.item_key(item)) or Opened(item, None, unopened[item.source]) for item in items)
+        opened[plan_storage.item_key(one.item)] = one
+    told = (
+        opened.get(plan_storage.item_key(item)) or OpenedDocument(item, None, unopened[item.source]) for item in items
+    )
     return plan_of(told, recipe, own=found.splits, without_picture=found.without_picture)

@@ -74,17 +74,23 @@ class Ingress:
 def build_app(settings: ServeSettings) -> serve.Application:
     """The application, to be handed to `serve.run`."""
     cpus = {"num_cpus": settings.cpus_per_replica}
-    reader = serve.deployment(num_replicas=settings.ocr_replicas, max_ongoing_requests=1, ray_actor_options=cpus)(PageReader)
+    reader = serve.deployment(num_replicas=settings.ocr_replicas, max_ongoing_requests=1, ray_actor_options=cpus)(
+        PageReader
+    )
     model = serve.deployment(
         num_replicas=settings.model_replicas,
         max_ongoing_requests=_UNBOUNDED,
         ray_actor_options={**cpus, "num_gpus": settings.gpus_per_model},
     )(ModelReplica)
-    ingress = serve.deployment(name="Ingress", max_ongoing_requests=_UNBOUNDED, ray_actor_options={"num_cpus": 0})(serve.ingress()(Ingress))
+    ingress = serve.deployment(name="Ingress", max_ongoing_requests=_UNBOUNDED, ray_actor_options={"num_cpus": 0})(
+        serve.ingress()(Ingress)
+    )
     return ingress.bind(
         settings,
         reader.bind(_bounded(settings)),
-        model.bind(settings.checkpoint, settings.model_version, settings.batch_size, settings.batch_wait_s, settings.beams),
+        model.bind(
+            settings.checkpoint, settings.model_version, settings.batch_size, settings.batch_wait_s, settings.beams
+        ),
     )
 
 

@@ -73,7 +73,11 @@ class Trial:
 
 
 def train(
-    trials: Mapping[Value, Job], out: str | Path, share: Share, work: Callable[[Value], None], ended: Callable[[Value], None]
+    trials: Mapping[Value, Job],
+    out: str | Path,
+    share: Share,
+    work: Callable[[Value], None],
+    ended: Callable[[Value], None],
 ) -> list[Trial]:
     """Train every job on the connected cluster; one that fails does not stop the others.
 
@@ -95,7 +99,9 @@ def train(
             tune.with_resources(tune.with_parameters(_work, work=work, threads=share.cpus), _resources(share)),
             param_space={"value": tune.grid_search(list(trials))},
             tune_config=tune.TuneConfig(max_concurrent_trials=share.at_once or max(num_workers() // share.cpus, 1)),
-            run_config=tune.RunConfig(name=_STATES, storage_path=sources.absolute(str(out)), verbose=0, callbacks=[_Listener(ended)]),
+            run_config=tune.RunConfig(
+                name=_STATES, storage_path=sources.absolute(str(out)), verbose=0, callbacks=[_Listener(ended)]
+            ),
         ).fit()
     finally:
         sources.remove_folder(sources.join(out, _STATES))
@@ -137,7 +143,9 @@ def _check(every: Iterable[Job], share: Share) -> None:
     there = ray.cluster_resources()
     for kind, wanted in _resources(share).items():
         if wanted > there.get(kind, 0) and not grows():
-            raise InputError(f"a trial asks for {wanted} {kind}, this cluster has {there.get(kind, 0):.0f}; ask for less")
+            raise InputError(
+                f"a trial asks for {wanted} {kind}, this cluster has {there.get(kind, 0):.0f}; ask for less"
+            )
 
 
 def _resources(share: Share) -> dict[str, float]:

@@ -19,7 +19,7 @@ from layoutray.store import sources
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
-from layoutray.training.reporter import Reporter, Together
+from layoutray.training.reporter import CompositeReporter, Reporter
 
 _STATES = "ray"
 """Folder inside the checkpoint folder where Ray keeps states; a rerun of an unfinished job goes on from the last."""
@@ -45,10 +45,14 @@ class Workers:
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.count:
-            raise InputError(f"the least number of workers is {self.least}; it must be from 0 to their number, which is {self.count}")
+            raise InputError(
+                f"the least number of workers is {self.least}; it must be from 0 to their number, which is {self.count}"
+            )
 
 
-def train(job: Job, workers: Workers, reporters: Callable[[], Sequence[Reporter]], watching: Reporter) -> dict[str, Any]:
+def train(
+    job: Job, workers: Workers, reporters: Callable[[], Sequence[Reporter]], watching: Reporter
+) -> dict[str, Any]:
     """Train `job` on the connected cluster; the checkpoint is then in `job.out`.
 
     Args:
@@ -110,9 +114,9 @@ class _StateReporter:
 
 def _work(config: dict[str, Any]) -> dict[str, Any]:
     torch.set_num_threads(config["threads"])
-    world = worlds.joined() if ray.train.get_context().get_world_size() > 1 else worlds.alone()
+    world = worlds.joined() if ray.train.get_context().get_world_size() > 1 else worlds.single_process()
     leading = [*config["reporters"](), config["relay"], TrainingMeter(config["job"].recipe.name)] if world.leads else []
-    together = Together([*leading, _StateReporter()])
+    together = CompositeReporter([*leading, _StateReporter()])
     last = ray.train.get_checkpoint()
     with tempfile.TemporaryDirectory() as state:
         if last is None:

@@ -12,7 +12,7 @@ import ray.data
 from layoutray.answers import DocumentFields
 from layoutray.cluster.connect import allow_slow_batches
 from layoutray.cluster.predict import check_no_answers, commit
-from layoutray.cluster.progress import Progress, follow, unseen
+from layoutray.cluster.progress import Progress, follow, ignore_progress
 from layoutray.cluster.replicas import ONE_REPLICA, Replicas
 from layoutray.document import Document, Page
 from layoutray.generation import Text, TextGenerator
@@ -52,7 +52,7 @@ def write(
     *,
     replicas: Replicas = ONE_REPLICA,
     beams: int = 1,
-    progress: Callable[[Progress], None] = unseen,
+    progress: Callable[[Progress], None] = ignore_progress,
 ) -> WrittenTexts:
     """Write about every document that `ingest` has brought to `ingested`, as `out/parquet` and `out/jsonl`, one row a document.
 
@@ -69,7 +69,9 @@ def write(
     ids = sorted(document.doc_id for document in output.documents_there())
     receipts: list[dict[str, Any]] = []
     if ids:
-        parts = [pa.table({"doc_id": ids[at : at + _DOCUMENTS_PER_SHARD]}) for at in range(0, len(ids), _DOCUMENTS_PER_SHARD)]
+        parts = [
+            pa.table({"doc_id": ids[at : at + _DOCUMENTS_PER_SHARD]}) for at in range(0, len(ids), _DOCUMENTS_PER_SHARD)
+        ]
         documents = ray.data.from_blocks(parts)
         allow_slow_batches(documents)
         written = documents.map_batches(
@@ -98,7 +100,10 @@ class _WriteShard:
     def __call__(self, ids: pa.Table) -> pa.Table:
         found = list(whole_documents([self._pages], ids["doc_id"].to_pylist()))
         texts = self._generator.write([pages for _, pages in found])
-        rows = [_row(self._generator, document.doc_id, document.source, text) for (document, _), text in zip(found, texts, strict=True)]
+        rows = [
+            _row(self._generator, document.doc_id, document.source, text)
+            for (document, _), text in zip(found, texts, strict=True)
+        ]
         _commit(rows, self._out)
         failed, cut = sum(not text.tokens for text in texts), sum(text.tokens_read < text.tokens for text in texts)
         values, without = self._write_fields(found, texts) if self._generator.fields else (0, 0)
@@ -109,13 +114,17 @@ class _WriteShard:
         """How many values there are, and how many documents that have words have none."""
         made_by = (self._generator.model_id, self._generator.model_version)
         answered = [
-            DocumentFields(document.doc_id, document.source, *made_by, written_fields(text.lines, pages, self._generator.fields))
+            DocumentFields(
+                document.doc_id, document.source, *made_by, written_fields(text.lines, pages, self._generator.fields)
+            )
             for (document, pages), text in zip(documents, texts, strict=True)
             if text.tokens
         ]
         table = codec.fields_table(answered)
         if table.num_rows:
-            shards.write(table, sources.join(self._out, "fields"), shards.part_name(document.doc_id for document in answered))
+            shards.write(
+                table, sources.join(self._out, "fields"), shards.part_name(document.doc_id for document in answered)
+            )
         return table.num_rows, sum(not document.fields for document in answered)
 
 
@@ -126,4 +135,9 @@ def _row(generator: TextGenerator, doc_id: str, source: str, text: Text) -> dict
 
 
 def _commit(rows: list[dict[str, Any]], out: str) -> None:
-    commit(pa.Table.from_pylist(rows, schema=TEXTS), rows, out, shards.part_name(f"{row['doc_id']} {row['source']}" for row in rows))
+    commit(
+        pa.Table.from_pylist(rows, schema=TEXTS),
+        rows,
+        out,
+        shards.part_name(f"{row['doc_id']} {row['source']}" for row in rows),
+    )

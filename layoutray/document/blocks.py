@@ -23,7 +23,9 @@ def blocks(page: Page) -> list[tuple[str, tuple[int, ...]]]:
         own = _grouped(range(len(page.words)), [word.block for word in page.words])
         return [("", words) for words in own]
     labels = [kind_of(word.tag or "") for word in page.words]
-    return [(labels[words[0]], block) for words in _grouped(range(len(labels)), labels) for block in connected(page, words)]
+    return [
+        (labels[words[0]], block) for words in _grouped(range(len(labels)), labels) for block in connected(page, words)
+    ]
 
 
 def connected(page: Page, words: Iterable[int]) -> list[tuple[int, ...]]:

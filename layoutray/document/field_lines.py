@@ -24,7 +24,10 @@ def parse(text: str, names: Collection[str]) -> list[Field]:
         names: as `check_names` wants them.
     """
     known = {_letters(name): name for name in names}
-    parts = [(_letters(before), " ".join(value.split())) for before, _, value in (line.partition(":") for line in text.splitlines())]
+    parts = [
+        (_letters(before), " ".join(value.split()))
+        for before, _, value in (line.partition(":") for line in text.splitlines())
+    ]
     return [Field(known[name], value) for name, value in parts if name in known and value]
 
 
@@ -38,9 +41,13 @@ def check_names(names: Iterable[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if ":" in name or not _letters(name) or name.splitlines() != [name]:
-            raise InputError(f"a field to be written is called {name!r}; a name must be one line with a letter or digit, and no colon")
+            raise InputError(
+                f"a field to be written is called {name!r}; a name must be one line with a letter or digit, and no colon"
+            )
         if other := seen.get(_letters(name)):
-            raise InputError(f"fields to be written are called {other!r} and {name!r}; names must differ in their letters and digits")
+            raise InputError(
+                f"fields to be written are called {other!r} and {name!r}; names must differ in their letters and digits"
+            )
         seen[_letters(name)] = name
 
 

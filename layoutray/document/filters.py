@@ -43,7 +43,9 @@ class Filters:
         if wrong := [code for code in self.languages if not _LANGUAGE.fullmatch(code)]:
             raise InputError(f"languages names {', '.join(map(repr, wrong))}; give ISO 639-1 codes, such as en")
         if self.min_words < 0 or self.max_words < 0 or 0 < self.max_words < self.min_words:
-            raise InputError(f"min_words is {self.min_words} and max_words {self.max_words}; they must not be negative, nor leave no page")
+            raise InputError(
+                f"min_words is {self.min_words} and max_words {self.max_words}; they must not be negative, nor leave no page"
+            )
         for name in ("min_confidence", "min_wordlike", "max_plain"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be a share, from 0 to 1")

@@ -47,7 +47,9 @@ class Box:
         """
         x0, y0, x1, y1 = (float(side) for side in sides)
         if not all(map(math.isfinite, (x0, y0, x1, y1))):
-            raise DocumentError(Reason.BAD_BOX, f"box ({x0}, {y0}, {x1}, {y1}) has a side that is not finite", stage="annotation")
+            raise DocumentError(
+                Reason.BAD_BOX, f"box ({x0}, {y0}, {x1}, {y1}) has a side that is not finite", stage="annotation"
+            )
         left, right = sorted((x0 / width, x1 / width))
         top, bottom = sorted((y0 / height, y1 / height))
         if right < 0 or left > 1 or bottom < 0 or top > 1:

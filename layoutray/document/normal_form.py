@@ -92,7 +92,12 @@ def _date(text: str, field: FieldType) -> str | None:
     for filling in (datetime(2001, 1, 1), datetime(2002, 2, 2)):
         try:
             stated = parser.parse(
-                text, _WORDS, default=filling, dayfirst=not (field.month_first or year_first), yearfirst=year_first, ignoretz=True
+                text,
+                _WORDS,
+                default=filling,
+                dayfirst=not (field.month_first or year_first),
+                yearfirst=year_first,
+                ignoretz=True,
             )
         except (parser.ParserError, OverflowError):
             return None

@@ -46,7 +46,9 @@ def to_iob2(entities: Iterable[Span], length: int) -> list[str]:
     tags = [OUTSIDE] * length
     for kind, start, end in entities:
         if not (kind and 0 <= start < end <= length):
-            raise InputError(f"entity {(kind, start, end)} must name a type and satisfy 0 <= start < end <= {length} words")
+            raise InputError(
+                f"entity {(kind, start, end)} must name a type and satisfy 0 <= start < end <= {length} words"
+            )
         if any(tag != OUTSIDE for tag in tags[start:end]):
             raise InputError(f"entity {(kind, start, end)} shares a word with another; a tag holds one entity a word")
         tags[start:end] = [f"B-{kind}", *[f"I-{kind}"] * (end - start - 1)]

@@ -114,7 +114,13 @@ def _results(page: Page, number: int, mark: Mark | None) -> Iterable[Mapping[str
         "height": 100 * (word.box.y1 - word.box.y0),
         "rotation": 0,
     }
-    shared = {"id": f"word-{number}", "to_name": "image", "original_width": page.width, "original_height": page.height, "image_rotation": 0}
+    shared = {
+        "id": f"word-{number}",
+        "to_name": "image",
+        "original_width": page.width,
+        "original_height": page.height,
+        "image_rotation": 0,
+    }
     label: dict[str, Any] = {
         "from_name": "label",
         "type": "rectanglelabels",
@@ -122,7 +128,11 @@ def _results(page: Page, number: int, mark: Mark | None) -> Iterable[Mapping[str
     }
     if mark and mark.score is not None:
         label["score"] = mark.score
-    return shared | label, shared | {"from_name": "transcription", "type": "textarea", "value": {**place, "text": [word.text]}}
+    return shared | label, shared | {
+        "from_name": "transcription",
+        "type": "textarea",
+        "value": {**place, "text": [word.text]},
+    }
 
 
 def _origin(page: Page, owners: Mapping[int, int]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from layoutray import recipe as recipes
 from layoutray.checkpoint import Checkpoint
 from layoutray.config import override
 from layoutray.errors import CheckpointError
-from layoutray.nn.names import NameTable
+from layoutray.nn.weight_names import NameTable
 from layoutray.recipe import Recipe
 from layoutray.tasks import TaskModel
 
@@ -79,7 +79,9 @@ def read_bert(folder: Path, config: Mapping[str, Any], model: str, fixed: Mappin
         return settings
     rows, pad_id = settings["max_length"], config.get("pad_token_id", 1)
     if not (isinstance(rows, int) and isinstance(pad_id, int)):
-        raise CheckpointError(f"{folder / CONFIG} has max_position_embeddings {rows!r} and pad_token_id {pad_id!r}; both must be integers")
+        raise CheckpointError(
+            f"{folder / CONFIG} has max_position_embeddings {rows!r} and pad_token_id {pad_id!r}; both must be integers"
+        )
     return settings | {"max_length": rows - pad_id - 1}
 
 
@@ -92,7 +94,11 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     found = [folder / name for name in WEIGHTS if (folder / name).is_file()]
     if not found:
         raise CheckpointError(f"no weights in {folder}; it needs {' or '.join(WEIGHTS)}")
-    return checkpoint.read_tensors(found[0]) if found[0].suffix == ".safetensors" else tensors_by_name(read_torch(found[0]), found[0])
+    return (
+        checkpoint.read_tensors(found[0])
+        if found[0].suffix == ".safetensors"
+        else tensors_by_name(read_torch(found[0]), found[0])
+    )
 
 
 def read_torch(file: Path, plain: Sequence[type] = ()) -> Any:
@@ -116,7 +122,9 @@ def read_torch(file: Path, plain: Sequence[type] = ()) -> Any:
 
 def tensors_by_name(read: object, file: Path) -> dict[str, Tensor]:
     """`read` of `file` as a state dict. Raises CheckpointError where it is none."""
-    if not isinstance(read, dict) or not all(isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in read.items()):
+    if not isinstance(read, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in read.items()
+    ):
         raise CheckpointError(f"{file} holds something else than tensors by name; save the model's state_dict alone")
     return cast(dict[str, Tensor], read)
 
@@ -131,14 +139,18 @@ def read_labels(folder: Path, config: Mapping[str, Any], count: int) -> tuple[st
     if file.is_file():
         given = checkpoint.read_json(file)
         if not _are_names(given, count):
-            raise CheckpointError(f"{file} must be a list of {count} different names, one for each output of the classifier; got {given!r}")
+            raise CheckpointError(
+                f"{file} must be a list of {count} different names, one for each output of the classifier; got {given!r}"
+            )
         return tuple(given)
     named = config.get("id2label")
     found = [named.get(str(number)) for number in range(len(named))] if isinstance(named, dict) else []
     return tuple(found) if _are_names(found, count) else tuple(f"label_{number}" for number in range(count))
 
 
-def recipe_of(folder: Path, task: Mapping[str, Any], model: Mapping[str, Any], max_length: int, overrides: Sequence[str]) -> Recipe:
+def recipe_of(
+    folder: Path, task: Mapping[str, Any], model: Mapping[str, Any], max_length: int, overrides: Sequence[str]
+) -> Recipe:
     """The recipe of an imported `model` (a [model] section) for `task` (a [task] section) with `overrides`. Raises RecipeError."""
     values: dict[str, Any] = {
         "name": folder.absolute().name,
@@ -150,7 +162,9 @@ def recipe_of(folder: Path, task: Mapping[str, Any], model: Mapping[str, Any], m
     return recipes.from_dict(override(values, overrides))
 
 
-def assemble(file: Path, config: Mapping[str, Any], recipe: Recipe, names: NameTable, weights: Mapping[str, Tensor]) -> Checkpoint:
+def assemble(
+    file: Path, config: Mapping[str, Any], recipe: Recipe, names: NameTable, weights: Mapping[str, Tensor]
+) -> Checkpoint:
     """The checkpoint of `recipe` with `weights`, whose authors' names `names` has. Its provenance lists what they do not have.
 
     Args:
@@ -164,16 +178,26 @@ def assemble(file: Path, config: Mapping[str, Any], recipe: Recipe, names: NameT
     for key, size in (("vocab_size", vocabulary.vocab_size), ("pad_token_id", vocabulary.pad_id)):
         if config.get(key) != size:
             raise CheckpointError(f"{key} is {config.get(key)!r} in {file}, but {size} in the vocabulary beside it")
-    classifier = None if names.is_own("head.classifier.weight") else weights.get(names.to_theirs("head.classifier.weight"))
+    classifier = (
+        None if names.is_own("head.classifier.weight") else weights.get(names.to_theirs("head.classifier.weight"))
+    )
     labels = () if classifier is None else read_labels(folder, config, len(classifier))
     model = checkpoint.build_model(recipe, vocabulary, labels)
     fresh = _fill(model, weights, names, file)
-    provenance = {"layoutray": importlib.metadata.version("layoutray"), "imported_from": str(folder.absolute()), "fresh": list(fresh)}
+    provenance = {
+        "layoutray": importlib.metadata.version("layoutray"),
+        "imported_from": str(folder.absolute()),
+        "fresh": list(fresh),
+    }
     return Checkpoint(recipe, labels, vocabulary, model.eval(), {}, provenance)
 
 
 def _are_names(labels: object, count: int) -> TypeGuard[list[str]]:
-    return isinstance(labels, list) and all(isinstance(label, str) for label in labels) and len(set(labels)) == len(labels) == count
+    return (
+        isinstance(labels, list)
+        and all(isinstance(label, str) for label in labels)
+        and len(set(labels)) == len(labels) == count
+    )
 
 
 def _fill(model: TaskModel, weights: Mapping[str, Tensor], names: NameTable, file: Path) -> tuple[str, ...]:
@@ -182,10 +206,16 @@ def _fill(model: TaskModel, weights: Mapping[str, Tensor], names: NameTable, fil
     given = {name: tensor for name, tensor in weights.items() if not names.is_dropped(name)}
     stored = checkpoint.unique_tensors(model)
     # A tensor that is tied to another one here may be stored there once or twice.
-    expected = {names.to_theirs(name): tensor for name, tensor in own.items() if name in stored or names.to_theirs(name) in given}
-    if problems := checkpoint.misfits(given, expected):
+    expected = {
+        names.to_theirs(name): tensor
+        for name, tensor in own.items()
+        if name in stored or names.to_theirs(name) in given
+    }
+    if problems := checkpoint.mismatch(given, expected):
         raise CheckpointError(f"the weights in {file.parent} do not fit the settings in {file.name}: {problems}")
     model.load_state_dict({names.to_ours(name): tensor for name, tensor in given.items()}, strict=False)
     if untied := [name for name, tensor in expected.items() if not torch.equal(tensor, given[name].to(tensor.dtype))]:
-        raise CheckpointError(f"{checkpoint.listed(untied)} in {file.parent} is another tensor than the one it is tied to in our model")
+        raise CheckpointError(
+            f"{checkpoint.listed(untied)} in {file.parent} is another tensor than the one it is tied to in our model"
+        )
     return tuple(sorted(stored.keys() - own.keys()))

@@ -14,10 +14,15 @@ from torch import Tensor
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.importing.folder import CONFIG, assemble, read_bert, read_config, read_weights, recipe_of
-from layoutray.nn.names import NameTable, lambert
+from layoutray.nn.weight_names import NameTable, lambert
 
 _FIXED = {"model_type": "roberta", "layout_base": 500}
-_RELEASED = {"winding": "released", "layout_joins": "after_norm", "position_dropout": "none", "relative_bias": "buckets"}
+_RELEASED = {
+    "winding": "released",
+    "layout_joins": "after_norm",
+    "position_dropout": "none",
+    "relative_bias": "buckets",
+}
 
 
 def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
@@ -27,7 +32,9 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     weights = read_weights(folder)
     names = lambert.table(frozenset(weights))
     task = "masked_lm" if names.is_own("head") else "layout_labels"
-    chosen = recipe_of(folder, {"name": task}, {"arch": "lambert", **_RELEASED, **settings}, settings["max_length"], overrides)
+    chosen = recipe_of(
+        folder, {"name": task}, {"arch": "lambert", **_RELEASED, **settings}, settings["max_length"], overrides
+    )
     return assemble(folder / CONFIG, theirs, chosen, names, _once(weights, names, folder))
 
 
@@ -39,7 +46,9 @@ def _once(weights: Mapping[str, Tensor], names: NameTable, folder: Path) -> dict
             continue
         first = names.to_theirs(names.to_ours(name))
         if not torch.equal(once.setdefault(first, tensor), tensor):
-            raise CheckpointError(f"{name} in {folder} is another tensor than {first}, which in the release is the same")
+            raise CheckpointError(
+                f"{name} in {folder} is another tensor than {first}, which in the release is the same"
+            )
     return once
 
 

@@ -25,7 +25,7 @@ from layoutray import tasks, tokenizer
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.importing.folder import assemble, read_settings, read_torch, recipe_of, tensors_by_name
-from layoutray.nn.names.pyramidion import table
+from layoutray.nn.weight_names.pyramidion import table
 from layoutray.tasks import Writes
 
 _FILES = ("checkpoint_best.pt", "checkpoint_last.pt")
@@ -83,7 +83,9 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
         raise CheckpointError(f"{file} is no checkpoint of fairseq, which has its weights under 'model'")
     weights = tensors_by_name(saved["model"], file)
     if "encoder.embed_tokens.weight" not in weights:
-        raise CheckpointError(f"{file} has no encoder.embed_tokens.weight; it must hold a whole encoder and decoder of fairseq")
+        raise CheckpointError(
+            f"{file} has no encoder.embed_tokens.weight; it must hold a whole encoder and decoder of fairseq"
+        )
     _check_vocabulary(folder)
     settings = _settings(saved, file)
     model = encoder_settings(settings, file)
@@ -126,12 +128,18 @@ def writing_settings(theirs: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """
     settings = read_settings(file, theirs, "pyramidion", _DECODER_NAMES, _DECODER_FIXED)
     # The release declares an option to leave the positions out, and reads it nowhere.
-    return {"max_length": settings.pop("max_length"), "begin": "end", "decoder": settings | {"positions": "reference_parity"}}
+    return {
+        "max_length": settings.pop("max_length"),
+        "begin": "end",
+        "decoder": settings | {"positions": "reference_parity"},
+    }
 
 
 def _check_tied(weights: Mapping[str, Tensor], file: Path) -> None:
     """Raise CheckpointError where words are written by other vectors than they are read by."""
-    read_by, written_by = (weights.get(name) for name in ("encoder.embed_tokens.weight", "decoder.output_projection.weight"))
+    read_by, written_by = (
+        weights.get(name) for name in ("encoder.embed_tokens.weight", "decoder.output_projection.weight")
+    )
     if read_by is not None and written_by is not None and not torch.equal(read_by, written_by):
         raise CheckpointError(
             f"decoder.output_projection.weight in {file} is another tensor than encoder.embed_tokens.weight, to which ours is tied"
@@ -142,9 +150,13 @@ def _halvings(theirs: Mapping[str, Any], settings: Mapping[str, Any], file: Path
     """For each layer, from the lengths after those that pool, {layer: tokens}."""
     said = theirs.get("enc_layers_and_token_width")
     try:
-        lengths_after: dict[int, int] = {int(layer): int(length) for layer, length in dict(ast.literal_eval(str(said))).items()}
+        lengths_after: dict[int, int] = {
+            int(layer): int(length) for layer, length in dict(ast.literal_eval(str(said))).items()
+        }
     except (ValueError, TypeError, SyntaxError) as error:
-        raise CheckpointError(f"{file} has enc_layers_and_token_width {said!r}; it must be like '{{2: 2048, 3: 512}}'") from error
+        raise CheckpointError(
+            f"{file} has enc_layers_and_token_width {said!r}; it must be like '{{2: 2048, 3: 512}}'"
+        ) from error
     lengths = [settings["max_length"]]
     for layer in range(settings["layers"]):
         lengths.append(lengths_after.get(layer, lengths[-1]))
@@ -163,7 +175,9 @@ def _settings(saved: Mapping[str, Any], file: Path) -> dict[str, Any]:
     said = cfg.get("model") if isinstance(cfg, dict) else saved.get("args")
     settings = vars(said) if isinstance(said, Namespace) else said
     if not isinstance(settings, dict):
-        raise CheckpointError(f"{file} does not say how its model is built: it has settings neither in cfg.model nor in args")
+        raise CheckpointError(
+            f"{file} does not say how its model is built: it has settings neither in cfg.model nor in args"
+        )
     return settings
 
 

@@ -14,8 +14,17 @@ from torch import Tensor
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.importing.folder import COMPUTED, CONFIG, ENCODER, assemble, read_config, read_settings, read_weights, recipe_of
-from layoutray.nn.names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
+from layoutray.importing.folder import (
+    COMPUTED,
+    CONFIG,
+    ENCODER,
+    assemble,
+    read_config,
+    read_settings,
+    read_weights,
+    recipe_of,
+)
+from layoutray.nn.weight_names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
 
 _ENCODER = ENCODER | {"hidden_layout_size": "layout_hidden", "max_2d_position_embeddings": "max_2d"}
 _TABLES = {"max_position_embeddings": "max_length", "type_vocab_size": "segments"}
@@ -54,7 +63,10 @@ class _Kind:
 _KINDS = {
     "skimformer": _Kind("skimformer", skimformer.BOXES, _ENCODER | _TABLES | _SKIMMER | _VALUES, _BERT),
     "longskimformer": _Kind(
-        "longskimformer", longskimformer.TABLE, _ENCODER | _SKIMMER | _VALUES | {"attention_window": "window"}, _LONGFORMER
+        "longskimformer",
+        longskimformer.TABLE,
+        _ENCODER | _SKIMMER | _VALUES | {"attention_window": "window"},
+        _LONGFORMER,
     ),
     "skimmingmask": _Kind("skimming_mask", skimming_mask.TABLE, _ENCODER | _TABLES | _SKIMMER | _MASK, _BERT | _BOXES),
     "bertwithskimembed": _Kind("skim_embeddings", skim_embeddings.TABLE, _ENCODER | _TABLES, _BERT | _BOXES),
@@ -76,7 +88,9 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
 def _kind(theirs: Mapping[str, Any], file: Path) -> _Kind:
     kind = _KINDS.get(theirs.get("model_type", ""))
     if kind is None:
-        raise CheckpointError(f"{file} has model_type {theirs.get('model_type')!r}; models of this release have {', '.join(_KINDS)}")
+        raise CheckpointError(
+            f"{file} has model_type {theirs.get('model_type')!r}; models of this release have {', '.join(_KINDS)}"
+        )
     return kind
 
 

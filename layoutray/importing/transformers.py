@@ -12,7 +12,7 @@ from transformers.utils.hub import cached_file
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.importing.folder import CONFIG, assemble, read_bert, read_config, read_weights, recipe_of
-from layoutray.nn.names import peers
+from layoutray.nn.weight_names import peers
 
 _MODEL_TYPES = ("bert", "roberta", "layoutlm")
 _OLD_ENDINGS = {".gamma": ".weight", ".beta": ".bias"}
@@ -25,7 +25,9 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     theirs = read_config(where)
     model_type = theirs.get("model_type")
     if model_type not in _MODEL_TYPES:
-        raise CheckpointError(f"{where / CONFIG} has model_type {model_type!r}; {', '.join(_MODEL_TYPES)} can be imported")
+        raise CheckpointError(
+            f"{where / CONFIG} has model_type {model_type!r}; {', '.join(_MODEL_TYPES)} can be imported"
+        )
     settings = read_bert(where, theirs, model_type, {})
     model = {"arch": "hf", "model_type": model_type, **settings}
     weights = {_present(name): tensor for name, tensor in read_weights(where).items()}

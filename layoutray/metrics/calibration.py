@@ -76,7 +76,9 @@ def best_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_], exp
     return 0.0 if most == len(falling) else float(falling[most - 1] + falling[most]) / 2
 
 
-def _by_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _by_threshold(
+    scores: NDArray[np.floating], correct: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """How many answers each threshold accepts, from the highest on, and how many of these are right."""
     order = np.argsort(-scores)
     # A threshold takes all answers of one score, or none of them.

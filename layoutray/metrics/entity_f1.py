@@ -28,11 +28,18 @@ def entity_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]])
     """
     if not any(tag != "O" for tags in (*gold, *predicted) for tag in tags):
         return {"micro": Score(0.0, 0.0, 0.0, 0)}
-    report = classification_report([list(tags) for tags in gold], [list(tags) for tags in predicted], output_dict=True, zero_division=0)  # pyright: ignore[reportArgumentType]  # the annotation says str, the code takes 0 and 1
+    report = classification_report(
+        [list(tags) for tags in gold],
+        [list(tags) for tags in predicted],
+        output_dict=True,
+        zero_division=0,  # pyright: ignore[reportArgumentType]  # annotated as str, accepts 0 and 1
+    )
     assert isinstance(report, dict)
     rows = {name: row for name, row in report.items() if name not in ("macro avg", "weighted avg")}
     return {
-        name.removesuffix(" avg"): Score(float(row["precision"]), float(row["recall"]), float(row["f1-score"]), int(row["support"]))
+        name.removesuffix(" avg"): Score(
+            float(row["precision"]), float(row["recall"]), float(row["f1-score"]), int(row["support"])
+        )
         for name, row in rows.items()
     }
 

@@ -51,7 +51,9 @@ def exact_items(fields: Iterable[Field]) -> list[str]:
     return [f"{field.name}={field.value}" for field in fields]
 
 
-def field_f1(expected: Sequence[Iterable[str]], answered: Sequence[Iterable[str]], *, upper: bool = False) -> dict[str, FieldScore]:
+def field_f1(
+    expected: Sequence[Iterable[str]], answered: Sequence[Iterable[str]], *, upper: bool = False
+) -> dict[str, FieldScore]:
     """Scores by the name of the field (what stands before the first `=` of an item), and under `micro` those of all fields together.
 
     Args:
@@ -69,15 +71,22 @@ def field_f1(expected: Sequence[Iterable[str]], answered: Sequence[Iterable[str]
 
 def mean_f1(expected: Sequence[Iterable[str]], answered: Sequence[Iterable[str]], *, upper: bool = False) -> float:
     """The mean over documents of each one's F1; 1 without documents. Arguments as of `field_f1`."""
-    scores = [FieldScore((wanted & given).total(), wanted.total(), given.total()).f1 for wanted, given in _bags(expected, answered, upper)]
+    scores = [
+        FieldScore((wanted & given).total(), wanted.total(), given.total()).f1
+        for wanted, given in _bags(expected, answered, upper)
+    ]
     return sum(scores) / len(scores) if scores else 1.0
 
 
-def _bags(expected: Sequence[Iterable[str]], answered: Sequence[Iterable[str]], upper: bool) -> Iterable[tuple[Counter[str], Counter[str]]]:
+def _bags(
+    expected: Sequence[Iterable[str]], answered: Sequence[Iterable[str]], upper: bool
+) -> Iterable[tuple[Counter[str], Counter[str]]]:
     for wanted, given in zip(expected, answered, strict=True):
         yield Counter(_cased(wanted, upper)), Counter(_cased(given, upper))
 
 
 def _cased(items: Iterable[str], upper: bool) -> list[str]:
     """The name stays as it is, so that scores have the fields' own names."""
-    return ["=".join((name, value.upper())) if upper else item for item in items for name, _, value in [item.partition("=")]]
+    return [
+        "=".join((name, value.upper())) if upper else item for item in items for name, _, value in [item.partition("=")]
+    ]

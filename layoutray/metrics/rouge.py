@@ -60,7 +60,9 @@ def mean_f1(scores: Sequence[dict[str, RougeScore]], *, seed: int = 0) -> dict[s
         InputError: without documents.
     """
     if not scores:
-        raise InputError("there are no documents to take the mean of; check the split, and that its documents have summaries")
+        raise InputError(
+            "there are no documents to take the mean of; check the split, and that its documents have summaries"
+        )
     values = np.array([[score[kind].f1 for kind in KINDS] for score in scores])
     drawn = np.random.default_rng(seed).integers(len(values), size=(_RESAMPLES, len(values)))
     low, high = np.percentile(values[drawn].mean(1), _OUTSIDE, axis=0)

@@ -15,7 +15,12 @@ from torch.nn import functional
 
 from layoutray.nn.gathered_attention import KeyLists, gathered_context
 
-Visible = Bool[Tensor, "batch length"] | Bool[Tensor, "batch heads length length"] | Float[Tensor, "batch heads length length"] | KeyLists
+Visible = (
+    Bool[Tensor, "batch length"]
+    | Bool[Tensor, "batch heads length length"]
+    | Float[Tensor, "batch heads length length"]
+    | KeyLists
+)
 """What tokens may attend to: keys for all queries; keys for each query of each head, or lists of these; or what is added to scores."""
 
 _NEVER = -1e9
@@ -91,7 +96,9 @@ class MultiHeadAttention(nn.Module):
 class SelfAttention(MultiHeadAttention):
     """Attention of tokens to each other."""
 
-    def forward(self, states: Float[Tensor, "batch length width"], visible: Visible) -> Float[Tensor, "batch length width"]:
+    def forward(
+        self, states: Float[Tensor, "batch length width"], visible: Visible
+    ) -> Float[Tensor, "batch length width"]:
         memory = self.remember(states)
         if not isinstance(visible, KeyLists):
             return self.recall(states, memory, visible[:, None, None, :] if visible.ndim == 2 else visible)
@@ -99,6 +106,8 @@ class SelfAttention(MultiHeadAttention):
         return self.update(context)
 
 
-def split_heads(states: Float[Tensor, "batch length all_heads"], heads: int) -> Float[Tensor, "batch heads length size"]:
+def split_heads(
+    states: Float[Tensor, "batch length all_heads"], heads: int
+) -> Float[Tensor, "batch heads length size"]:
     """The last axis cut into `heads` equal parts, heads in front of the length."""
     return rearrange(states, "batch length (heads size) -> batch heads length size", heads=heads)

@@ -45,7 +45,9 @@ class Search:
         if self.no_repeat < 0:
             raise InputError(f"no_repeat is {self.no_repeat}; it must be at least 0")
         if not 0 <= self.min_length <= self.max_length:
-            raise InputError(f"min_length is {self.min_length}; it must be at least 0 and at most max_length, which is {self.max_length}")
+            raise InputError(
+                f"min_length is {self.min_length}; it must be at least 0 and at most max_length, which is {self.max_length}"
+            )
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ def beam_search(decoder: Decoder, encoded: Encoded, search: Search) -> Written:
     cache = decoder.start(encoded)
     for length in range(search.max_length + 1):
         logits, cache = decoder.step(last.flatten(), cache)
-        chances = rearrange(_allowed(logits, length, search, decoder.pad_id), "(batch beams) words -> batch beams words", beams=beams)
+        chances = rearrange(
+            _allowed(logits, length, search, decoder.pad_id), "(batch beams) words -> batch beams words", beams=beams
+        )
         if 0 < search.no_repeat <= length:
             chances = _unrepeated(chances, words[:, :, :length], search.no_repeat, decoder.pad_id)
         best, place = (scores[..., None] + chances).flatten(1).topk(2 * beams)
@@ -99,7 +103,9 @@ def beam_search(decoder: Decoder, encoded: Encoded, search: Search) -> Written:
     return finished
 
 
-def _allowed(logits: Float[Tensor, "hypotheses words"], length: int, search: Search, pad_id: int) -> Float[Tensor, "hypotheses words"]:
+def _allowed(
+    logits: Float[Tensor, "hypotheses words"], length: int, search: Search, pad_id: int
+) -> Float[Tensor, "hypotheses words"]:
     """Log-probabilities of the next word after `length` of them; −∞ for words that may not come."""
     chances = logits.float().log_softmax(-1)
     words = torch.arange(chances.shape[-1], device=chances.device)
@@ -123,10 +129,16 @@ def _unrepeated(
 def _with(finished: Written, ended: Written) -> Written:
     """The best of both; a document that has as many texts as beams is done and takes no more."""
     done = finished.scores.isfinite().all(1, keepdim=True)
-    scores, place = torch.cat([finished.scores, ended.scores.masked_fill(done, -math.inf)], 1).topk(finished.scores.shape[1])
-    words, sums = (_rows(torch.cat(pair, 1), place) for pair in ((finished.words, ended.words), (finished.sums, ended.sums)))
+    scores, place = torch.cat([finished.scores, ended.scores.masked_fill(done, -math.inf)], 1).topk(
+        finished.scores.shape[1]
+    )
+    words, sums = (
+        _rows(torch.cat(pair, 1), place) for pair in ((finished.words, ended.words), (finished.sums, ended.sums))
+    )
     return Written(words, scores, sums)
 
 
-def _rows(values: Shaped[Tensor, "batch rows length"], chosen: Int[Tensor, "batch chosen"]) -> Shaped[Tensor, "batch chosen length"]:
+def _rows(
+    values: Shaped[Tensor, "batch rows length"], chosen: Int[Tensor, "batch chosen"]
+) -> Shaped[Tensor, "batch chosen length"]:
     return values.gather(1, chosen[..., None].expand(-1, -1, values.shape[2]))

@@ -36,7 +36,12 @@ class FeedForward(nn.Module):
     """LN(x + Dropout(W₂ σ(W₁ x))); σ is by default the exact (erf) gelu."""
 
     def __init__(
-        self, width: int, inner: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON, activation: Activation = functional.gelu
+        self,
+        width: int,
+        inner: int,
+        dropout: float,
+        epsilon: float = LAYER_NORM_EPSILON,
+        activation: Activation = functional.gelu,
     ) -> None:
         super().__init__()
         self.activation = activation
@@ -74,7 +79,9 @@ class EncoderLayer(nn.Module):
         self.join = AddAndNorm(width, dropout, epsilon)
         self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon, activation)
 
-    def forward(self, states: Float[Tensor, "batch length width"], visible: Visible) -> Float[Tensor, "batch length width"]:
+    def forward(
+        self, states: Float[Tensor, "batch length width"], visible: Visible
+    ) -> Float[Tensor, "batch length width"]:
         return self.feed_forward(self.join(states, self.attention(states, visible)))
 
 
@@ -87,7 +94,14 @@ class GivenAttentionLayer(nn.Module):
     """
 
     def __init__(
-        self, width: int, heads: int, head_size: int, *, feed_forward: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON
+        self,
+        width: int,
+        heads: int,
+        head_size: int,
+        *,
+        feed_forward: int,
+        dropout: float,
+        epsilon: float = LAYER_NORM_EPSILON,
     ) -> None:
         super().__init__()
         self.heads = heads
@@ -96,6 +110,10 @@ class GivenAttentionLayer(nn.Module):
         self.join = AddAndNorm(width, dropout, epsilon)
         self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon)
 
-    def forward(self, states: Float[Tensor, "batch length width"], attend: Attend) -> Float[Tensor, "batch length width"]:
+    def forward(
+        self, states: Float[Tensor, "batch length width"], attend: Attend
+    ) -> Float[Tensor, "batch length width"]:
         context = attend(split_heads(self.value(states), self.heads))
-        return self.feed_forward(self.join(states, self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))))
+        return self.feed_forward(
+            self.join(states, self.output(rearrange(context, "batch heads length size -> batch length (heads size)")))
+        )

@@ -28,7 +28,9 @@ class BlockwiseAttention(MultiHeadAttention):
         blocks, seen = self._blocks(states, mask)
         return _joined(self.recall(blocks, self.remember(blocks), seen[:, None, None, :]), mask)
 
-    def received(self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]) -> Float[Tensor, "batch length"]:
+    def received(
+        self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length"]:
         """The attention that each token gets from its block (see `received_attention`)."""
         blocks, seen = self._blocks(states, mask)
         query, key = (split_heads(project(blocks), self.heads) for project in (self.query, self.key))
@@ -41,7 +43,8 @@ class BlockwiseAttention(MultiHeadAttention):
         length = states.shape[1]
         size = min(self.block or length, length)
         blocks, seen = (
-            rearrange(padded(rows, size), "batch (blocks size) ... -> (batch blocks) size ...", size=size) for rows in (states, mask)
+            rearrange(padded(rows, size), "batch (blocks size) ... -> (batch blocks) size ...", size=size)
+            for rows in (states, mask)
         )
         return blocks, seen | ~seen.any(1, keepdim=True)
 

@@ -89,7 +89,9 @@ class DecoderLayer(nn.Module):
         states = self.self_join(states, self.self_attention.recall(states, *own))
         documents = rearrange(states, "(batch beams) steps width -> batch (beams steps) width", batch=len(encoded[1]))
         update = self.cross_attention.recall(documents, *encoded)
-        states = self.cross_join(states, rearrange(update, "batch (beams steps) width -> (batch beams) steps width", steps=states.shape[1]))
+        states = self.cross_join(
+            states, rearrange(update, "batch (beams steps) width -> (batch beams) steps width", steps=states.shape[1])
+        )
         return self.feed_forward(states)
 
 
@@ -118,7 +120,9 @@ class Decoder(nn.Module):
         assert self.word_embedding.padding_idx is not None
         return self.word_embedding.padding_idx
 
-    def forward(self, previous: Int[Tensor, "batch steps"], encoded: Encoded) -> Float[Tensor, "batch steps vocabulary"]:
+    def forward(
+        self, previous: Int[Tensor, "batch steps"], encoded: Encoded
+    ) -> Float[Tensor, "batch steps vocabulary"]:
         """Teacher forcing: the logits after each of `previous`, which begins with the start word and is padded on the right."""
         cache = self.start(encoded)
         steps = previous.shape[1]
@@ -132,9 +136,16 @@ class Decoder(nn.Module):
     def start(self, encoded: Encoded) -> Cache:
         """Nothing written yet. A document of which nothing is kept is seen whole, for want of anything better."""
         seen = encoded.mask | ~encoded.mask.any(1, keepdim=True)
-        return Cache((), tuple(layer.cross_attention.remember(encoded.states) for layer in self._layers), seen[:, None, None, :], 0)
+        return Cache(
+            (),
+            tuple(layer.cross_attention.remember(encoded.states) for layer in self._layers),
+            seen[:, None, None, :],
+            0,
+        )
 
-    def step(self, last: Int[Tensor, " hypotheses"], cache: Cache) -> tuple[Float[Tensor, "hypotheses vocabulary"], Cache]:
+    def step(
+        self, last: Int[Tensor, " hypotheses"], cache: Cache
+    ) -> tuple[Float[Tensor, "hypotheses vocabulary"], Cache]:
         """Logits after `last`, the last word of each hypothesis, and the cache with it; each document has equally many hypotheses."""
         states = self._embed(last[:, None], cache.length)
         written: list[Memory] = []

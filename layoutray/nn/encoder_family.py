@@ -5,7 +5,9 @@ many tokens are left after each layer.
 from collections.abc import Sequence
 from typing import Literal
 
-Name = Literal["vanilla", "blockwise", "transpooler", "pyramidion", "deep_pyramidion", "lsh", "efficient", "power", "funnel"]
+Name = Literal[
+    "vanilla", "blockwise", "transpooler", "pyramidion", "deep_pyramidion", "lsh", "efficient", "power", "funnel"
+]
 
 
 def pyramid(name: Name, halvings: Sequence[int]) -> tuple[int, ...]:

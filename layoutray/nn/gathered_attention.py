@@ -34,7 +34,9 @@ class KeyLists:
         return self.seen[0, 0].numel() / self.length**2
 
 
-def key_lists(seen: Bool[Tensor, "batch heads length length"], mask: Bool[Tensor, "batch length"], block: int) -> KeyLists:
+def key_lists(
+    seen: Bool[Tensor, "batch heads length length"], mask: Bool[Tensor, "batch length"], block: int
+) -> KeyLists:
     """The lists for blocks of `block` queries.
 
     Args:

@@ -20,7 +20,9 @@ class GlobalLocalAttention(nn.Module):
         rich: maps of Rich Attention, or none.
     """
 
-    def __init__(self, width: int, heads: int, reach: int, *, clip: int, rich: RichAttention | None, dropout: float) -> None:
+    def __init__(
+        self, width: int, heads: int, reach: int, *, clip: int, rich: RichAttention | None, dropout: float
+    ) -> None:
         super().__init__()
         self.heads = heads
         self.reach = reach

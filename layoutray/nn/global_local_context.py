@@ -78,7 +78,9 @@ def banded_context(
     return torch.cat([of_global, of_long * mask[:, None, :, None].to(value.dtype)], dim=2)
 
 
-def _global_and_band(states: Float[Tensor, "batch heads tokens size"], reach: int) -> Float[Tensor, "batch heads blocks keys size"]:
+def _global_and_band(
+    states: Float[Tensor, "batch heads tokens size"], reach: int
+) -> Float[Tensor, "batch heads blocks keys size"]:
     """What the queries of each block see: the global token, then the block between its neighbours."""
     band = with_neighbours(in_blocks(states[:, :, 1:], reach))
     return torch.cat([states[:, :, None, :1].expand(-1, -1, band.shape[2], -1, -1), band], dim=3)

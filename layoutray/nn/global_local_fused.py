@@ -21,11 +21,15 @@ from layoutray.nn.rich_attention import RichAxis, distance_score, order_score
 _TILE = 128
 
 
-def fused_context(attending: Attending, value: Float[Tensor, "batch heads tokens size"]) -> Float[Tensor, "batch heads tokens size"]:
+def fused_context(
+    attending: Attending, value: Float[Tensor, "batch heads tokens size"]
+) -> Float[Tensor, "batch heads tokens size"]:
     """Sums of values under the probabilities of `attending`."""
     compute = _compiled() if value.is_cuda else flex_attention
     mask = block_mask(attending.mask, attending.reach)
-    context: Tensor = compute(attending.query, attending.key, value, score_mod=_score(attending), block_mask=mask, scale=1.0)
+    context: Tensor = compute(
+        attending.query, attending.key, value, score_mod=_score(attending), block_mask=mask, scale=1.0
+    )
     return context
 
 

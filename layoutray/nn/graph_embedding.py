@@ -24,7 +24,10 @@ class GraphIsomorphism(nn.Module):
         super().__init__()
         widths = [inputs, *[_HIDDEN] * (_BLOCKS - 1), outputs]
         self.blocks = nn.Sequential(
-            *(nn.Sequential(nn.Linear(before, after), nn.LayerNorm(after), nn.ReLU()) for before, after in pairwise(widths))
+            *(
+                nn.Sequential(nn.Linear(before, after), nn.LayerNorm(after), nn.ReLU())
+                for before, after in pairwise(widths)
+            )
         )
 
     def forward(
@@ -55,7 +58,9 @@ class GraphEmbedding(nn.Module):
             return taken(self.far(self.near(boxes, neighbours), neighbours), word_index)
 
 
-def nearest(corners: Float[Tensor, "batch words 2"], there: Bool[Tensor, "batch words"]) -> Int[Tensor, "batch words most"]:
+def nearest(
+    corners: Float[Tensor, "batch words 2"], there: Bool[Tensor, "batch words"]
+) -> Int[Tensor, "batch words most"]:
     """The at most 5 nearest other words of each by the ℓ^½ distance (√|Δx| + √|Δy|)²; -1 where there are fewer, the first among equals."""
     distance = (corners.unsqueeze(2) - corners.unsqueeze(1)).abs().sqrt().sum(-1)
     itself = torch.eye(corners.shape[1], dtype=torch.bool, device=corners.device)

@@ -32,21 +32,26 @@ def banded_probabilities(
         For each query, probabilities over the keys of its block and of the two beside it; see `dense` for where they stand. The last
         block is filled up with padding.
     """
-    scores = in_blocks(query, reach) @ with_neighbours(in_blocks(key, reach)).transpose(-1, -2) / math.sqrt(query.shape[-1])
+    scores = (
+        in_blocks(query, reach) @ with_neighbours(in_blocks(key, reach)).transpose(-1, -2) / math.sqrt(query.shape[-1])
+    )
     scores = scores.masked_fill(~seen_in_band(mask, reach), torch.finfo(scores.dtype).min)
     real = in_blocks(mask[:, None, :, None], reach)
     return scores.softmax(-1).to(query.dtype) * real.to(query.dtype)
 
 
 def banded_context(
-    probabilities: Float[Tensor, "batch heads blocks reach three_reach"], value: Float[Tensor, "batch heads length size"]
+    probabilities: Float[Tensor, "batch heads blocks reach three_reach"],
+    value: Float[Tensor, "batch heads length size"],
 ) -> Float[Tensor, "batch heads length size"]:
     """Sums of values under the probabilities of `banded_probabilities`."""
     context = probabilities @ with_neighbours(in_blocks(value, probabilities.shape[-2]))
     return in_a_row(context, value.shape[-2])
 
 
-def dense(probabilities: Float[Tensor, "batch heads blocks reach three_reach"]) -> Float[Tensor, "batch heads length length"]:
+def dense(
+    probabilities: Float[Tensor, "batch heads blocks reach three_reach"],
+) -> Float[Tensor, "batch heads length length"]:
     """The same probabilities as one matrix, for pictures and tests: this does need length × length."""
     batch, heads, blocks, reach, _ = probabilities.shape
     spread = probabilities.new_zeros(batch, heads, blocks, reach, (blocks + 2) * reach)
@@ -76,19 +81,25 @@ class LocalSelfAttention(nn.Module):
         return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
 
 
-def in_blocks(states: Shaped[Tensor, "batch heads length *size"], reach: int) -> Shaped[Tensor, "batch heads blocks reach *size"]:
+def in_blocks(
+    states: Shaped[Tensor, "batch heads length *size"], reach: int
+) -> Shaped[Tensor, "batch heads blocks reach *size"]:
     """The length cut into blocks, the last of which is filled up with zeros."""
     if missing := -states.shape[2] % reach:
         states = functional.pad(states, (0, 0) * (states.ndim - 3) + (0, missing))
     return rearrange(states, "batch heads (blocks reach) ... -> batch heads blocks reach ...", reach=reach)
 
 
-def in_a_row(blocks: Float[Tensor, "batch heads blocks reach size"], length: int) -> Float[Tensor, "batch heads length size"]:
+def in_a_row(
+    blocks: Float[Tensor, "batch heads blocks reach size"], length: int
+) -> Float[Tensor, "batch heads length size"]:
     """What `in_blocks` made blocks of, without what it filled up."""
     return rearrange(blocks, "batch heads blocks reach size -> batch heads (blocks reach) size")[:, :, :length]
 
 
-def with_neighbours(blocks: Shaped[Tensor, "batch heads blocks reach *size"]) -> Shaped[Tensor, "batch heads blocks three_reach *size"]:
+def with_neighbours(
+    blocks: Shaped[Tensor, "batch heads blocks reach *size"],
+) -> Shaped[Tensor, "batch heads blocks three_reach *size"]:
     """Each block between its two neighbours, zeros beyond the ends."""
     padded = functional.pad(blocks, (0, 0) * (blocks.ndim - 3) + (1, 1))
     return torch.cat([padded[:, :, :-2], padded[:, :, 1:-1], padded[:, :, 2:]], dim=3)

@@ -69,7 +69,9 @@ class LshAttention(nn.Module):
         query, value = (split_heads(project(whole), self.heads) for project in (self.query, self.value))
         rounds = rounds_of(query, padded(mask, self.chunk), self.rotations, self.chunk)
         context = lsh_context(query, value, rounds, self.chunk, self.dropout)
-        return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))[:, : states.shape[1]]
+        return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))[
+            :, : states.shape[1]
+        ]
 
 
 @torch.no_grad()
@@ -98,7 +100,9 @@ def lsh_context(
     Each round has probabilities of its own; rounds are weighed by their sums of exponentials, in which a token that is seen m times has
     the m-th part of its exponential each time.
     """
-    asking = rearrange(rounds.order, "batch heads rounds (chunks chunk) -> batch heads rounds chunks chunk", chunk=chunk)
+    asking = rearrange(
+        rounds.order, "batch heads rounds (chunks chunk) -> batch heads rounds chunks chunk", chunk=chunk
+    )
     before = functional.pad(asking, (0, 0, 1, 0))[..., :-1, :]
     asked = torch.cat([before, asking], -1)
     scores = listed(query, asking) @ listed(functional.normalize(query, dim=-1), asked).transpose(-1, -2)
@@ -115,8 +119,13 @@ def lsh_context(
 
 
 def _sightings(
-    rounds: Rounds, asking: Int[Tensor, "batch heads rounds chunks chunk"], asked: Int[Tensor, "batch heads rounds chunks two_chunks"]
-) -> tuple[Bool[Tensor, "batch heads rounds chunks chunk two_chunks"], Int[Tensor, "batch heads rounds chunks chunk two_chunks"]]:
+    rounds: Rounds,
+    asking: Int[Tensor, "batch heads rounds chunks chunk"],
+    asked: Int[Tensor, "batch heads rounds chunks two_chunks"],
+) -> tuple[
+    Bool[Tensor, "batch heads rounds chunks chunk two_chunks"],
+    Int[Tensor, "batch heads rounds chunks chunk two_chunks"],
+]:
     """Whether each pair is seen in the round whose list it is on, and in how many rounds in all."""
     count = rounds.bucket.shape[2]
     sightings = [_seen(rounds, other, asking, asked) for other in range(count)]

@@ -22,7 +22,9 @@ _SMALLEST_LINE = 1 / 1000
 
 
 @torch.no_grad()
-def neighbourhoods(boxes: Float[Tensor, "batch words 4"], there: Bool[Tensor, "batch words"]) -> Float[Tensor, "found 1 64 64"]:
+def neighbourhoods(
+    boxes: Float[Tensor, "batch words 4"], there: Bool[Tensor, "batch words"]
+) -> Float[Tensor, "found 1 64 64"]:
     """Bitmaps round the centres of the words that are `there`, window by window, 1 where the box of any word of the window reaches.
 
     Their side is 22 lines, of the median height of the window's words. A word is on its own bitmap.
@@ -39,7 +41,10 @@ def _of_window(boxes: Float[Tensor, "words 4"]) -> Float[Tensor, "words 1 64 64"
     pixel = (boxes[:, 3] - boxes[:, 1]).median().clamp(min=_SMALLEST_LINE) * _LINES / PIXELS
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     # A box covers columns times rows: (words, words, pixels) of each is all that has to be held.
-    columns, rows = (_reached((boxes[:, axis::2] - centres[:, None, axis, None]) / pixel + PIXELS / 2, boxes.dtype) for axis in range(2))
+    columns, rows = (
+        _reached((boxes[:, axis::2] - centres[:, None, axis, None]) / pixel + PIXELS / 2, boxes.dtype)
+        for axis in range(2)
+    )
     return (rows.mT @ columns > 0).to(boxes.dtype).unsqueeze(1)
 
 
@@ -58,7 +63,9 @@ class NeighbourhoodEmbedding(nn.Module):
         super().__init__()
         self.convolutions = _layers(nn.Conv2d, _CHANNELS)
 
-    def forward(self, boxes: Float[Tensor, "batch length 4"], word_index: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length 128"]:
+    def forward(
+        self, boxes: Float[Tensor, "batch length 4"], word_index: Int[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length 128"]:
         """Of boxes in one unit for both axes; all tokens of a word have its box."""
         pictures, there = self.pictures(boxes, word_index)
         vectors = self.vectors(pictures)

@@ -51,7 +51,9 @@ class Pooling(nn.Module):
         mixture = pooled.mixture and pooled.mixture.after(_made_of(tokens, origin, self.ratio))
         return Encoded(pooled.states, pooled.mask, origin.gather(1, pooled.origin), mixture)
 
-    def pool(self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"], received: Received) -> Pooled:
+    def pool(
+        self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"], received: Received
+    ) -> Pooled:
         """Γ, or what stands for it; `ratio` divides the length."""
         k = states.shape[1] // self.ratio
         if self.how == "mean" or self.how == "max":

@@ -98,7 +98,10 @@ def successive_halving_topk(
 
 
 def hard_topk(
-    states: Float[Tensor, "batch length width"], scores: Float[Tensor, "batch length"], mask: Bool[Tensor, "batch length"], k: int
+    states: Float[Tensor, "batch length width"],
+    scores: Float[Tensor, "batch length"],
+    mask: Bool[Tensor, "batch length"],
+    k: int,
 ) -> Pooled:
     """The k tokens of highest score, in document order: only they get a gradient, and no score does.
 
@@ -112,11 +115,20 @@ def hard_topk(
     alive, origin = places < length, places.clamp(max=length - 1)
     chosen = states.gather(1, origin[..., None].expand(-1, -1, states.shape[-1]))
     mixture = Mixture(origin[..., None], alive[..., None].to(scores.dtype))
-    return Pooled(chosen.masked_fill(~alive[..., None], 0), scores.gather(1, origin).masked_fill(~alive, 0), alive, origin, mixture)
+    return Pooled(
+        chosen.masked_fill(~alive[..., None], 0),
+        scores.gather(1, origin).masked_fill(~alive, 0),
+        alive,
+        origin,
+        mixture,
+    )
 
 
 def window_pool(
-    states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"], k: int, take: Literal["mean", "max"]
+    states: Float[Tensor, "batch length width"],
+    mask: Bool[Tensor, "batch length"],
+    k: int,
+    take: Literal["mean", "max"],
 ) -> Pooled:
     """Mean or maximum over the real tokens of each of k windows side by side (Appendix A). Raises InputError unless k divides length."""
     length = states.shape[1]
@@ -170,7 +182,10 @@ class _Tournament:
         share = torch.where(met, _share(stronger, weaker, how.base), 1.0)
         groups = (-1, -1, self.tokens.shape[-1])
         left, right = left[..., None].expand(groups), right[..., None].expand(groups)
-        weights = [share[..., None] * self.weights.gather(1, left), (1 - share)[..., None] * self.weights.gather(1, right)]
+        weights = [
+            share[..., None] * self.weights.gather(1, left),
+            (1 - share)[..., None] * self.weights.gather(1, right),
+        ]
         return _Tournament(
             torch.cat([self.tokens.gather(1, left), self.tokens.gather(1, right)], -1),
             torch.cat(weights, -1) * alive[..., None],
@@ -187,14 +202,18 @@ class _Tournament:
         rank, half = torch.arange(entries // 2, device=order.device), self.size // 2
         partner = self.size - 1 - rank if how.pairing == "mirrored" else half + rank
         left = order[:, : entries // 2].masked_fill(rank >= torch.minimum(self.real, half), entries)
-        right = order.gather(1, partner.clamp(0, entries - 1)).masked_fill((rank >= half) | (partner >= self.real), entries)
+        right = order.gather(1, partner.clamp(0, entries - 1)).masked_fill(
+            (rank >= half) | (partner >= self.real), entries
+        )
         if how.order == "score":
             return left, right
         left, place = left.sort(dim=1)
         return left, right.gather(1, place)
 
 
-def _share(stronger: Float[Tensor, "batch pairs"], weaker: Float[Tensor, "batch pairs"], base: float) -> Float[Tensor, "batch pairs"]:
+def _share(
+    stronger: Float[Tensor, "batch pairs"], weaker: Float[Tensor, "batch pairs"], base: float
+) -> Float[Tensor, "batch pairs"]:
     """The stronger's part in its pair: softmax of (bˢ, bʷ), i.e. σ(bˢ − bʷ), the difference taken as bʷ·(bˢ⁻ʷ − 1).
 
     Both factors are cut off where their product would overflow; the share is 1 long before.
@@ -205,7 +224,9 @@ def _share(stronger: Float[Tensor, "batch pairs"], weaker: Float[Tensor, "batch 
 
 
 def _mixed(
-    states: Float[Tensor, "batch length width"], tokens: Int[Tensor, "batch kept group"], weights: Float[Tensor, "batch kept group"]
+    states: Float[Tensor, "batch length width"],
+    tokens: Int[Tensor, "batch kept group"],
+    weights: Float[Tensor, "batch kept group"],
 ) -> Float[Tensor, "batch kept width"]:
     """Weighted sums of the states of each group, without a copy of the states."""
     batch, length, _ = states.shape
@@ -220,9 +241,13 @@ def _rounds(length: int, k: int, how: Halving) -> int:
     check_k(length, k)
     rounds = (length // k).bit_length() - 1
     if how.padding == "masked" and k << rounds != length:
-        raise InputError(f"{length} tokens cannot be halved to {k}: length/k must be a power of two; pad to {k << (rounds + 1)} tokens")
+        raise InputError(
+            f"{length} tokens cannot be halved to {k}: length/k must be a power of two; pad to {k << (rounds + 1)} tokens"
+        )
     if length % (1 << rounds):
-        raise InputError(f"{length} tokens cannot be halved {rounds} times, which {k} outputs need; pad to a multiple of {1 << rounds}")
+        raise InputError(
+            f"{length} tokens cannot be halved {rounds} times, which {k} outputs need; pad to a multiple of {1 << rounds}"
+        )
     return rounds
 
 

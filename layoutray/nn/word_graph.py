@@ -135,7 +135,9 @@ def _aspect(boxes: Float[Tensor, "*any 4"]) -> Float[Tensor, "*any 1"]:
     return height / width.masked_fill(width == 0, _STEP)
 
 
-def taken(rows: Float[Tensor, "batch words width"], index: Int[Tensor, "batch *any"]) -> Float[Tensor, "batch *any width"]:
+def taken(
+    rows: Float[Tensor, "batch words width"], index: Int[Tensor, "batch *any"]
+) -> Float[Tensor, "batch *any width"]:
     """The row of each number in `index`, zeros for -1."""
     padded = functional.pad(rows, (0, 0, 1, 0))
     flat = (index + 1).flatten(1).unsqueeze(-1).expand(-1, -1, rows.shape[-1])

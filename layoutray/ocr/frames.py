@@ -61,13 +61,19 @@ def settings_head(settings: Recognition) -> Head:
 
 def settings_of(head: Head) -> Recognition:
     """The way back from `settings_head`."""
-    parts: Head = {"preprocessing": Preprocessing(**head["preprocessing"]), "tesseract": TesseractSettings(**head["tesseract"])}
+    parts: Head = {
+        "preprocessing": Preprocessing(**head["preprocessing"]),
+        "tesseract": TesseractSettings(**head["tesseract"]),
+    }
     return Recognition(**{**head, **parts})
 
 
 def page_head(page: RecognisedPage) -> Head:
     """A page as a message, its numbers exact; `page_of` is the way back."""
-    words = [(word.text, word.box.x0, word.box.y0, word.box.x1, word.box.y1, word.confidence, word.line, word.block) for word in page.words]
+    words = [
+        (word.text, word.box.x0, word.box.y0, word.box.x1, word.box.y1, word.confidence, word.line, word.block)
+        for word in page.words
+    ]
     size = {"number": page.number, "width": page.width, "height": page.height}
     return {**size, "words": words, "provenance": asdict(page.provenance)}
 
@@ -75,6 +81,7 @@ def page_head(page: RecognisedPage) -> Head:
 def page_of(head: Head) -> RecognisedPage:
     """The way back from `page_head`."""
     words = tuple(
-        Word(text, Box(x0, y0, x1, y1), confidence, line, block) for text, x0, y0, x1, y1, confidence, line, block in head["words"]
+        Word(text, Box(x0, y0, x1, y1), confidence, line, block)
+        for text, x0, y0, x1, y1, confidence, line, block in head["words"]
     )
     return RecognisedPage(head["number"], head["width"], head["height"], words, Provenance(**head["provenance"]))

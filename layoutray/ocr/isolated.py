@@ -100,7 +100,9 @@ class IsolatedRecogniser:
                 self._end(child)
                 seconds = self._settings.tesseract.deadline
                 raise DocumentError(
-                    Reason.TIMEOUT, f"not done within tesseract.deadline = {seconds:g} s; its process was ended", stage=stage
+                    Reason.TIMEOUT,
+                    f"not done within tesseract.deadline = {seconds:g} s; its process was ended",
+                    stage=stage,
                 ) from error
             except (EOFError, OSError) as error:
                 raise self._end(child).error("recognition crashed", stage) from error

@@ -55,6 +55,9 @@ def as_json(settings: Recognition) -> str:
 def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition) -> RecognisedPage:
     engine = ocr.load(settings.engine)
     prepared = preprocess(rendered.image, settings.preprocessing)
-    words = tuple(replace(word, box=prepared.box_on_page(word.box)) for word in engine.recognise(prepared.image, settings.tesseract))
+    words = tuple(
+        replace(word, box=prepared.box_on_page(word.box))
+        for word in engine.recognise(prepared.image, settings.tesseract)
+    )
     provenance = Provenance("ocr", reason, engine.name, engine.version(settings.tesseract), as_json(settings))
     return RecognisedPage(number, rendered.width, rendered.height, words, provenance)

@@ -55,7 +55,9 @@ def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[pdfium.P
                 page.flatten()
         page = document[number - 1]
     except pdfium.PdfiumError as error:
-        raise DocumentError(Reason.UNREADABLE, f"page {number} of the PDF file is damaged: {error}", stage="render") from error
+        raise DocumentError(
+            Reason.UNREADABLE, f"page {number} of the PDF file is damaged: {error}", stage="render"
+        ) from error
     with closing(page):
         yield page
 
@@ -84,5 +86,7 @@ def render(page: pdfium.PdfPage, settings: Recognition) -> Rendered:
 
 def _refusal(error: pdfium.PdfiumError) -> DocumentError:
     if error.err_code in (pdfium_c.FPDF_ERR_PASSWORD, pdfium_c.FPDF_ERR_SECURITY):
-        return DocumentError(Reason.ENCRYPTED, "the PDF file needs a password; remove the protection first", stage="open")
+        return DocumentError(
+            Reason.ENCRYPTED, "the PDF file needs a password; remove the protection first", stage="open"
+        )
     return DocumentError(Reason.UNREADABLE, f"the PDF file is damaged or cut short: {error}", stage="open")

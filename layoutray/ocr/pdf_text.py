@@ -88,7 +88,10 @@ def has_usable_text(layer: TextLayer, settings: Recognition) -> tuple[bool, str]
     if number == 0:
         return False, "the PDF page has no text layer"
     if covered > _MOSTLY_PICTURES and num_visible < max(_FEW_WORDS, layer.num_hidden):
-        return False, f"a scan: pictures cover {covered:.0%} of the PDF page and {num_visible} of its {number} words stand visibly on them"
+        return (
+            False,
+            f"a scan: pictures cover {covered:.0%} of the PDF page and {num_visible} of its {number} words stand visibly on them",
+        )
     if layer.num_undecodable > _UNDECODABLE * layer.num_characters:
         share = layer.num_undecodable / layer.num_characters
         return False, f"{share:.0%} of the characters in the PDF page's text layer have no meaning outside its fonts"
@@ -152,17 +155,25 @@ def _words(pieces: list[_Piece]) -> Iterator[Word]:
 
 def _follows(line: Box, previous: Box) -> bool:
     height = previous.y1 - previous.y0
-    return previous.y0 <= line.y1 and line.y0 - previous.y1 <= height and line.x0 <= previous.x1 and previous.x0 <= line.x1
+    return (
+        previous.y0 <= line.y1 and line.y0 - previous.y1 <= height and line.x0 <= previous.x1 and previous.x0 <= line.x1
+    )
 
 
-def _hidden(text: pdfium.PdfTextPage, page: pdfium.PdfPage, pieces: list[_Piece], pictures: list[Picture]) -> Iterator[bool]:
+def _hidden(
+    text: pdfium.PdfTextPage, page: pdfium.PdfPage, pieces: list[_Piece], pictures: list[Picture]
+) -> Iterator[bool]:
     """For each word, whether people cannot see it: drawn without ink, or a picture is painted over its middle."""
     order = paint_order(page)
     for piece in pieces:
         item = pdfium_c.FPDFText_GetTextObject(text, piece.first)
-        without_ink = bool(item) and pdfium_c.FPDFTextObj_GetTextRenderMode(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE
+        without_ink = (
+            bool(item) and pdfium_c.FPDFTextObj_GetTextRenderMode(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE
+        )
         painted = order.get(ctypes.addressof(item.contents), 0) if item else 0
-        yield without_ink or any(picture.painted > painted and _holds_middle(picture.box, piece.box) for picture in pictures)
+        yield without_ink or any(
+            picture.painted > painted and _holds_middle(picture.box, piece.box) for picture in pictures
+        )
 
 
 def _holds_middle(outer: Box, inner: Box) -> bool:

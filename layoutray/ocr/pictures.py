@@ -76,7 +76,9 @@ def _opened(data: bytes, kind: str, stage: str) -> Generator[ImageFile]:
     except (DocumentError, MemoryError):
         raise
     except Exception as error:  # Pillow's decoders raise nearly anything on damaged bytes
-        raise DocumentError(Reason.UNREADABLE, f"the {kind} picture is damaged or cut short: {error}", stage=stage) from error
+        raise DocumentError(
+            Reason.UNREADABLE, f"the {kind} picture is damaged or cut short: {error}", stage=stage
+        ) from error
 
 
 def _count_frames(image: ImageFile, settings: Recognition) -> int:
@@ -86,7 +88,11 @@ def _count_frames(image: ImageFile, settings: Recognition) -> int:
             image.seek(number)
         except EOFError:
             return number
-    raise DocumentError(Reason.TOO_LARGE, f"the file has more than {settings.max_pages} pages; split it or raise max_pages", stage="open")
+    raise DocumentError(
+        Reason.TOO_LARGE,
+        f"the file has more than {settings.max_pages} pages; split it or raise max_pages",
+        stage="open",
+    )
 
 
 def _seek(image: ImageFile, number: int, settings: Recognition) -> None:

@@ -71,7 +71,9 @@ def _sharpest(ink: NDArray[np.uint8], angles: NDArray[np.float64]) -> float:
     height, width = ink.shape
     scores: list[float] = []
     for angle in angles:
-        turned = cv2.warpAffine(ink, cv2.getRotationMatrix2D((width / 2, height / 2), float(angle), 1.0), (width, height))
+        turned = cv2.warpAffine(
+            ink, cv2.getRotationMatrix2D((width / 2, height / 2), float(angle), 1.0), (width, height)
+        )
         profile = turned.sum(axis=1, dtype=np.float64)
         scores.append(float(np.square(np.diff(profile)).sum()))
     return float(angles[int(np.argmax(scores))]) if max(scores) > 0 else 0.0

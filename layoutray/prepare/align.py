@@ -57,7 +57,10 @@ def _with_entities(recognised: Sequence[Word], truth: Sequence[Word], matches: l
     entities = spans([word.tag for word in truth])
     owner = {index: number for number, (_, start, end) in enumerate(entities) for index in range(start, end)}
     owners = [owner.get(match, -1) for match in matches]
-    tags = [OUTSIDE if now < 0 else f"{'I' if now == before else 'B'}-{entities[now][0]}" for before, now in pairwise([-1, *owners])]
+    tags = [
+        OUTSIDE if now < 0 else f"{'I' if now == before else 'B'}-{entities[now][0]}"
+        for before, now in pairwise([-1, *owners])
+    ]
     return _alignment(recognised, tags, set(owners) - {-1}, set(range(len(entities))))
 
 

@@ -29,7 +29,10 @@ from layoutray.tokenizer import Tokenizer
 
 SPLITS = ("train", "dev", "test")
 
-_LIMITS = {Reason.CUT: ("the document", "max_length"), Reason.TEXT_CUT: ("the text to write", "task.writing.max_length")}
+_LIMITS = {
+    Reason.CUT: ("the document", "max_length"),
+    Reason.TEXT_CUT: ("the text to write", "task.writing.max_length"),
+}
 """What can be cut, and the recipe key that says how many tokens of it are taken."""
 _RowsAndLetters = tuple[list[dict[str, Any]], list[DeadLetter]]
 
@@ -72,12 +75,16 @@ class Encoder:
         for page, page_id in zip(pages, page_ids, strict=True):
             found = enumerate(windows(page, vocabulary, self.max_length))
             try:
-                rows += [row_of(page, number, window, task.targets(page, window, self.labels)) for number, window in found]
+                rows += [
+                    row_of(page, number, window, task.targets(page, window, self.labels)) for number, window in found
+                ]
             except DocumentError as error:
                 letters.append(_letter(error, page, page_id))
         return rows, letters
 
-    def _documents(self, pages: Sequence[Page], page_ids: Sequence[str], task: Task, vocabulary: Tokenizer) -> _RowsAndLetters:
+    def _documents(
+        self, pages: Sequence[Page], page_ids: Sequence[str], task: Task, vocabulary: Tokenizer
+    ) -> _RowsAndLetters:
         """Of the documents whose first page is among `pages`."""
         rows: list[dict[str, Any]] = []
         letters: list[DeadLetter] = []
@@ -85,7 +92,11 @@ class Encoder:
         for document, whole in whole_documents(self.folders, {page.doc_id for page in pages}, pages):
             if (first := (document.doc_id, whole[0].number)) in asked:
                 try:
-                    text = vocabulary.text_to_ids(task.text(document, self.task.fields)) if isinstance(task, Writes) else None
+                    text = (
+                        vocabulary.text_to_ids(task.text(document, self.task.fields))
+                        if isinstance(task, Writes)
+                        else None
+                    )
                 except DocumentError as error:
                     letters.append(_letter(error, whole[0], asked[first]))
                 else:
@@ -94,7 +105,9 @@ class Encoder:
                     letters += cuts
         return rows, letters
 
-    def _document(self, document: Document, pages: Sequence[Page], text: list[int] | None, vocabulary: Tokenizer) -> _RowsAndLetters:
+    def _document(
+        self, document: Document, pages: Sequence[Page], text: list[int] | None, vocabulary: Tokenizer
+    ) -> _RowsAndLetters:
         """Args: text: to write; None where the task makes its own."""
         window, length = document_window(pages, vocabulary, self.max_length)
         lengths, labels = {Reason.CUT: (length, self.max_length)}, None
@@ -114,8 +127,12 @@ def _cuts(document: Document, lengths: Mapping[Reason, tuple[int, int]]) -> Iter
     for reason, (length, longest) in lengths.items():
         if length > longest:
             what, key = _LIMITS[reason]
-            message = f"{what} has {length} tokens, of which the first {longest} are taken; more are with a higher {key}"
-            yield DeadLetter.of(DocumentError(reason, message, stage="encode"), source=document.source, doc_id=document.doc_id)
+            message = (
+                f"{what} has {length} tokens, of which the first {longest} are taken; more are with a higher {key}"
+            )
+            yield DeadLetter.of(
+                DocumentError(reason, message, stage="encode"), source=document.source, doc_id=document.doc_id
+            )
 
 
 def chosen(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:
@@ -126,7 +143,9 @@ def chosen(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:
     return pages.filter(pa.array([not refusal for refusal in refusals], pa.bool_())), Counter(filter(None, refusals))
 
 
-def vocabulary_for(recipe: TokenizerRecipe, folders: Sequence[str], filters: Filters, task: TaskRecipe | None = None) -> Tokenizer:
+def vocabulary_for(
+    recipe: TokenizerRecipe, folders: Sequence[str], filters: Filters, task: TaskRecipe | None = None
+) -> Tokenizer:
     """The recipe's tokenizer: loaded from its path, or trained on the training pages of the PAGES folders that pass `filters`.
 
     Args:
@@ -148,7 +167,13 @@ def labels_for(task: TaskRecipe, folders: Iterable[str]) -> tuple[str, ...]:
     """Names of the task's outputs: from its fields, or else from the tags of all pages of the PAGES folders."""
     if task.fields:
         return tasks.load(task.name).label_names([[f"B-{name}" for name in task.fields]])
-    rows = (row for folder in folders for table in shards.scan(folder, PAGES, ["tags"]) for row in table["tags"].to_pylist() if row)
+    rows = (
+        row
+        for folder in folders
+        for table in shards.scan(folder, PAGES, ["tags"])
+        for row in table["tags"].to_pylist()
+        if row
+    )
     return tasks.load(task.name).label_names([tag for tag in row if tag is not None] for row in rows)
 
 

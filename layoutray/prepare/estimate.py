@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from layoutray.prepare.page_tasks import PageTask
 from layoutray.prepare.recognise import lane, recognise_unit
-from layoutray.prepare.units import Unit
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 
@@ -37,7 +37,7 @@ class Estimate:
         return self.pages * mean / 3600, _NORMAL_95 * self.pages * error / 3600
 
 
-def estimate(units: Sequence[Unit], recipe: IngestRecipe, sample: int) -> Estimate:
+def estimate(units: Sequence[PageTask], recipe: IngestRecipe, sample: int) -> Estimate:
     """Do `sample` (at least 1) of the pages to do (at least 1), evenly spread over them, and write nothing."""
     drawn = min(sample, len(units))
     seconds: list[float] = []

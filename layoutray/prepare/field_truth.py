@@ -13,7 +13,9 @@ from layoutray.prepare.whole_documents import documents_of, whole_documents
 from layoutray.store.dead_letter import DeadLetter
 
 
-def tagged_pages(pages: Sequence[Page], folders: Sequence[str], schema: Mapping[str, FieldType]) -> tuple[list[Page], list[DeadLetter]]:
+def tagged_pages(
+    pages: Sequence[Page], folders: Sequence[str], schema: Mapping[str, FieldType]
+) -> tuple[list[Page], list[DeadLetter]]:
     """`pages` in their order, each with IOB2 tags of its document's fields; those of documents without fields have no tags.
 
     A document is tagged as a whole, so that a page has the same tags whichever other pages it comes with. Values that stand on none of
@@ -29,7 +31,9 @@ def tagged_pages(pages: Sequence[Page], folders: Sequence[str], schema: Mapping[
         if document.fields:
             found = tag_fields(whole, document.fields, schema)
             tagged |= {(page.doc_id, page.number): page for page in found.pages}
-            letters += [_letter(document, field) for field in found.missing if (document.doc_id, whole[0].number) in asked]
+            letters += [
+                _letter(document, field) for field in found.missing if (document.doc_id, whole[0].number) in asked
+            ]
     return [tagged.get((page.doc_id, page.number), page) for page in pages], letters
 
 
@@ -39,7 +43,9 @@ def count_values(folders: Sequence[str], schema: Mapping[str, FieldType]) -> int
     Raises:
         InputError: for a field that no document has a value of, as where its name is misspelt.
     """
-    counts = Counter(field.name for document in documents_of(folders, pc.scalar(True)) for field in dict.fromkeys(document.fields))
+    counts = Counter(
+        field.name for document in documents_of(folders, pc.scalar(True)) for field in dict.fromkeys(document.fields)
+    )
     if unknown := [name for name in schema if name not in counts]:
         raise InputError(
             f"task.fields names {', '.join(unknown)}, and no document has a value of that name; "

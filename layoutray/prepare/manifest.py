@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from layoutray import __version__, config
 from layoutray.errors import InputError, SchemaError
 from layoutray.prepare.output import Output, scan, splits_of
+from layoutray.prepare.page_tasks import Plan
 from layoutray.prepare.plan import settings_hash
-from layoutray.prepare.units import Plan
 from layoutray.recipe import IngestRecipe
 from layoutray.store import shards, sources
 from layoutray.store.schema import DEAD_LETTERS, PAGES
@@ -122,7 +122,9 @@ class Manifest:
 
     def write(self, root: str) -> str:
         """Write `manifest.json` into `root`; returns its URI."""
-        text = json.dumps(asdict(self) | {"pages_per_second": round(self.run.pages_per_second, 3)}, indent=2, ensure_ascii=False)
+        text = json.dumps(
+            asdict(self) | {"pages_per_second": round(self.run.pages_per_second, 3)}, indent=2, ensure_ascii=False
+        )
         return shards.write_bytes(text.encode(), root, NAME)
 
 
@@ -179,7 +181,11 @@ def _count(folder: str, planned: SpilledDict[str]) -> _Pages:
 
 
 def _planned_rows(
-    folder: str, schema: pa.Schema, columns: Sequence[str], planned: SpilledDict[str], among: pc.Expression | None = None
+    folder: str,
+    schema: pa.Schema,
+    columns: Sequence[str],
+    planned: SpilledDict[str],
+    among: pc.Expression | None = None,
 ) -> Iterator[dict[str, Any]]:
     rows = chain.from_iterable(table.to_pylist() for table in scan(folder, schema, ["page_id", *columns], among))
     return (row for row in rows if row["page_id"] in planned)

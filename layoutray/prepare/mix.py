@@ -25,7 +25,9 @@ def quotas(recipe: MixRecipe, available: Mapping[str, Mapping[str, int]]) -> dic
     """
     taken: dict[str, dict[str, int]] = {name: {} for name in recipe.shares}
     for split in SPLITS:
-        possible = min(math.floor(available[name].get(split, 0) / share + 1e-9) for name, share in recipe.shares.items())
+        possible = min(
+            math.floor(available[name].get(split, 0) / share + 1e-9) for name, share in recipe.shares.items()
+        )
         size = getattr(recipe, split) or possible
         for name, count in _parts(recipe.shares, size).items():
             if count > available[name].get(split, 0):

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from layoutray.document import Document
 from layoutray.prepare.output import Output
+from layoutray.prepare.page_tasks import OpenedDocument
 from layoutray.prepare.plan import settings_hash
-from layoutray.prepare.units import Opened
-from layoutray.readers import Item
+from layoutray.readers import DocumentRef
 from layoutray.recipe import IngestRecipe
 from layoutray.store import shards, sources
 from layoutray.store.schema import OPENED
@@ -54,12 +54,12 @@ class OpenedBefore:
             known[source] = stamp, doc_id, count
         return cls(output.opened, name, stamps, known)
 
-    def recall(self, item: Item) -> Opened | None:
+    def recall(self, item: DocumentRef) -> OpenedDocument | None:
         """What opening `item` told, where its files are what they were."""
         row = self.known.get(item.source)
         return _opened(item, row) if row and row[0] == self._stamp(item) else None
 
-    def keep(self, opened: Iterable[Opened]) -> None:
+    def keep(self, opened: Iterable[OpenedDocument]) -> None:
         """Write what can be recalled of `opened`, and what is known of other files."""
         for one in opened:
             stamp = self._stamp(one.item)
@@ -72,7 +72,7 @@ class OpenedBefore:
         tables = (pa.table([*map(list, zip(*some, strict=True))], schema=OPENED) for some in together)
         shards.write_all(tables, OPENED, self.folder, self.name)
 
-    def _stamp(self, item: Item) -> str:
+    def _stamp(self, item: DocumentRef) -> str:
         """Of all files of an item; empty where that of one is not known, or where it has truth."""
         stamps = [self.stamps.get(uri) for uri in (item.source, item.image)]
         return " ".join(map(str, stamps)) if all(stamps) and not item.annotation else ""
@@ -83,6 +83,6 @@ def _rows(shard: str) -> Iterator[tuple[str, str, str, int]]:
         yield from zip(*(table[name].to_pylist() for name in OPENED.names), strict=True)
 
 
-def _opened(item: Item, row: _Row) -> Opened:
+def _opened(item: DocumentRef, row: _Row) -> OpenedDocument:
     _, doc_id, count = row
-    return Opened(item, Document(doc_id, item.source, item.split, count), pages=tuple(range(1, count + 1)))
+    return OpenedDocument(item, Document(doc_id, item.source, item.split, count), pages=tuple(range(1, count + 1)))

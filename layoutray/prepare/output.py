@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray.document import Document, Page
-from layoutray.prepare.units import Plan, Unit
+from layoutray.prepare.page_tasks import PageTask, Plan
 from layoutray.store import codec, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
@@ -36,7 +36,7 @@ class Done:
     pages: SpilledDict[str]
     dead: SpilledDict[str]
 
-    def __contains__(self, unit: Unit) -> bool:
+    def __contains__(self, unit: PageTask) -> bool:
         return self.pages.get(unit.page_id) == unit.item.split or unit.page_id in self.dead
 
 
@@ -85,7 +85,10 @@ class Output:
     def forget(self, page_ids: Collection[str]) -> None:
         """Drop the dead letters of these pages: they are to do again, like pages that no run has come to yet."""
         for uri in shards.shards(self.dead_letters):
-            keep = [page_id not in page_ids for page_id in shards.read(uri, DEAD_LETTERS, ["page_id"])["page_id"].to_pylist()]
+            keep = [
+                page_id not in page_ids
+                for page_id in shards.read(uri, DEAD_LETTERS, ["page_id"])["page_id"].to_pylist()
+            ]
             if not all(keep):
                 _rewrite(uri, self.dead_letters, DEAD_LETTERS, keep)
 
@@ -94,18 +97,22 @@ class Output:
         for folder in (self.pages, self.dead_letters, self.documents, self.opened):
             shards.remove_half_written(folder)
 
-    def commit(self, units: Sequence[Unit], results: Sequence[Page | DeadLetter]) -> None:
+    def commit(self, units: Sequence[PageTask], results: Sequence[Page | DeadLetter]) -> None:
         """Write the results of `units`, which run in parallel."""
         name = shards.part_name(unit.page_id for unit in units)
-        pages = [(unit.page_id, result) for unit, result in zip(units, results, strict=True) if isinstance(result, Page)]
+        pages = [
+            (unit.page_id, result) for unit, result in zip(units, results, strict=True) if isinstance(result, Page)
+        ]
         letters = [result for result in results if isinstance(result, DeadLetter)]
         # Killed between the two, the pages that failed are done again: none is lost, none is there twice.
         if pages:
-            shards.write(codec.pages_table((page for _, page in pages), (page_id for page_id, _ in pages)), self.pages, name)
+            shards.write(
+                codec.pages_table((page for _, page in pages), (page_id for page_id, _ in pages)), self.pages, name
+            )
         if letters:
             shards.write(codec.dead_letters_table(letters), self.dead_letters, name)
 
-    def settle(self, plan: Plan) -> None:
+    def reconcile(self, plan: Plan) -> None:
         """Bring the folder to what `plan` says: superseded and repeated rows leave, documents are written.
 
         Rows of documents that the plan does not know (of an earlier run over other files) stay.
@@ -116,17 +123,27 @@ class Output:
         there = _prune(self.pages, PAGES, lambda row: wanted.get(row["page_id"]) == row["split"], known)
         # A page that failed in one run and worked in another is a page; a document that cannot be opened is tried by every run.
         tried = keys(chain((letter.source for letter in plan.letters), plan.without_picture))
-        _prune(self.dead_letters, DEAD_LETTERS, lambda row: row["page_id"] in wanted and row["page_id"] not in there, known, tried)
+        _prune(
+            self.dead_letters,
+            DEAD_LETTERS,
+            lambda row: row["page_id"] in wanted and row["page_id"] not in there,
+            known,
+            tried,
+        )
         if plan.letters:
             name = shards.part_name(letter.source for letter in plan.letters)
             shards.write(codec.dead_letters_table(plan.letters), self.dead_letters, name)
-        others = (document for document in self.documents_there() if document.doc_id not in known and document.source not in known)
+        others = (
+            document
+            for document in self.documents_there()
+            if document.doc_id not in known and document.source not in known
+        )
         documents = chain(others, plan.documents)
         together = iter(lambda: list(islice(documents, _WRITTEN_TOGETHER)), [])
         shards.write_all(map(codec.documents_table, together), DOCUMENTS, self.documents, _ONE_SHARD)
 
 
-def splits_of(units: Iterable[Unit]) -> SpilledDict[str]:
+def splits_of(units: Iterable[PageTask]) -> SpilledDict[str]:
     """Page id → split."""
     splits = texts()
     for unit in units:
@@ -134,12 +151,19 @@ def splits_of(units: Iterable[Unit]) -> SpilledDict[str]:
     return splits
 
 
-def scan(folder: str, schema: pa.Schema, columns: Sequence[str], filter: pc.Expression | None = None) -> Iterator[pa.Table]:  # noqa: A002
+def scan(
+    folder: str,
+    schema: pa.Schema,
+    columns: Sequence[str],
+    filter: pc.Expression | None = None,  # noqa: A002
+) -> Iterator[pa.Table]:
     """Columns of a data set, a batch of rows at a time; nothing where there is none yet."""
     return shards.scan(folder, schema, columns, filter) if shards.shards(folder) else iter(())
 
 
-def _prune(folder: str, schema: pa.Schema, is_wanted: Callable[[Mapping[str, Any]], bool], *known: SpilledDict[str]) -> SpilledDict[str]:
+def _prune(
+    folder: str, schema: pa.Schema, is_wanted: Callable[[Mapping[str, Any]], bool], *known: SpilledDict[str]
+) -> SpilledDict[str]:
     """Drop rows of known documents or sources that are not wanted, and repeats. Returns the page ids that stay."""
     seen = texts()
     columns = [name for name in ("doc_id", "source", "page_id", "split") if name in schema.names]
@@ -158,7 +182,9 @@ def _prune(folder: str, schema: pa.Schema, is_wanted: Callable[[Mapping[str, Any
 def _rewrite(uri: str, folder: str, schema: pa.Schema, keep: Sequence[bool]) -> None:
     kept = shards.read(uri, schema).filter(pa.array(keep, pa.bool_()))
     written = (
-        shards.write(kept, folder, shards.part_name([*kept["page_id"].to_pylist(), *kept["source"].to_pylist()])) if kept.num_rows else ""
+        shards.write(kept, folder, shards.part_name([*kept["page_id"].to_pylist(), *kept["source"].to_pylist()]))
+        if kept.num_rows
+        else ""
     )
     if written != uri:
         shards.remove([uri])

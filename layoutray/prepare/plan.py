@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from layoutray import config
-from layoutray.prepare import packed
-from layoutray.prepare.units import Duplicate, Opened, Plan, Unit
-from layoutray.readers import Item
+from layoutray.prepare import plan_storage
+from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, PageTask, Plan
+from layoutray.readers import DocumentRef
 from layoutray.recipe import IngestRecipe
 from layoutray.store.spilled import SpilledDict
 
@@ -35,14 +35,16 @@ def page_id(doc_id: str, number: int, annotation: str, settings: str) -> str:
     return hashlib.sha256(f"{doc_id} {number} {annotation} {settings}".encode()).hexdigest()[:32]
 
 
-def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, own: Collection[str], without_picture: Sequence[str] = ()) -> Plan:
+def plan_of(
+    opened: Iterable[OpenedDocument], recipe: IngestRecipe, *, own: Collection[str], without_picture: Sequence[str] = ()
+) -> Plan:
     """The plan for documents in the order in which they were found. What grows with their number lies on disk.
 
     Args:
         own: the splits that the set has itself.
         without_picture: as in `Plan`.
     """
-    letters, found, copies = packed.letters(), packed.opened(), _Copies()
+    letters, found, copies = plan_storage.letters(), plan_storage.opened(), _Copies()
     for one in opened:
         if one.letter is not None:
             letters.append(one.letter)
@@ -50,7 +52,7 @@ def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, own: Collection[s
             split = _split(one.item, one.document.doc_id, recipe, own)
             found.append(replace(one, item=replace(one.item, split=split), document=replace(one.document, split=split)))
             copies.add(found[-1], len(found) - 1)
-    units, documents, duplicates = packed.units(), packed.documents(), packed.duplicates()
+    units, documents, duplicates = plan_storage.units(), plan_storage.documents(), plan_storage.duplicates()
     settings = settings_hash(recipe)
     repairs = dropped = 0
     for number, one in enumerate(found):
@@ -58,7 +60,9 @@ def plan_of(opened: Iterable[Opened], recipe: IngestRecipe, *, own: Collection[s
         doc_id = one.document.doc_id
         kept, source = copies.kept(doc_id)
         if kept == number:
-            units.extend(Unit(page_id(doc_id, page, one.annotation, settings), doc_id, page, one.item) for page in one.pages)
+            units.extend(
+                PageTask(page_id(doc_id, page, one.annotation, settings), doc_id, page, one.item) for page in one.pages
+            )
             documents.append(one.document)
             repairs, dropped = repairs + one.repairs, dropped + one.dropped
         else:
@@ -72,7 +76,7 @@ class _Copies:
     def __init__(self) -> None:
         self._kept: SpilledDict[tuple[int, int, str]] = SpilledDict(json.dumps, lambda text: tuple(json.loads(text)))
 
-    def add(self, one: Opened, number: int) -> None:
+    def add(self, one: OpenedDocument, number: int) -> None:
         assert one.document is not None
         rank, before = _PREFERRED[one.item.split], self._kept.get(one.document.doc_id)
         if before is None or rank < before[0]:
@@ -83,14 +87,14 @@ class _Copies:
         return self._kept[doc_id][1:]
 
 
-def as_measured(item: Item, recipe: IngestRecipe) -> Item | None:
+def apply_measured_split(item: DocumentRef, recipe: IngestRecipe) -> DocumentRef | None:
     """With its own split as the recipe takes it; None where the recipe leaves it out."""
     if recipe.measured == "test" or item.split in ("train", ""):
         return item
     return replace(item, split="test") if item.split == recipe.measured else None
 
 
-def _split(item: Item, doc_id: str, recipe: IngestRecipe, own: Collection[str]) -> str:
+def _split(item: DocumentRef, doc_id: str, recipe: IngestRecipe, own: Collection[str]) -> str:
     """The set's own split, the recipe's for such names, or one by hash where the set has none, or has no dev split to take from train."""
     if item.split in ("dev", "test"):
         return item.split
@@ -100,7 +104,9 @@ def _split(item: Item, doc_id: str, recipe: IngestRecipe, own: Collection[str]) 
             return split
     if item.split and "dev" in own:
         return item.split
-    share = int(hashlib.sha256(f"split {_split_key(name, recipe.split_by) or doc_id}".encode()).hexdigest()[:8], 16) / 2**32
+    share = (
+        int(hashlib.sha256(f"split {_split_key(name, recipe.split_by) or doc_id}".encode()).hexdigest()[:8], 16) / 2**32
+    )
     if share < recipe.dev_share:
         return "dev"
     return "test" if not item.split and share < recipe.dev_share + recipe.test_share else "train"

@@ -56,7 +56,9 @@ _PART_OF_DATE = re.compile(rf"\d|\b({'|'.join(MONTHS).replace(' ', '|')})\b", re
 _WINDOWS = {
     "date": _Windows(6, _PART_OF_DATE, _PART_OF_DATE),
     "amount": _Windows(2, _DIGIT, _DIGIT),
-    "term": _Windows(5, re.compile(rf"\d|\b({'|'.join(NUMBERS)})", re.I), re.compile("day|week|month|year", re.I), longest_first=True),
+    "term": _Windows(
+        5, re.compile(rf"\d|\b({'|'.join(NUMBERS)})", re.I), re.compile("day|week|month|year", re.I), longest_first=True
+    ),
 }
 
 
@@ -147,8 +149,13 @@ class _Stream:
         found = fuzz.partial_ratio_alignment(key, self._text, score_cutoff=_LEAST_SIMILAR)
         if found is None or found.dest_start == found.dest_end:
             return 0.0, (0, 0)
-        first, last = (min(range(len(self._bounds)), key=lambda n: abs(self._bounds[n] - at)) for at in (found.dest_start, found.dest_end))
-        return fuzz.ratio(key, self._text[self._bounds[first] : self._bounds[last]]), self._place(first, max(last, first + 1))
+        first, last = (
+            min(range(len(self._bounds)), key=lambda n: abs(self._bounds[n] - at))
+            for at in (found.dest_start, found.dest_end)
+        )
+        return fuzz.ratio(key, self._text[self._bounds[first] : self._bounds[last]]), self._place(
+            first, max(last, first + 1)
+        )
 
     def _place(self, first: int, end: int) -> Place:
         return self._words[first], self._words[end - 1] + 1

@@ -13,7 +13,9 @@ from layoutray.store.schema import DOCUMENTS, PAGES
 _TOGETHER = 64
 
 
-def whole_documents(folders: Sequence[str], doc_ids: Collection[str], known: Sequence[Page] = ()) -> Iterator[tuple[Document, list[Page]]]:
+def whole_documents(
+    folders: Sequence[str], doc_ids: Collection[str], known: Sequence[Page] = ()
+) -> Iterator[tuple[Document, list[Page]]]:
     """The documents `doc_ids` of PAGES folders, each with those of its pages that could be read, in order.
 
     Args:
@@ -47,7 +49,9 @@ def documents_of(folders: Sequence[str], chosen: pc.Expression) -> Iterator[Docu
         SchemaError: when there is none.
     """
     for folder in folders:
-        for table in shards.scan(sources.join(folder.rstrip("/").rpartition("/")[0], "documents"), DOCUMENTS, filter=chosen):
+        for table in shards.scan(
+            sources.join(folder.rstrip("/").rpartition("/")[0], "documents"), DOCUMENTS, filter=chosen
+        ):
             yield from codec.documents_of(table)
 
 

@@ -9,7 +9,7 @@ from layoutray.document import Document, LabelledArea, Page
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class DocumentRef:
     """One document that a reader has found; cheap to list, not opened yet.
 
     Attributes:
@@ -54,11 +54,11 @@ class Reader(Protocol):
     tags: str
     """What a word's tag means: `iob2` (entities), `region` (a class per word) or empty (no word labels)."""
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         """Items below `root` in a stable order. Raises InputError, naming what it looked for, when there are none."""
         ...
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         """The truth of `item`. Raises DocumentError (stage `annotation`) when it cannot be read."""
         ...
 

@@ -18,7 +18,7 @@ from layoutray.document import SUMMARY, Document, Field, Page, Word
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, nothing_found
 from layoutray.store import sources
 
@@ -48,16 +48,16 @@ class _Abstracts:
     name = "abstracts"
     tags = ""
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         found = False
         for uri in sources.list_files(root):
             if file_name(uri).suffix.lower() == ".pdf":
                 found = True
-                yield Item(uri, source=uri, image=uri, annotation="", split="")
+                yield DocumentRef(uri, source=uri, image=uri, annotation="", split="")
         if not found:
             raise nothing_found(root, "NAME.pdf")
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         """The paper without its abstract, which is its summary.
 
         Raises:
@@ -71,16 +71,28 @@ class _Abstracts:
             for _, words in groupby(page.words, key=lambda word: (word.block, word.line))
         ]
         abstract, article = _parted(lines, item.source)
-        pages = tuple(replace(page, words=words) for number, page in enumerate(seen) if (words := _words_on(number, article)))
+        pages = tuple(
+            replace(page, words=words) for number, page in enumerate(seen) if (words := _words_on(number, article))
+        )
         document = Document(sources.content_id(data), item.source, item.split, len(pages), (Field(SUMMARY, abstract),))
         return Truth(document, pages)
 
 
-def _pages(data: bytes, doc_id: str, item: Item) -> Iterator[Page]:
+def _pages(data: bytes, doc_id: str, item: DocumentRef) -> Iterator[Page]:
     with closing(IsolatedRecogniser(Recognition())) as recogniser:
         for number in range(1, recogniser.count_pages(data) + 1):
             seen = recogniser.recognise(data, number)
-            yield Page(doc_id, number, seen.width, seen.height, seen.words, item.source, item.image, item.split, seen.provenance)
+            yield Page(
+                doc_id,
+                number,
+                seen.width,
+                seen.height,
+                seen.words,
+                item.source,
+                item.image,
+                item.split,
+                seen.provenance,
+            )
 
 
 def _parted(lines: Sequence[_Line], source: str) -> tuple[str, Sequence[_Line]]:
@@ -94,9 +106,15 @@ def _parted(lines: Sequence[_Line], source: str) -> tuple[str, Sequence[_Line]]:
     if end is None or start is None:
         raise _no_abstract(source, "no line after that of the abstract is the heading of an introduction")
     first = _ABSTRACT.sub("", lines[heading].text, count=1)
-    abstract = _BROKEN.sub("", "\n".join([first, *(line.text for line in lines[heading + 1 : end])])).replace("\n", " ").strip()
+    abstract = (
+        _BROKEN.sub("", "\n".join([first, *(line.text for line in lines[heading + 1 : end])]))
+        .replace("\n", " ")
+        .strip()
+    )
     if not _FEWEST <= (count := len(abstract.split())) <= _MOST:
-        raise _no_abstract(source, f"there are {count} words between the headings, and an abstract has {_FEWEST} to {_MOST}")
+        raise _no_abstract(
+            source, f"there are {count} words between the headings, and an abstract has {_FEWEST} to {_MOST}"
+        )
     return abstract, lines[start + 1 :]
 
 
@@ -105,7 +123,9 @@ def _words_on(page: int, lines: Sequence[_Line]) -> tuple[Word, ...]:
 
 
 def _no_abstract(source: str, why: str) -> DocumentError:
-    return DocumentError(Reason.NOT_ANNOTATED, f"{source} has no abstract that can be told from its text: {why}", stage="annotation")
+    return DocumentError(
+        Reason.NOT_ANNOTATED, f"{source} has no abstract that can be told from its text: {why}", stage="annotation"
+    )
 
 
 READER = _Abstracts()

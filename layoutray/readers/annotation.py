@@ -13,7 +13,7 @@ from PIL import Image, UnidentifiedImageError
 
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.store import sources
 
 ANNOTATED = Provenance(words="annotation", reason="the data set's own annotation")
@@ -51,7 +51,7 @@ class PageWords:
         self.repairs += changed
         return box
 
-    def page(self, doc_id: str, item: Item, number: int = 1, pixels: PageSize | None = None) -> Page:
+    def page(self, doc_id: str, item: DocumentRef, number: int = 1, pixels: PageSize | None = None) -> Page:
         """What is collected, as a page.
 
         Args:
@@ -72,7 +72,7 @@ class PageWords:
             provenance=ANNOTATED,
         )
 
-    def truth(self, document: Document, item: Item, number: int = 1, pixels: PageSize | None = None) -> Truth:
+    def truth(self, document: Document, item: DocumentRef, number: int = 1, pixels: PageSize | None = None) -> Truth:
         """All that is known of a document, which has this one page; the arguments are those of `page`."""
         return Truth(document, (self.page(document.doc_id, item, number, pixels),), self.repairs, self.dropped)
 
@@ -85,7 +85,9 @@ def malformed(where: str, what: str) -> DocumentError:
 def nothing_found(root: str, looked_for: str) -> InputError:
     """The error for a root without a single item of the data set."""
     state = "it holds no such file" if sources.exists(root) else "it does not exist"
-    return InputError(f"nothing to read below {root!r} ({state}); looked for {looked_for}. Point to the folder of the download")
+    return InputError(
+        f"nothing to read below {root!r} ({state}); looked for {looked_for}. Point to the folder of the download"
+    )
 
 
 def text_of(data: bytes, where: str) -> str:
@@ -174,7 +176,9 @@ def picture_size(data: bytes, where: str) -> PageSize:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise DocumentError(Reason.TOO_LARGE, f"{where}: {error}", stage="open") from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise DocumentError(Reason.UNREADABLE, f"{where} is not a picture that can be read: {error}", stage="open") from error
+        raise DocumentError(
+            Reason.UNREADABLE, f"{where} is not a picture that can be read: {error}", stage="open"
+        ) from error
     return PageSize(height, width) if turned else PageSize(width, height)
 
 
@@ -206,7 +210,7 @@ def by_kind(root: str, suffixes: Mapping[str, Collection[str]]) -> dict[str, dic
     return folders
 
 
-def json_beside_pictures(root: str, annotations: str, images: str, splits: Mapping[str, str]) -> Iterator[Item]:
+def json_beside_pictures(root: str, annotations: str, images: str, splits: Mapping[str, str]) -> Iterator[DocumentRef]:
     """One item for each stem of `FOLDER/{annotations}/STEM.json` and `FOLDER/{images}/STEM.png` (or another picture).
 
     Either may be missing, but folders of pictures alone are some other data set's.
@@ -222,4 +226,6 @@ def json_beside_pictures(root: str, annotations: str, images: str, splits: Mappi
         jsons, pictures = kinds[annotations], kinds.get(images, {})
         for key in sorted(jsons.keys() | pictures.keys()):
             picture, annotation = pictures.get(key, ""), jsons.get(key, "")
-            yield Item(key, picture or annotation, picture, annotation, split=splits.get(file_name(folder).name, ""))
+            yield DocumentRef(
+                key, picture or annotation, picture, annotation, split=splits.get(file_name(folder).name, "")
+            )

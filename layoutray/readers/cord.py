@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from layoutray.document import Document, Word
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageWords,
     bounds,
@@ -35,10 +35,10 @@ class _Cord:
     name = "cord"
     tags = "iob2"
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         return json_beside_pictures(root, "json", "image", _SPLITS)
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         doc_id = sources.content_id(sources.read_bytes(item.source))
         document = Document(doc_id, item.source, item.split, num_pages=1)
         if not item.annotation:
@@ -54,7 +54,10 @@ _Word = tuple[str, int, tuple[float, float, float, float]]
 def _collect(uri: str) -> PageWords:
     receipt = json_object(sources.read_bytes(uri), uri)
     page = PageWords(page_size(member(member(receipt, "meta", dict, uri), "image_size", dict, uri), uri))
-    fields = [_field(field, f"{uri}, valid_line {index}") for index, field in enumerate(member(receipt, "valid_line", list, uri))]
+    fields = [
+        _field(field, f"{uri}, valid_line {index}")
+        for index, field in enumerate(member(receipt, "valid_line", list, uri))
+    ]
     rows = sorted({row for _, words in fields for _, row, _ in words})
     for block, (category, words) in enumerate(fields):
         begins = True
@@ -64,7 +67,9 @@ def _collect(uri: str) -> PageWords:
                 continue
             box = page.place(sides, f"{uri}, valid_line {block}, word {index} ({text!r:.40})")
             for part, place in split_words(text, box):
-                page.words.append(Word(part, place, line=rows.index(row), block=block, tag=f"{'B' if begins else 'I'}-{category}"))
+                page.words.append(
+                    Word(part, place, line=rows.index(row), block=block, tag=f"{'B' if begins else 'I'}-{category}")
+                )
                 begins = False
     return page
 
@@ -75,8 +80,12 @@ def _field(field: object, where: str) -> tuple[str, list[_Word]]:
         raise malformed(where, f"is {field!r:.80}, expected an object")
     category = member(field, "category", str, where)
     if not _CATEGORY.fullmatch(category):
-        raise malformed(where, f"`category` is {category!r:.40}, expected two names with a dot between them, such as menu.nm")
-    return category, [_word(word, f"{where}, word {index}") for index, word in enumerate(member(field, "words", list, where))]
+        raise malformed(
+            where, f"`category` is {category!r:.40}, expected two names with a dot between them, such as menu.nm"
+        )
+    return category, [
+        _word(word, f"{where}, word {index}") for index, word in enumerate(member(field, "words", list, where))
+    ]
 
 
 def _word(word: Any, where: str) -> _Word:

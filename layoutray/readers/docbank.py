@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from layoutray.document import Document, Word
 from layoutray.errors import InputError
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageSize,
     PageWords,
@@ -26,7 +26,21 @@ from layoutray.readers.segments import line_starts, split_words
 from layoutray.store import sources
 
 LABELS = frozenset(
-    ("abstract", "author", "caption", "date", "equation", "figure", "footer", "list", "paragraph", "reference", "section", "table", "title")
+    (
+        "abstract",
+        "author",
+        "caption",
+        "date",
+        "equation",
+        "figure",
+        "footer",
+        "list",
+        "paragraph",
+        "reference",
+        "section",
+        "table",
+        "title",
+    )
 )
 _DRAWINGS = frozenset({"##LTLine##", "##LTFigure##"})
 _PAGE = re.compile(r".*_(\d+)", re.DOTALL)
@@ -40,7 +54,7 @@ class _DocBank:
     name = "docbank"
     tags = "region"
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         pages: list[str] = []
         pictures: dict[str, str] = {}
         indexes: list[str] = []
@@ -53,13 +67,15 @@ class _DocBank:
             elif name.suffix == ".txt" and _INDEX.search(name.stem):
                 indexes.append(uri)
         if not pages:
-            raise nothing_found(root, "<paper>_<page>.txt, with pictures <paper>_<page>_ori.jpg beside them or in a sister folder")
+            raise nothing_found(
+                root, "<paper>_<page>.txt, with pictures <paper>_<page>_ori.jpg beside them or in a sister folder"
+            )
         splits = _splits(indexes)
         for uri in pages:
             key = file_name(uri).stem
-            yield Item(key, source=uri, image=pictures.get(key, ""), annotation=uri, split=splits.get(key, ""))
+            yield DocumentRef(key, source=uri, image=pictures.get(key, ""), annotation=uri, split=splits.get(key, ""))
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         data = sources.read_bytes(item.source)
         doc_id = sources.content_id(data)
         size = picture_size(sources.read_bytes(item.image), item.image) if item.image else _THOUSANDTHS
@@ -78,11 +94,13 @@ def _splits(indexes: list[str]) -> dict[str, str]:
         for line in text_of(sources.read_bytes(uri), uri).split():
             key = line.rpartition("/")[2].removesuffix(".txt")
             if splits.setdefault(key, split) != split:
-                raise InputError(f"{uri} puts page {key!r} into {split}, another index file into {splits[key]}; a page has one split")
+                raise InputError(
+                    f"{uri} puts page {key!r} into {split}, another index file into {splits[key]}; a page has one split"
+                )
     return splits
 
 
-def _page_number(item: Item) -> int:
+def _page_number(item: DocumentRef) -> int:
     match = _PAGE.fullmatch(file_name(item.source).stem)
     if match is None:
         raise malformed(item.source, "the name does not end in `_<page>.txt`, so its page is unknown")
@@ -117,7 +135,9 @@ def _fields(row: str, where: str) -> tuple[str, tuple[str, ...], str]:
         raise malformed(where, f"{row!r:.80} has {len(parts)} fields between tabs, expected 10")
     token, label = parts[0], parts[9].strip()
     if label not in LABELS:
-        raise malformed(where, f"label {label!r:.40} of {token!r:.40} is unknown, allowed are {', '.join(sorted(LABELS))}")
+        raise malformed(
+            where, f"label {label!r:.40} of {token!r:.40} is unknown, allowed are {', '.join(sorted(LABELS))}"
+        )
     return token, tuple(parts[1:5]), label
 
 

@@ -7,7 +7,7 @@ start with a dot are left out. How names that are not text are written is said i
 from collections.abc import Iterator
 
 from layoutray.document import Document
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import nothing_found
 from layoutray.store import sources
 
@@ -16,15 +16,15 @@ class _Folder:
     name = "folder"
     tags = ""
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         found = False
         for uri in sources.list_files(root):
             found = True
-            yield Item(key=uri, source=uri, image=uri, annotation="", split="")
+            yield DocumentRef(key=uri, source=uri, image=uri, annotation="", split="")
         if not found:
             raise nothing_found(root, "any file whose name does not start with a dot")
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         """The document alone, with 0 pages: how many there are is known once it is opened for OCR."""
         doc_id = sources.content_id(sources.read_bytes(item.source))
         return Truth(Document(doc_id, item.source, item.split, num_pages=0), pages=())

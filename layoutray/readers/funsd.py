@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from layoutray.document import Box, Document, Word
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageSize,
     PageWords,
@@ -33,17 +33,19 @@ class _Funsd:
     name = "funsd"
     tags = "iob2"
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         return json_beside_pictures(root, "annotations", "images", _SPLITS)
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         data = sources.read_bytes(item.source)
         doc_id = sources.content_id(data)
         document = Document(doc_id, item.source, item.split, num_pages=1)
         if not item.annotation:
             return Truth(document, pages=())
         form = _form(item.annotation)
-        size = picture_size(data, item.source) if item.image else extent(box for _, words, _ in form for _, box in words)
+        size = (
+            picture_size(data, item.source) if item.image else extent(box for _, words, _ in form for _, box in words)
+        )
         collected = _collect(form, size)
         return collected.truth(document, item)
 

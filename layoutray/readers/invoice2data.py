@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from layoutray.document import Document, Field
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import IMAGE_SUFFIXES, file_name, folder_of, json_value, malformed, nothing_found
 from layoutray.store import sources
 
@@ -20,17 +20,22 @@ class _Invoice2Data:
     name = "invoice2data"
     tags = ""
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         files = sorted(sources.list_files(root))
-        shown = {_stem(uri): uri for suffix in reversed(_SUFFIXES) for uri in files if file_name(uri).suffix.lower() == suffix}
+        shown = {
+            _stem(uri): uri
+            for suffix in reversed(_SUFFIXES)
+            for uri in files
+            if file_name(uri).suffix.lower() == suffix
+        }
         found = [uri for uri in files if file_name(uri).suffix.lower() == ".json"]
         if not found:
             raise nothing_found(root, "NAME.json, with NAME.pdf or a picture of that name beside it")
         for uri in found:
             image = shown.get(_stem(uri), "")
-            yield Item(file_name(uri).stem, source=image or uri, image=image, annotation=uri, split="")
+            yield DocumentRef(file_name(uri).stem, source=image or uri, image=image, annotation=uri, split="")
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         """The document with 0 pages, as of `folder`: how many there are is known once it is opened."""
         doc_id = sources.content_id(sources.read_bytes(item.source))
         fields = tuple(_fields(sources.read_bytes(item.annotation), item.annotation))

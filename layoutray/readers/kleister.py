@@ -11,7 +11,7 @@ import lzma
 from collections.abc import Iterator
 
 from layoutray.document import Document, Field
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, folder_of, json_value, malformed, nothing_found, text_of
 from layoutray.store import sources
 
@@ -23,9 +23,11 @@ class _Kleister:
     name = "kleister"
     tags = ""
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         files = set(sources.list_files(root))
-        tables = sorted(uri for uri in files if file_name(uri).name == _ROWS and file_name(folder_of(uri)).name in _SPLITS)
+        tables = sorted(
+            uri for uri in files if file_name(uri).name == _ROWS and file_name(folder_of(uri)).name in _SPLITS
+        )
         if not tables:
             raise nothing_found(root, f"{{{','.join(_SPLITS)}}}/{_ROWS}, with documents/*.pdf beside them")
         for uri in tables:
@@ -34,14 +36,23 @@ class _Kleister:
             names = _names(uri)
             values = _lines(text_of(sources.read_bytes(truth), truth)) if truth in files else [""] * len(names)
             if len(values) != len(names):
-                raise malformed(truth, f"{len(values)} lines for the {len(names)} rows of {_ROWS}; line by line they belong together")
+                raise malformed(
+                    truth,
+                    f"{len(values)} lines for the {len(names)} rows of {_ROWS}; line by line they belong together",
+                )
             for name, line in zip(names, values, strict=True):
                 pdf = sources.join(folder_of(part), "documents", name)
                 # The line as JSON, because it alone is what is known of the document.
                 annotation = sources.data_uri("application/json", json.dumps(line).encode()) if truth in files else ""
-                yield Item(file_name(name).stem, source=pdf, image=pdf, annotation=annotation, split=_SPLITS[file_name(part).name])
+                yield DocumentRef(
+                    file_name(name).stem,
+                    source=pdf,
+                    image=pdf,
+                    annotation=annotation,
+                    split=_SPLITS[file_name(part).name],
+                )
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         """The document with 0 pages, as of `folder`: how many there are is known once it is opened."""
         doc_id = sources.content_id(sources.read_bytes(item.source))
         line = json_value(sources.read_bytes(item.annotation), item.source) if item.annotation else ""
@@ -58,7 +69,9 @@ def _names(uri: str) -> list[str]:
     names = [line.partition("\t")[0] for line in _lines(text)]
     for number, name in enumerate(names, start=1):
         if not name.strip() or "/" in name:
-            raise malformed(f"{uri}, line {number}", f"begins with {name!r:.80}, expected the name of a file in `documents`")
+            raise malformed(
+                f"{uri}, line {number}", f"begins with {name!r:.80}, expected the name of a file in `documents`"
+            )
     return names
 
 

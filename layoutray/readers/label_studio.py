@@ -22,7 +22,7 @@ from urllib.parse import unquote
 
 from layoutray.document import Document
 from layoutray.document.tags import OUTSIDE, kind_of
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     IMAGE_SUFFIXES,
     PageSize,
@@ -63,7 +63,7 @@ class _LabelStudio:
     name = "label_studio"
     tags = "iob2"
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         files = list(sources.list_files(root))
         exports = [uri for uri in files if file_name(uri).suffix.lower() == ".json"]
         if not exports:
@@ -78,16 +78,20 @@ class _LabelStudio:
             first = pages[min(pages)]
             image = first["origin"].get("image", pictures.get(_name(first["data"]), ""))
             source = first["origin"].get("source") or image or first["where"]
-            annotation = sources.data_uri("application/json", json.dumps([pages[number] for number in sorted(pages)]).encode())
-            yield Item(key, source, image, annotation, split=first["origin"].get("split", ""))
+            annotation = sources.data_uri(
+                "application/json", json.dumps([pages[number] for number in sorted(pages)]).encode()
+            )
+            yield DocumentRef(key, source, image, annotation, split=first["origin"].get("split", ""))
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         tasks = json_value(sources.read_bytes(item.annotation), item.source)
         doc_id = tasks[0]["origin"].get("doc_id") or _doc_id(item, tasks[0])
         done = [(task, *_collect(task, item)) for task in tasks if task["result"] is not None]
         pages = [collected.page(doc_id, item, task["origin"].get("page", 1), size) for task, size, collected in done]
         waiting = tuple(task["origin"].get("page", 1) for task in tasks if task["result"] is None)
-        document = Document(doc_id, item.source, item.split, num_pages=max(*waiting, *(page.number for page in pages), 1))
+        document = Document(
+            doc_id, item.source, item.split, num_pages=max(*waiting, *(page.number for page in pages), 1)
+        )
         repairs, dropped = (sum(getattr(page, count) for _, _, page in done) for count in ("repairs", "dropped"))
         return Truth(document, tuple(pages), repairs, dropped, not_annotated=waiting)
 
@@ -96,9 +100,16 @@ def _tasks(uri: str) -> Iterator[dict[str, Any]]:
     """What counts of each task in an export: where it stands, its data, and the latest annotation with when it was made."""
     tasks = json_value(sources.read_bytes(uri), uri)
     if not isinstance(tasks, list):
-        raise malformed(uri, f"the JSON holds a {type(tasks).__name__}, expected a list of tasks; export the project in the format JSON")
+        raise malformed(
+            uri,
+            f"the JSON holds a {type(tasks).__name__}, expected a list of tasks; export the project in the format JSON",
+        )
     for index, task in enumerate(tasks):
-        if not (isinstance(task, dict) and isinstance(task.get("data"), dict) and isinstance(task.get("annotations", []), list)):
+        if not (
+            isinstance(task, dict)
+            and isinstance(task.get("data"), dict)
+            and isinstance(task.get("annotations", []), list)
+        ):
             raise malformed(
                 f"{uri}, task {index}",
                 "has no `data` and `annotations`, as in exports in the format JSON-MIN; export the project again in the format JSON",
@@ -141,11 +152,13 @@ def _name(data: dict[str, Any]) -> str:
     return ""
 
 
-def _doc_id(item: Item, task: dict[str, Any]) -> str:
-    return sources.content_id(sources.read_bytes(item.image) if item.image else json.dumps(task["data"], sort_keys=True).encode())
+def _doc_id(item: DocumentRef, task: dict[str, Any]) -> str:
+    return sources.content_id(
+        sources.read_bytes(item.image) if item.image else json.dumps(task["data"], sort_keys=True).encode()
+    )
 
 
-def _collect(task: dict[str, Any], item: Item) -> tuple[PageSize, PageWords]:
+def _collect(task: dict[str, Any], item: DocumentRef) -> tuple[PageSize, PageWords]:
     """The page's size in pixels, and its words as its annotation says."""
     size = _size(task, item)
     page = PageWords(PageSize(1, 1))
@@ -153,11 +166,13 @@ def _collect(task: dict[str, Any], item: Item) -> tuple[PageSize, PageWords]:
     page.words, nothing = words_of(regions)
     page.dropped += nothing
     if task["origin"].get("tags") == "region":
-        page.words = [replace(word, tag=None if word.tag == OUTSIDE else kind_of(word.tag or "")) for word in page.words]
+        page.words = [
+            replace(word, tag=None if word.tag == OUTSIDE else kind_of(word.tag or "")) for word in page.words
+        ]
     return size, page
 
 
-def _size(task: dict[str, Any], item: Item) -> PageSize:
+def _size(task: dict[str, Any], item: DocumentRef) -> PageSize:
     if task["origin"]:
         return page_size(task["origin"], task["where"])
     for one in task["result"]:
@@ -172,7 +187,10 @@ def _regions(task: dict[str, Any], size: PageSize, page: PageWords) -> Iterator[
     for one in task["result"]:
         if isinstance(one, dict) and isinstance(one.get("value"), dict) and "id" in one:
             if one.get("image_rotation"):
-                raise malformed(task["where"], f"the picture is turned by {one['image_rotation']} degrees; turn it back in Label Studio")
+                raise malformed(
+                    task["where"],
+                    f"the picture is turned by {one['image_rotation']} degrees; turn it back in Label Studio",
+                )
             parts[str(one["id"])] |= one["value"]
     for index, (name, value) in enumerate(parts.items()):
         where = f"{task['where']}, region {name}"
@@ -203,14 +221,20 @@ def _sides(value: dict[str, Any], size: PageSize, where: str) -> Sequence[float]
         return bounds([side for point in points for side in point], where)
     if not {"x", "y", "width", "height"} <= value.keys():
         return None
-    x, y, width, height = numbers([value[key] for key in ("x", "y", "width", "height")], where, form="x, y, width, height")
+    x, y, width, height = numbers(
+        [value[key] for key in ("x", "y", "width", "height")], where, form="x, y, width, height"
+    )
     (degrees,) = numbers([value.get("rotation", 0)], where, "rotation", "degrees")
     if not degrees:
         return x, y, x + width, y + height
     # Clockwise about the top left corner, in pixels: a percent is longer one way than the other.
     sine, cosine, shape = math.sin(math.radians(degrees)), math.cos(math.radians(degrees)), size.width / size.height
     turned = [(right * width * shape, down * height) for right, down in _CORNERS]
-    quad = [side for right, down in turned for side in (x + (right * cosine - down * sine) / shape, y + right * sine + down * cosine)]
+    quad = [
+        side
+        for right, down in turned
+        for side in (x + (right * cosine - down * sine) / shape, y + right * sine + down * cosine)
+    ]
     return bounds(quad, where)
 
 

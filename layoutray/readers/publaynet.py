@@ -13,7 +13,7 @@ from typing import Any
 
 from layoutray.document import Document, LabelledArea
 from layoutray.errors import InputError
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageSize,
     PageWords,
@@ -35,7 +35,7 @@ class _PubLayNet:
     name = "publaynet"
     tags = "region"
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         files = list(sources.list_files(root))
         pictures = [uri for uri in files if file_name(uri).suffix.lower() == ".jpg"]
         if not pictures:
@@ -45,9 +45,11 @@ class _PubLayNet:
         for uri in pictures:
             named_by, annotation = annotated.get(file_name(uri).name, ("", ""))
             split = file_name(named_by).stem if named_by else file_name(folder_of(uri)).name
-            yield Item(file_name(uri).stem, source=uri, image=uri, annotation=annotation, split=_SPLITS.get(split, ""))
+            yield DocumentRef(
+                file_name(uri).stem, source=uri, image=uri, annotation=annotation, split=_SPLITS.get(split, "")
+            )
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         document = Document(sources.content_id(sources.read_bytes(item.source)), item.source, item.split, num_pages=1)
         if not item.annotation:
             return Truth(document, pages=(), regions=())
@@ -66,7 +68,9 @@ def _annotated(jsons: Iterable[str], wanted: Collection[str]) -> dict[str, tuple
     for uri in jsons:
         for name, annotation in _pictures(uri, wanted):
             if name in found:
-                raise InputError(f"{uri} and {found[name][0]} both name {name!r}; a picture has one annotation: move one of the files away")
+                raise InputError(
+                    f"{uri} and {found[name][0]} both name {name!r}; a picture has one annotation: move one of the files away"
+                )
             found[name] = uri, annotation
     return found
 
@@ -76,7 +80,10 @@ def _pictures(uri: str, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
     coco = json_object(sources.read_bytes(uri), uri, each=_without_outline)
     if not coco.keys() >= {"images", "annotations", "categories"}:
         return
-    labels = {member(one, "id", int, where): member(one, "name", str, where) for one, where in _objects(coco, "categories", uri)}
+    labels = {
+        member(one, "id", int, where): member(one, "name", str, where)
+        for one, where in _objects(coco, "categories", uri)
+    }
     pictures: dict[int, tuple[str, dict[str, Any]]] = {}
     for image, where in _objects(coco, "images", uri):
         name = file_name(member(image, "file_name", str, where)).name
@@ -108,7 +115,9 @@ def _region(annotation: dict[str, Any], labels: dict[int, str], where: str) -> t
     """Label, x0, y0, x1, y1."""
     category = member(annotation, "category_id", int, where)
     if category not in labels:
-        raise malformed(where, f"`category_id` is {category}, the file's `categories` have {', '.join(map(str, labels))}")
+        raise malformed(
+            where, f"`category_id` is {category}, the file's `categories` have {', '.join(map(str, labels))}"
+        )
     x, y, width, height = numbers(annotation.get("bbox"), where, "bbox", "x, y, width, height")
     return labels[category], x, y, x + width, y + height
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from layoutray.errors import DocumentError
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, folder_of, json_object, malformed, member, nothing_found
 from layoutray.readers.texts import text_truth
 from layoutray.store import sources
@@ -24,14 +24,18 @@ class _QmSum:
     name = "qmsum"
     tags = ""
 
-    def discover(self, root: str) -> Iterator[Item]:
-        files = [uri for uri in sources.list_files(root) if file_name(uri).suffix == ".json" and file_name(folder_of(uri)).name in _SPLITS]
+    def discover(self, root: str) -> Iterator[DocumentRef]:
+        files = [
+            uri
+            for uri in sources.list_files(root)
+            if file_name(uri).suffix == ".json" and file_name(folder_of(uri)).name in _SPLITS
+        ]
         if not files:
             raise nothing_found(root, f"{{{','.join(_SPLITS)}}}/*.json")
         for uri in files:
             yield from _items(uri, _SPLITS[file_name(folder_of(uri)).name])
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         if not item.annotation:
             _queries(item.source)  # says what kept it from being listed by its queries
         uri = item.source.rpartition("#")[0]
@@ -39,20 +43,24 @@ class _QmSum:
         query, answer = _texts(json_object(asked, item.source), ("query", "answer"), item.source)
         turns = member(json_object(data, uri), "meeting_transcripts", list, uri)
         lines = [query, *(": ".join(_texts(turn, ("speaker", "content"), uri)) for turn in turns)]
-        return text_truth(item, sources.content_id(asked + data), "\n".join(" ".join(line.split()) for line in lines), [answer])
+        return text_truth(
+            item, sources.content_id(asked + data), "\n".join(" ".join(line.split()) for line in lines), [answer]
+        )
 
 
-def _items(uri: str, split: str) -> Iterator[Item]:
+def _items(uri: str, split: str) -> Iterator[DocumentRef]:
     """One for each query; a meeting whose queries cannot be read is one all the same, so that reading it says so."""
     try:
         queries = _queries(uri)
     except DocumentError:
-        yield Item(file_name(uri).stem, source=uri, image="", annotation="", split=split)
+        yield DocumentRef(file_name(uri).stem, source=uri, image="", annotation="", split=split)
         return
     for number, query in enumerate(queries, start=1):
         # The query as JSON, because it alone is what is known of the document.
         annotation = sources.data_uri("application/json", json.dumps(query).encode())
-        yield Item(f"{file_name(uri).stem}-{number}", source=f"{uri}#{number}", image="", annotation=annotation, split=split)
+        yield DocumentRef(
+            f"{file_name(uri).stem}-{number}", source=f"{uri}#{number}", image="", annotation=annotation, split=split
+        )
 
 
 def _queries(uri: str) -> list[Any]:

@@ -42,7 +42,8 @@ def words_of(regions: Sequence[Region]) -> tuple[list[Word], int]:
     boxes = [box for _, box, _ in pieces]
     around = list(smallest_around(boxes, [area.box for area in areas]))
     marks = (
-        (region.label, region.entity) if at is None else (areas[at].label, ~at) for (_, _, region), at in zip(pieces, around, strict=True)
+        (region.label, region.entity) if at is None else (areas[at].label, ~at)
+        for (_, _, region), at in zip(pieces, around, strict=True)
     )
     tags = _iob2(marks)
     words: list[Word] = []
@@ -58,7 +59,9 @@ def words_of(regions: Sequence[Region]) -> tuple[list[Word], int]:
 
 def _in_order(regions: Iterable[Region]) -> list[Region]:
     placed = sorted((region for region in regions if region.number is not None), key=lambda region: region.number or 0)
-    for added in sorted((region for region in regions if region.number is None), key=lambda region: (region.box.y0, region.box.x0)):
+    for added in sorted(
+        (region for region in regions if region.number is None), key=lambda region: (region.box.y0, region.box.x0)
+    ):
         placed.insert(_place(added.box, [region.box for region in placed]), added)
     return placed
 
@@ -66,7 +69,11 @@ def _in_order(regions: Iterable[Region]) -> list[Region]:
 def _place(box: Box, others: Sequence[Box]) -> int:
     """Where `box` belongs in the reading order of `others`: beside what is on its line, else below what is above it."""
     middle = (box.y0 + box.y1) / 2
-    beside = [n for n, other in enumerate(others) if other.y0 <= middle <= other.y1 or box.y0 <= (other.y0 + other.y1) / 2 <= box.y1]
+    beside = [
+        n
+        for n, other in enumerate(others)
+        if other.y0 <= middle <= other.y1 or box.y0 <= (other.y0 + other.y1) / 2 <= box.y1
+    ]
     if left := [n for n in beside if others[n].x0 <= box.x0]:
         return max(left, key=lambda n: others[n].x0) + 1
     if beside:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from layoutray.errors import InputError
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, folder_of, json_object, malformed, member, nothing_found, text_of
 from layoutray.readers.texts import text_truth
 from layoutray.store import sources
@@ -20,26 +20,40 @@ class _SciTldr:
     name = "scitldr"
     tags = ""
 
-    def discover(self, root: str) -> Iterator[Item]:
-        files = [uri for uri in sources.list_files(root) if file_name(uri).suffix == ".jsonl" and file_name(uri).stem in _SPLITS]
+    def discover(self, root: str) -> Iterator[DocumentRef]:
+        files = [
+            uri
+            for uri in sources.list_files(root)
+            if file_name(uri).suffix == ".jsonl" and file_name(uri).stem in _SPLITS
+        ]
         if not files:
             raise nothing_found(root, f"{{{','.join(_SPLITS)}}}.jsonl")
         if len(folders := sorted({folder_of(uri) for uri in files})) > 1:
-            raise InputError(f"{root} holds several versions of the papers, in {', '.join(folders)}; point to one of these folders")
+            raise InputError(
+                f"{root} holds several versions of the papers, in {', '.join(folders)}; point to one of these folders"
+            )
         for uri in files:
             for number, line in enumerate(text_of(sources.read_bytes(uri), uri).split("\n"), start=1):
                 if line.strip():
                     # The line itself, because a file of all papers would be read again for each of them.
                     annotation = sources.data_uri("application/json", line.encode())
-                    yield Item(str(number), source=f"{uri}#{number}", image="", annotation=annotation, split=file_name(uri).stem)
+                    yield DocumentRef(
+                        str(number),
+                        source=f"{uri}#{number}",
+                        image="",
+                        annotation=annotation,
+                        split=file_name(uri).stem,
+                    )
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         data = sources.read_bytes(item.annotation)
         paper = json_object(data, item.source)
-        return text_truth(item, sources.content_id(data), " ".join(_texts(paper, "source", item)), _texts(paper, "target", item))
+        return text_truth(
+            item, sources.content_id(data), " ".join(_texts(paper, "source", item)), _texts(paper, "target", item)
+        )
 
 
-def _texts(paper: dict[str, Any], key: str, item: Item) -> list[str]:
+def _texts(paper: dict[str, Any], key: str, item: DocumentRef) -> list[str]:
     texts = member(paper, key, list, item.source)
     if not all(isinstance(text, str) for text in texts):
         raise malformed(item.source, f"`{key}` is {texts!r:.80}, expected a list of texts")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layoutray.document import Document, Field, Word
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     IMAGE_SUFFIXES,
     PageSize,
@@ -55,7 +55,7 @@ class _Sroie:
     name = "sroie"
     tags = ""
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         # Folders of pictures alone are some other data set's.
         parts = {folder: kinds for folder, kinds in by_kind(root, _SUFFIXES).items() if kinds.keys() - {"img"}}
         official = [folder for folder in parts if file_name(folder).name in ("train", "test")]
@@ -68,7 +68,7 @@ class _Sroie:
         if not found:
             raise nothing_found(root, _LOOKED_FOR)
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         data = sources.read_bytes(item.source)
         doc_id = sources.content_id(data)
         size = picture_size(data, item.source) if item.image else None
@@ -81,12 +81,12 @@ class _Sroie:
         return collected.truth(document, item)
 
 
-def _item(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> Item:
+def _item(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> DocumentRef:
     image = kinds.get("img", {}).get(key, "")
     box, fields = kinds.get("box", {}).get(key, ""), kinds.get("entities", kinds.get("key", {})).get(key, "")
     name = file_name(folder).name
     split = name if name in ("train", "test") else "train"
-    return Item(key, source=image or box or fields, image=image, annotation=box or fields, split=split)
+    return DocumentRef(key, source=image or box or fields, image=image, annotation=box or fields, split=split)
 
 
 def _annotations(annotation: str) -> tuple[str, str]:
@@ -97,7 +97,9 @@ def _annotations(annotation: str) -> tuple[str, str]:
     if kind != "box":
         return "", annotation
     part = folder_of(folder_of(annotation))
-    candidates = (sources.join(part, kind, stem + suffix) for kind in ("entities", "key") for suffix in sorted(_SUFFIXES[kind]))
+    candidates = (
+        sources.join(part, kind, stem + suffix) for kind in ("entities", "key") for suffix in sorted(_SUFFIXES[kind])
+    )
     return annotation, next((uri for uri in candidates if sources.exists(uri)), "")
 
 
@@ -114,7 +116,9 @@ def _rows(uri: str) -> list[_Row]:
     """Rows of a box file; blank lines end every file and may stand between."""
     # Not splitlines(): transcripts may hold the odd separators that it would break at.
     lines = text_of(sources.read_bytes(uri), uri).split("\n")
-    return [_row(line.rstrip("\r"), f"{uri}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()]
+    return [
+        _row(line.rstrip("\r"), f"{uri}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()
+    ]
 
 
 def _row(line: str, where: str) -> _Row:

@@ -7,7 +7,7 @@ headings) and `line_text` (the text in other lines) are not read. The set has no
 
 from collections.abc import Iterator
 
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import by_kind, nothing_found, text_of
 from layoutray.readers.texts import text_truth
 from layoutray.store import sources
@@ -19,7 +19,7 @@ class _SumPubMed:
     name = "sumpubmed"
     tags = ""
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         found = by_kind(root, {_TEXT: {".txt"}, _ABSTRACT: {".txt"}})
         pairs = {folder: kinds for folder, kinds in found.items() if kinds.get(_TEXT)}
         if not pairs:
@@ -27,9 +27,11 @@ class _SumPubMed:
         for _, kinds in sorted(pairs.items()):
             abstracts = {_number(stem): uri for stem, uri in kinds[_ABSTRACT].items()}
             for stem, text in sorted(kinds[_TEXT].items()):
-                yield Item(_number(stem), source=text, image="", annotation=abstracts.get(_number(stem), ""), split="")
+                yield DocumentRef(
+                    _number(stem), source=text, image="", annotation=abstracts.get(_number(stem), ""), split=""
+                )
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         """The article; without a summary where the set has no abstract of it."""
         data = sources.read_bytes(item.source)
         abstract = [text_of(sources.read_bytes(item.annotation), item.annotation)] if item.annotation else []

@@ -6,7 +6,7 @@ from typing import Any
 from layoutray.document import Document, Field, Word
 from layoutray.document.tags import split_tag
 from layoutray.errors import InputError
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageSize,
     PageWords,
@@ -27,7 +27,7 @@ class _Synthetic:
     name = "synthetic"
     tags = "iob2"
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         uri = sources.join(root, "index.json")
         if not sources.exists(uri):
             raise nothing_found(root, "index.json, images/ and annotations/, as written by render_set")
@@ -37,9 +37,9 @@ class _Synthetic:
             raise nothing_found(root, "index.json that names pages")
         for key in sorted(splits):
             image = sources.join(root, "images", f"{key}.png")
-            yield Item(key, image, image, sources.join(root, "annotations", f"{key}.json"), splits[key])
+            yield DocumentRef(key, image, image, sources.join(root, "annotations", f"{key}.json"), splits[key])
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         data = sources.read_bytes(item.source)
         doc_id = sources.content_id(data)
         size = picture_size(data, item.source)

@@ -71,7 +71,10 @@ class Canvas:
     def write_centred(self, y: float, lines: Sequence[str], face: Face, kind: str = "") -> None:
         """Lines in the middle of the sheet, all one entity."""
         self._write(
-            [((self.width - face.width(text)) / 2, y + index * face.leading) for index, text in enumerate(lines)], lines, face, kind
+            [((self.width - face.width(text)) / 2, y + index * face.leading) for index, text in enumerate(lines)],
+            lines,
+            face,
+            kind,
         )
 
     def write_block(self, at: tuple[float, float], lines: Sequence[str], face: Face, kind: str = "") -> None:
@@ -91,7 +94,14 @@ class Canvas:
             for word in text.split():
                 self._draw.text((x, y), word, fill=0, font=font, anchor="ls")
                 left, top, right, bottom = font.getbbox(word, anchor="ls")
-                self.marks.append(Mark(word, (x + left, y + top, x + right, y + bottom), f"{prefix}-{kind}" if kind else "O", self._line))
+                self.marks.append(
+                    Mark(
+                        word,
+                        (x + left, y + top, x + right, y + bottom),
+                        f"{prefix}-{kind}" if kind else "O",
+                        self._line,
+                    )
+                )
                 x += font.getlength(word + " ")
                 prefix = "I"
             self._line += 1

@@ -30,7 +30,9 @@ def centred_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
     y = _goods(canvas, bill, y, face)
     y = _sums(canvas, bill, y, face, random)
     canvas.write_centred(
-        y + face.leading, [random.choice(("Thank you for your visit", "Please come again", "Goods sold are not returnable"))], face
+        y + face.leading,
+        [random.choice(("Thank you for your visit", "Please come again", "Goods sold are not returnable"))],
+        face,
     )
     return canvas, y + 3 * face.leading
 
@@ -191,7 +193,9 @@ def _form_head(canvas: Canvas, bill: Bill, face: Face, random: Random) -> int:
     canvas.write_centred(90 + big.leading, [", ".join(bill.address)], face, "address")
     y = 90 + big.leading + 2 * face.leading
     canvas.write_centred(
-        y, [random.choice(("Registration Form", "Application Form", "Order Form", "Membership Form"))], face.bold.scaled(1.15)
+        y,
+        [random.choice(("Registration Form", "Application Form", "Order Form", "Membership Form"))],
+        face.bold.scaled(1.15),
     )
     return y + face.leading
 

@@ -49,13 +49,20 @@ def render_page(random: Random) -> tuple[Image.Image, dict[str, Any]]:
 
 
 def _fields(marks: list[Mark]) -> dict[str, str]:
-    return {kind: " ".join(mark.text for mark in marks[start:end]) for kind, start, end in spans([mark.tag for mark in marks])}
+    return {
+        kind: " ".join(mark.text for mark in marks[start:end])
+        for kind, start, end in spans([mark.tag for mark in marks])
+    }
 
 
 def _splits(keys: list[str], random: Random) -> dict[str, list[str]]:
     shuffled = random.sample(keys, len(keys))
     tenth = max(1, round(len(keys) / 10))
-    return {"train": sorted(shuffled[2 * tenth :]), "dev": sorted(shuffled[:tenth]), "test": sorted(shuffled[tenth : 2 * tenth])}
+    return {
+        "train": sorted(shuffled[2 * tenth :]),
+        "dev": sorted(shuffled[:tenth]),
+        "test": sorted(shuffled[tenth : 2 * tenth]),
+    }
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

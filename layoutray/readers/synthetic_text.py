@@ -23,7 +23,7 @@ _STREETS = _listed(
     "Anchor, Beacon, Chapel, Dover, Eastgate, Foundry, Granary, Harbour, Island, Kiln, Lantern, Meadow, Orchard, Priory, Quarry, River, "
     "Station, Tannery, Upper Mill, Valley, Willow"
 )
-_WAYS = ("Street", "Road", "Lane", "Avenue", "Square", "Drive")
+_WAYS = ("Street", "Road", "WordSource", "Avenue", "Square", "Drive")
 _TOWNS = _listed(
     "Arden Falls, Brookhaven, Carrow, Dellmont, Eastmere, Farrowdale, Grantham Bay, Holmwood, Kingsmarsh, Lindenau, Millbrook, Netherby, "
     "Port Sable, Ravenhill, Stonebridge, Tarn Valley, Westhaven"
@@ -42,7 +42,20 @@ _GOODS = _listed(
     "Light bulb, Masking tape, Notebook, Oat flakes, Olive oil, Paper roll, Pencil box, Pillow, Rice noodles, "
     "Rope 10m, Sandwich, Screw set, Shelf board, Soap bar, Sponge, Tomato soup, USB cable, Vase, Washing powder, Wooden spoon"
 )
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 _CURRENCIES = ("", "", "$", "EUR", "CHF")
 
 
@@ -91,7 +104,10 @@ def invent_bill(random: Random) -> Bill:
     """A bill whose sums add up."""
     issued = date(2015, 1, 1) + timedelta(days=random.randrange(3600))
     style = random.randrange(5)
-    rows = [(random.choice(_GOODS), random.choice((1, 1, 1, 2, 3, 4, 6)), random.randrange(80, 6000)) for _ in range(random.randint(2, 8))]
+    rows = [
+        (random.choice(_GOODS), random.choice((1, 1, 1, 2, 3, 4, 6)), random.randrange(80, 6000))
+        for _ in range(random.randint(2, 8))
+    ]
     subtotal = sum(quantity * price for _, quantity, price in rows)
     tax = round(subtotal * random.choice((0.05, 0.06, 0.07, 0.1, 0.19, 0.2)))
     cash = -(-(subtotal + tax) // 1000) * 1000
@@ -132,7 +148,9 @@ def _person(random: Random) -> str:
 
 def _number(random: Random) -> str:
     digits = random.randint(10000, 999999)
-    return random.choice((f"{digits}", f"A{digits}", f"{random.randint(2015, 2024)}-{digits}", f"INV-{digits}", f"R{digits}"))
+    return random.choice(
+        (f"{digits}", f"A{digits}", f"{random.randint(2015, 2024)}-{digits}", f"INV-{digits}", f"R{digits}")
+    )
 
 
 def _written(day: date, style: int) -> str:

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from layoutray.document import SUMMARY, Box, Document, Field, Page, Provenance, Word
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import malformed
 
 COLUMNS, LINES = 80, 50
@@ -17,7 +17,7 @@ _CHARACTER = 8, 16
 TYPESET = Provenance(words="annotation", reason=f"a text without pages, set in {LINES} lines of {COLUMNS} characters")
 
 
-def text_truth(item: Item, doc_id: str, text: str, summaries: Iterable[str]) -> Truth:
+def text_truth(item: DocumentRef, doc_id: str, text: str, summaries: Iterable[str]) -> Truth:
     """A text and its summaries as a document.
 
     Args:
@@ -63,6 +63,11 @@ def _words(line: str, row: int, block: int) -> Iterator[Word]:
     """The words of a line, each as wide as its characters; one that leaves the page is cut to it."""
     column = 0
     for text in line.split(" "):
-        sides = (min(column, COLUMNS) / COLUMNS, row / LINES, min(column + len(text), COLUMNS) / COLUMNS, (row + 1) / LINES)
+        sides = (
+            min(column, COLUMNS) / COLUMNS,
+            row / LINES,
+            min(column + len(text), COLUMNS) / COLUMNS,
+            (row + 1) / LINES,
+        )
         yield Word(text, Box(*sides), line=row, block=block)
         column += len(text) + 1

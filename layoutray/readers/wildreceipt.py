@@ -14,7 +14,7 @@ from typing import Any
 from layoutray.document import Box, Document, Word
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import DocumentError
-from layoutray.readers import Item, Truth
+from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageWords,
     bounds,
@@ -40,9 +40,11 @@ class _WildReceipt:
     name = "wildreceipt"
     tags = "iob2"
 
-    def discover(self, root: str) -> Iterator[Item]:
+    def discover(self, root: str) -> Iterator[DocumentRef]:
         files = set(sources.list_files(root))
-        lists = sorted(uri for uri in files if file_name(uri).name in _SPLITS and sources.join(folder_of(uri), _CLASSES) in files)
+        lists = sorted(
+            uri for uri in files if file_name(uri).name in _SPLITS and sources.join(folder_of(uri), _CLASSES) in files
+        )
         if not lists:
             raise nothing_found(root, f"train.txt or test.txt, with {_CLASSES} beside them")
         for uri in lists:
@@ -51,7 +53,7 @@ class _WildReceipt:
                 if line.strip():
                     picture = sources.join(folder_of(uri), _picture(line))
                     place = f"{uri}#{number}"
-                    yield Item(
+                    yield DocumentRef(
                         key=file_name(picture).stem or str(number),
                         source=picture if picture in files else place,
                         image=picture if picture in files else "",
@@ -59,7 +61,7 @@ class _WildReceipt:
                         split=_SPLITS[file_name(uri).name],
                     )
 
-    def read(self, item: Item) -> Truth:
+    def read(self, item: DocumentRef) -> Truth:
         classes, _, line = sources.read_bytes(item.annotation).partition(b"\n")
         doc_id = sources.content_id(sources.read_bytes(item.image) if item.image else line)
         collected = _collect(json_object(line, item.source), json.loads(classes), item.source)
@@ -99,7 +101,9 @@ def _collect(receipt: dict[str, Any], classes: dict[str, str], where: str) -> Pa
             continue
         sides = bounds(numbers(value.get("box"), place, form="x1, y1, x2, y2, x3, y3, x4, y4"), place)
         box = page.place(sides, f"{place} ({text!r:.40})")
-        placed += [(part, inside, block, _tag(kind, index)) for index, (part, inside) in enumerate(split_words(text, box))]
+        placed += [
+            (part, inside, block, _tag(kind, index)) for index, (part, inside) in enumerate(split_words(text, box))
+        ]
     line = -1
     for (text, box, block, tag), begins in zip(placed, line_starts([box for _, box, _, _ in placed]), strict=True):
         line += begins

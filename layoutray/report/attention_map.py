@@ -14,7 +14,20 @@ from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from layoutray.document import Page
 from layoutray.document.blocks import blocks, box_of, connected
-from layoutray.report.canvas import FAINT, INK, LINE, PAD, PAPER, Rectangle, cut, grown, load_fonts, resized, stacked, titled
+from layoutray.report.canvas import (
+    FAINT,
+    INK,
+    LINE,
+    PAD,
+    PAPER,
+    Rectangle,
+    cut,
+    grown,
+    load_fonts,
+    resized,
+    stacked,
+    titled,
+)
 from layoutray.report.palette import COLOURS, Colour
 
 SHOWN_WIDTH = (900, 1000)
@@ -86,7 +99,11 @@ def draw(
     fonts = load_fonts()
     middle = _between_margins(heated, notes, fonts.plain)
     return stacked(
-        [titled(caption, middle.width, fonts), middle, _legend(strongest, bool(unit), wording.legend, middle.width, fonts.plain)]
+        [
+            titled(caption, middle.width, fonts),
+            middle,
+            _legend(strongest, bool(unit), wording.legend, middle.width, fonts.plain),
+        ]
     )
 
 
@@ -95,12 +112,18 @@ def _heat(size: tuple[int, int], page: Page, attention: Float[np.ndarray, "words
     pen = ImageDraw.Draw(heat)
     for word in np.argsort(attention, kind="stable"):  # where boxes overlap, the strongest is seen
         if attention[word] > 0:
-            pen.rectangle(grown(page.words[word].box.to_pixels(*size), 1), fill=RAMP[int(255 * attention[word] / strongest)])
+            pen.rectangle(
+                grown(page.words[word].box.to_pixels(*size), 1), fill=RAMP[int(255 * attention[word] / strongest)]
+            )
     return heat
 
 
 def _notes(
-    page: Page, unit: Sequence[int], attention: Float[np.ndarray, "words"], size: tuple[int, int], none: str = ATTENTION.none
+    page: Page,
+    unit: Sequence[int],
+    attention: Float[np.ndarray, "words"],
+    size: tuple[int, int],
+    none: str = ATTENTION.none,
 ) -> Iterator[_Note]:
     for label, words in blocks(page):
         seen = [attention[word] for word in words if attention[word] > 0]

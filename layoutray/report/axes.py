@@ -44,4 +44,8 @@ def legend_above(figure: Figure, lines: int) -> None:
 
 def line_style(index: int) -> dict[str, Any]:
     """Of the `index`-th line of a plot, so that many stay apart."""
-    return {"color": as_hex(COLOURS[index % len(COLOURS)]), "marker": "osD^v"[index // len(COLOURS) % 5], "linewidth": 1.8}
+    return {
+        "color": as_hex(COLOURS[index % len(COLOURS)]),
+        "marker": "osD^v"[index // len(COLOURS) % 5],
+        "linewidth": 1.8,
+    }

@@ -50,7 +50,9 @@ def draw(
     shown = _shaded(shown, marks)
     _outline_truth(shown, _marks(truth, page_number, scale, colours))
     _label(shown, marks, fonts.small)
-    seen = [entity for entity in entities if any(region.page_number == page_number for region in entity.bounding_regions)]
+    seen = [
+        entity for entity in entities if any(region.page_number == page_number for region in entity.bounding_regions)
+    ]
     return _beside(shown, _panel(seen, shown.height, colours, fonts, dashed=len(truth)))
 
 
@@ -108,11 +110,19 @@ def _label(shown: Image.Image, marks: Sequence[_Mark], font: ImageFont.FreeTypeF
             break
 
 
-def _free_place(box: Rectangle, size: tuple[float, float], page: tuple[int, int], taken: Sequence[Rectangle]) -> Rectangle:
+def _free_place(
+    box: Rectangle, size: tuple[float, float], page: tuple[int, int], taken: Sequence[Rectangle]
+) -> Rectangle:
     """The spot around `box` for a label of `size` that stays on the page and covers the least of what is taken."""
     wide, high = size
     x0, y0, x1, y1 = box
-    spots = [(x0 - 2, y0 - high - 3), (x1 + 5, (y0 + y1 - high) / 2), (x0 - 2, y1 + 4), (x1 + 2 - wide, y0 - high - 3), (x0 - wide - 5, y0)]
+    spots = [
+        (x0 - 2, y0 - high - 3),
+        (x1 + 5, (y0 + y1 - high) / 2),
+        (x0 - 2, y1 + 4),
+        (x1 + 2 - wide, y0 - high - 3),
+        (x0 - wide - 5, y0),
+    ]
     inside = [(min(max(left, 0), page[0] - wide - 1), min(max(top, 0), page[1] - high - 1)) for left, top in spots]
     places = [(left, top, left + wide, top + high) for left, top in inside]
     return min(places, key=lambda place: sum(_overlap(place, other) for other in taken))
@@ -130,7 +140,9 @@ _INDENT = 26
 _ROW = 28
 
 
-def _panel(entities: Sequence[Entity], height: int, colours: Mapping[str, Colour], fonts: Fonts, *, dashed: int) -> Image.Image:
+def _panel(
+    entities: Sequence[Entity], height: int, colours: Mapping[str, Colour], fonts: Fonts, *, dashed: int
+) -> Image.Image:
     """The legend: each type in its colour, and below it what was found, with confidence, as far as the page is long."""
     types = sorted({entity.type for entity in entities})
     tall = max(height, (4 + 2 * len(types)) * _ROW + 2 * _MARGIN)
@@ -162,11 +174,23 @@ def _write_found(pen: ImageDraw.ImageDraw, top: int, found: Sequence[Entity], ro
     width = _PANEL_WIDTH - 2 * _MARGIN - _INDENT - 60
     for index, entity in enumerate(shown):
         height = top + index * _ROW
-        pen.text((_MARGIN + _INDENT, height), cut(pen, " ".join(entity.content.split()), fonts.plain, width), font=fonts.plain, fill=INK)
-        pen.text((_PANEL_WIDTH - _MARGIN, height), f"{entity.confidence:.0%}", font=fonts.plain, fill=FAINT, anchor="ra")
+        pen.text(
+            (_MARGIN + _INDENT, height),
+            cut(pen, " ".join(entity.content.split()), fonts.plain, width),
+            font=fonts.plain,
+            fill=INK,
+        )
+        pen.text(
+            (_PANEL_WIDTH - _MARGIN, height), f"{entity.confidence:.0%}", font=fonts.plain, fill=FAINT, anchor="ra"
+        )
     if len(shown) == len(found):
         return len(shown)
-    pen.text((_MARGIN + _INDENT, top + len(shown) * _ROW), f"… and {len(found) - len(shown)} more", font=fonts.plain, fill=FAINT)
+    pen.text(
+        (_MARGIN + _INDENT, top + len(shown) * _ROW),
+        f"… and {len(found) - len(shown)} more",
+        font=fonts.plain,
+        fill=FAINT,
+    )
     return room
 
 

@@ -17,7 +17,9 @@ def reliability(curves: Mapping[str, Sequence[Bin]]) -> Figure:
     for index, (name, found) in enumerate(curves.items()):
         label = f"{name}  (ECE {calibration_error(found):.4f}, {sum(one.count for one in found):,} answers)"
         points = [one.confidence for one in found], [one.accuracy for one in found]
-        axes.plot(*points, color=as_hex(COLOURS[index % len(COLOURS)]), linewidth=1.8, marker="o", markersize=4, label=label)
+        axes.plot(
+            *points, color=as_hex(COLOURS[index % len(COLOURS)]), linewidth=1.8, marker="o", markersize=4, label=label
+        )
     axes.set_xlabel("confidence, mean of a bin (bins of equal numbers)")
     axes.set_ylabel("share that is right")
     axes.set_aspect("equal")

@@ -29,7 +29,9 @@ class Measured:
 
     def __post_init__(self) -> None:
         if not (self.length > 0 and self.seconds > 0 and self.bytes > 0):
-            raise InputError(f"{self} must have length, seconds and bytes above 0; leave out what could not be measured")
+            raise InputError(
+                f"{self} must have length, seconds and bytes above 0; leave out what could not be measured"
+            )
 
 
 def parse(text: bytes) -> list[Measured]:
@@ -39,7 +41,9 @@ def parse(text: bytes) -> list[Measured]:
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
-        raise InputError(f"{place}: {first['msg']}; it must be a list of rows with model, length, seconds and bytes") from error
+        raise InputError(
+            f"{place}: {first['msg']}; it must be a list of rows with model, length, seconds and bytes"
+        ) from error
     if not rows:
         raise InputError("the file has no rows; give at least one with model, length, seconds and bytes")
     return rows

@@ -44,7 +44,9 @@ class Card:
         try:
             values: dict[str, Any] = json.loads(sources.read_bytes(sources.join(folder, CARD)))
         except DocumentError as error:
-            raise InputError(f"{folder} is not a data set of examples ({CARD} is missing); make one with `layoutray encode`") from error
+            raise InputError(
+                f"{folder} is not a data set of examples ({CARD} is missing); make one with `layoutray encode`"
+            ) from error
         values["labels"], values["sources"] = tuple(values["labels"]), tuple(values["sources"])
         return cls(**values)
 

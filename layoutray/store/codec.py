@@ -24,7 +24,9 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
     rows = list(pages)
     words = list(chain.from_iterable(page.words for page in rows))
     offsets = _offsets(len(page.words) for page in rows)
-    boxes = np.fromiter(chain.from_iterable((b.x0, b.y0, b.x1, b.y1) for b in (word.box for word in words)), np.float32, 4 * len(words))
+    boxes = np.fromiter(
+        chain.from_iterable((b.x0, b.y0, b.x1, b.y1) for b in (word.box for word in words)), np.float32, 4 * len(words)
+    )
     columns: dict[str, pa.Array] = {
         "page_id": pa.array(page_ids, pa.string()),
         "page": pa.array([page.number for page in rows], pa.int32()),
@@ -73,7 +75,9 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
             source=row["source"],
             image=row["image"],
             split=row["split"],
-            provenance=Provenance(row["words_from"], row["words_reason"], row["engine"], row["engine_version"], row["settings"]),
+            provenance=Provenance(
+                row["words_from"], row["words_reason"], row["engine"], row["engine_version"], row["settings"]
+            ),
         )
 
 
@@ -91,7 +95,9 @@ def boxes_of(table: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 def documents_table(documents: Iterable[Document]) -> pa.Table:
     """DOCUMENTS rows."""
     rows = list(documents)
-    columns = {name: [getattr(document, name) for document in rows] for name in ("doc_id", "source", "split", "num_pages")}
+    columns = {
+        name: [getattr(document, name) for document in rows] for name in ("doc_id", "source", "split", "num_pages")
+    }
     fields = [[asdict(field) for field in document.fields] for document in rows]
     return pa.table({**columns, "fields": fields}, schema=DOCUMENTS)
 
@@ -164,9 +170,17 @@ def _optional_lists(pages: Sequence[Page], words: Sequence[Word], name: str, kin
     values = [getattr(word, name) for word in words]
     ends = list(accumulate((len(page.words) for page in pages), initial=0))
     given = [any(value is not None for value in values[start:end]) for start, end in pairwise(ends)]
-    kept = list(chain.from_iterable(values[start:end] for (start, end), any_given in zip(pairwise(ends), given, strict=True) if any_given))
-    offsets = _offsets(end - start if any_given else 0 for (start, end), any_given in zip(pairwise(ends), given, strict=True))
-    return pa.LargeListArray.from_arrays(offsets, pa.array(kept, kind), mask=pa.array([not any_given for any_given in given], pa.bool_()))
+    kept = list(
+        chain.from_iterable(
+            values[start:end] for (start, end), any_given in zip(pairwise(ends), given, strict=True) if any_given
+        )
+    )
+    offsets = _offsets(
+        end - start if any_given else 0 for (start, end), any_given in zip(pairwise(ends), given, strict=True)
+    )
+    return pa.LargeListArray.from_arrays(
+        offsets, pa.array(kept, kind), mask=pa.array([not any_given for any_given in given], pa.bool_())
+    )
 
 
 def _values(table: pa.Table, name: str) -> pa.Array:

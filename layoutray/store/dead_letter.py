@@ -32,8 +32,17 @@ class DeadLetter:
 
     @classmethod
     def of(
-        cls, error: DocumentError, source: str, *, doc_id: str = "", page_id: str = "", page: int | None = None, attempts: int = 1
+        cls,
+        error: DocumentError,
+        source: str,
+        *,
+        doc_id: str = "",
+        page_id: str = "",
+        page: int | None = None,
+        attempts: int = 1,
     ) -> Self:
         """The dead letter that `error` leaves behind."""
         trace = "".join(traceback.format_exception(error))
-        return cls(page_id, doc_id, source, page, error.stage, error.reason.value, str(error), attempts, error.retryable, trace)
+        return cls(
+            page_id, doc_id, source, page, error.stage, error.reason.value, str(error), attempts, error.retryable, trace
+        )

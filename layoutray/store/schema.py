@@ -149,7 +149,9 @@ def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
         raise SchemaError(f"{where} holds {found}, expected {name}; point to a folder of {name} shards")
     version, found = _meta(expected, "layoutray.version"), _meta(schema, "layoutray.version")
     if found != version:
-        raise SchemaError(f"{where} has {name} version {found}, this program reads version {version}; make it again with `layoutray`")
+        raise SchemaError(
+            f"{where} has {name} version {found}, this program reads version {version}; make it again with `layoutray`"
+        )
     missing = set(expected.names) - set(schema.names)
     if missing:
         raise SchemaError(f"{where} lacks the columns {sorted(missing)} of {name}")

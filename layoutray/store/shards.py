@@ -80,16 +80,28 @@ def shards(folder: str) -> list[str]:
     return [uri for uri in sources.list_files(folder) if uri.endswith(".parquet")]
 
 
-def read(folder: str, schema: pa.Schema, columns: Sequence[str] | None = None, filter: pc.Expression | None = None) -> pa.Table:  # noqa: A002
+def read(
+    folder: str,
+    schema: pa.Schema,
+    columns: Sequence[str] | None = None,
+    filter: pc.Expression | None = None,  # noqa: A002
+) -> pa.Table:
     """The rows of a data set, or some of their columns.
 
     Raises:
         SchemaError: when there are no shards, or they hold something else than `schema`.
     """
-    return pa.concat_tables(part.to_table(columns=columns and list(columns), filter=filter) for part in _datasets(folder, schema))
+    return pa.concat_tables(
+        part.to_table(columns=columns and list(columns), filter=filter) for part in _datasets(folder, schema)
+    )
 
 
-def scan(folder: str, schema: pa.Schema, columns: Sequence[str] | None = None, filter: pc.Expression | None = None) -> Iterator[pa.Table]:  # noqa: A002
+def scan(
+    folder: str,
+    schema: pa.Schema,
+    columns: Sequence[str] | None = None,
+    filter: pc.Expression | None = None,  # noqa: A002
+) -> Iterator[pa.Table]:
     """Like `read`, a batch of rows at a time, for data sets larger than memory."""
     for part in _datasets(folder, schema):
         for batch in part.to_batches(columns=columns and list(columns), filter=filter, batch_size=1024):
@@ -127,7 +139,9 @@ def remove_half_written(folder: str) -> int:
     """Delete what killed writers left behind; returns how many files. Only while nobody writes there."""
     files, path = sources.filesystem(folder)
     found = files.get_file_info(pafs.FileSelector(path, allow_not_found=True))
-    leftover = [info.path for info in found if info.base_name.startswith(".") and info.base_name.endswith(_HALF_WRITTEN)]
+    leftover = [
+        info.path for info in found if info.base_name.startswith(".") and info.base_name.endswith(_HALF_WRITTEN)
+    ]
     for hidden in leftover:
         files.delete_file(hidden)
     return len(leftover)
@@ -147,7 +161,9 @@ def _datasets(folder: str, schema: pa.Schema) -> Iterator[pads.Dataset]:
     parts = [slice(start, start + _TOGETHER) for start in range(0, len(paths), _TOGETHER)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for part in parts:
-            for uri, there in zip(found[part], pool.map(partial(pq.read_schema, filesystem=files), paths[part]), strict=True):
+            for uri, there in zip(
+                found[part], pool.map(partial(pq.read_schema, filesystem=files), paths[part]), strict=True
+            ):
                 check(there, schema, uri)
     for part in parts:
         yield pads.dataset(paths[part], schema=schema, filesystem=files, format="parquet")

@@ -37,7 +37,9 @@ def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
         in_bucket = _IN_BUCKET.fullmatch(uri)
         try:
             if in_bucket:
-                return _bucket(in_bucket[1], _store_variables()), unquote(in_bucket[1] + in_bucket[2], errors="strict").rstrip("/")
+                return _bucket(in_bucket[1], _store_variables()), unquote(
+                    in_bucket[1] + in_bucket[2], errors="strict"
+                ).rstrip("/")
             return pafs.FileSystem.from_uri(uri)
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise InputError(
@@ -110,7 +112,11 @@ def stamps(root: str) -> Iterator[tuple[str, str]]:
     """
     settled = (time.time() - _SETTLES) * 1e9
     local = local_path(root)
-    found = _remote_files(root) if local is None else ((local_uri(path), *_size_and_time(path)) for path in _local_files(local))
+    found = (
+        _remote_files(root)
+        if local is None
+        else ((local_uri(path), *_size_and_time(path)) for path in _local_files(local))
+    )
     return ((uri, f"{size}-{changed}") for uri, size, changed in found if changed and changed < settled)
 
 
@@ -165,7 +171,9 @@ def _held_by(uri: str) -> bytes:
     if match is None:
         # The URI may be as long as a file, so the message does not repeat it.
         raise DocumentError(
-            Reason.UNREADABLE, f"a data: URI of {len(uri)} characters is not `data:TYPE,` and percent-escaped bytes", stage="open"
+            Reason.UNREADABLE,
+            f"a data: URI of {len(uri)} characters is not `data:TYPE,` and percent-escaped bytes",
+            stage="open",
         )
     return unquote_to_bytes(match[1])
 
@@ -221,7 +229,9 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _refuse(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
-        raise InputError(f"folder {os.fsencode(error.filename)!r} cannot be listed: {error.strerror}; its files would be lost") from error
+        raise InputError(
+            f"folder {os.fsencode(error.filename)!r} cannot be listed: {error.strerror}; its files would be lost"
+        ) from error
 
 
 def _size_and_time(path: Path) -> tuple[int, int]:
@@ -245,7 +255,11 @@ def _remote_files(root: str) -> Iterator[tuple[str, int, int]]:
 
 def _arrow_files(files: pafs.FileSystem, path: str) -> Iterable[tuple[str, int, int]]:
     alone = files.get_file_info(path)
-    below = files.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True)) if not alone.is_file else [alone]
+    below = (
+        files.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
+        if not alone.is_file
+        else [alone]
+    )
     return sorted((info.path, info.size, info.mtime_ns) for info in below if info.is_file)
 
 
@@ -256,7 +270,9 @@ def _keys(bucket: str, path: str) -> Iterator[tuple[str, int, int]]:
     client = _lister(_store_variables())
     listing = client.get_paginator("list_objects_v2")
     try:
-        found = chain.from_iterable(page.get("Contents", ()) for page in listing.paginate(Bucket=bucket, Prefix=f"{path}/" if path else ""))
+        found = chain.from_iterable(
+            page.get("Contents", ()) for page in listing.paginate(Bucket=bucket, Prefix=f"{path}/" if path else "")
+        )
         below = next(found, None)
         if below is None and path:
             alone = client.list_objects_v2(Bucket=bucket, Prefix=path, MaxKeys=1).get("Contents", ())
@@ -284,4 +300,6 @@ def _lister(variables: tuple[tuple[str, str], ...]) -> Any:
     core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=datetime.fromisoformat)
     session = boto3.Session(botocore_session=core)
     known = session.get_credentials() is not None
-    return session.client("s3", config=Config(retries={"mode": "standard"}, signature_version=None if known else UNSIGNED))
+    return session.client(
+        "s3", config=Config(retries={"mode": "standard"}, signature_version=None if known else UNSIGNED)
+    )

@@ -49,7 +49,9 @@ class SpilledList(Sequence[Value]):
 
     def __iter__(self) -> Iterator[Value]:
         start = 0
-        while rows := self._rows.execute("SELECT value FROM row WHERE number >= ? ORDER BY number LIMIT ?", (start, _TOGETHER)).fetchall():
+        while rows := self._rows.execute(
+            "SELECT value FROM row WHERE number >= ? ORDER BY number LIMIT ?", (start, _TOGETHER)
+        ).fetchall():
             start += len(rows)
             yield from (self._unpack(text) for (text,) in rows)
 
@@ -105,7 +107,9 @@ class SpilledDict(Mapping[str, Value]):
         some = self._rows.execute("SELECT key FROM row ORDER BY key LIMIT ?", (_TOGETHER,)).fetchall()
         while some:
             yield from (key for (key,) in some)
-            some = self._rows.execute("SELECT key FROM row WHERE key > ? ORDER BY key LIMIT ?", (*some[-1], _TOGETHER)).fetchall()
+            some = self._rows.execute(
+                "SELECT key FROM row WHERE key > ? ORDER BY key LIMIT ?", (*some[-1], _TOGETHER)
+            ).fetchall()
 
 
 def texts() -> "SpilledDict[str]":

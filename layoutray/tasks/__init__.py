@@ -58,7 +58,9 @@ class Writing:
         for part in (self, self.decoder):
             check_ranges(part, smallest={"min_length": 0, "no_repeat": 0})
         if self.min_length > self.max_length:
-            raise InputError(f"min_length is {self.min_length}; it must be at most max_length, which is {self.max_length}")
+            raise InputError(
+                f"min_length is {self.min_length}; it must be at most max_length, which is {self.max_length}"
+            )
 
 
 class Head(Protocol):
@@ -157,7 +159,9 @@ class Task(Protocol):
         """How sure the model is of each word's label, and whether it is right; empty for tasks that label no words."""
         ...
 
-    def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
+    def answer(
+        self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
+    ) -> tuple[Entity, ...]:
         """Entities of a page from its windows and their probabilities (length, labels).
 
         Raises:
@@ -165,7 +169,7 @@ class Task(Protocol):
         """
         ...
 
-    def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
+    def entities_from_tags(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         """What `tags` mark on `page`, found or true: one tag a word, None where it is in nothing; `sure` has the probability of each.
 
         Raises:

@@ -37,7 +37,7 @@ class Entities(WordLabelling):
             flat[f"support{suffix}"] = float(score.support)
         return flat
 
-    def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
+    def entities_from_tags(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         return tuple(_entity(page, kind, range(start, end), sure[start:end]) for kind, start, end in spans(tags))
 
 
@@ -46,7 +46,10 @@ def _entity(page: Page, kind: str, words: range, sure: Sequence[float]) -> Entit
     lines: dict[int, list[Word]] = defaultdict(list)
     for word in chosen:
         lines[word.line].append(word)
-    regions = tuple(Region(page.number, Box.around(word.box for word in line).polygon(page.width, page.height)) for line in lines.values())
+    regions = tuple(
+        Region(page.number, Box.around(word.box for word in line).polygon(page.width, page.height))
+        for line in lines.values()
+    )
     confidence = math.exp(math.fsum(math.log(max(share, 1e-12)) for share in sure) / len(sure))
     return Entity(kind, " ".join(word.text for word in chosen), confidence, regions, tuple(words))
 

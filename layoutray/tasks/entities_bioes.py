@@ -29,7 +29,9 @@ class EntitiesBioes(Entities):
         try:
             bioes = to_bioes(spans(tags), len(tags))
         except InputError as error:
-            raise DocumentError(Reason.BAD_ANNOTATION, f"page {page.number} of {page.source}: {error}", stage="encode") from error
+            raise DocumentError(
+                Reason.BAD_ANNOTATION, f"page {page.number} of {page.source}: {error}", stage="encode"
+            ) from error
         return [None if tag is None else found for tag, found in zip(tags, bioes, strict=True)]
 
     def decode(self, scores: NDArray[np.float32], labels: Sequence[str]) -> NDArray[np.intp]:

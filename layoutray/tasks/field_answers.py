@@ -30,7 +30,9 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
     answers: list[FieldAnswer] = []
     for name, values in same.items():
         stated = (_answer(value, found) for value, found in values.items())
-        ranked = sorted((one for one in stated if one.score >= schema[name].min_score), key=lambda answer: -answer.score)
+        ranked = sorted(
+            (one for one in stated if one.score >= schema[name].min_score), key=lambda answer: -answer.score
+        )
         answers += ranked if schema[name].many else ranked[:1]
     return tuple(answers)
 

@@ -25,13 +25,17 @@ class GenerateFields(Writer):
         """The values of `fields` in their order, each once; empty where the document has values of other fields alone."""
         if not document.fields:
             raise DocumentError(
-                Reason.BAD_ANNOTATION, f"{document.source} has no fields; this task needs a set that has them", stage="encode"
+                Reason.BAD_ANNOTATION,
+                f"{document.source} has no fields; this task needs a set that has them",
+                stage="encode",
             )
         values: dict[Field, None] = dict.fromkeys(document.fields)
         return render(field for name in fields for field in values if field.name == name)
 
 
-def written_fields(lines: Iterable[tuple[str, float]], pages: Sequence[Page], schema: Mapping[str, FieldType]) -> tuple[FieldAnswer, ...]:
+def written_fields(
+    lines: Iterable[tuple[str, float]], pages: Sequence[Page], schema: Mapping[str, FieldType]
+) -> tuple[FieldAnswer, ...]:
     """The values of fields that a text states about a document, in the order of `schema`, see `field_answers`.
 
     Their contents are the words of the document that the model means, or where there are none, what it has written.
@@ -42,7 +46,9 @@ def written_fields(lines: Iterable[tuple[str, float]], pages: Sequence[Page], sc
     """
     words = [word.text for page in pages for word in page.words]
     stated = [(field, chance) for line, chance in lines for field in parse(line, schema)]
-    return field_answers([Entity(field.name, as_it_stands(field.value, words), chance, (), ()) for field, chance in stated], schema)
+    return field_answers(
+        [Entity(field.name, as_it_stands(field.value, words), chance, (), ()) for field, chance in stated], schema
+    )
 
 
 TASK = GenerateFields()

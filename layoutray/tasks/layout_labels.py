@@ -31,7 +31,7 @@ class LayoutLabels(WordLabelling):
             "token", [([1] * len(page.gold), page.gold, page.predicted) for page in pages]
         )
 
-    def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
+    def entities_from_tags(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         """Words in a row with one label, within one block of the page, are one region."""
         rows = groupby(range(len(tags)), lambda word: (tags[word], page.words[word].block))
         return tuple(_region(page, label, tuple(words), sure) for (label, _), words in rows if label is not None)

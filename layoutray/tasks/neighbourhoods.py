@@ -16,7 +16,7 @@ from layoutray.errors import InputError
 from layoutray.nn.neighbourhood import PIXELS, NeighbourhoodPainter
 from layoutray.tasks import Corruption, Writing
 from layoutray.tasks.word_prediction import WordPrediction
-from layoutray.tensors import Batch, Encoder, Surveys
+from layoutray.tensors import Batch, Encoder, HasLayoutAutoencoder
 from layoutray.tokenizer import Tokenizer
 
 
@@ -29,7 +29,7 @@ class NeighbourhoodHead(nn.Module):
 
     def loss_of(self, encoder: nn.Module, batch: Batch) -> Float[Tensor, ""]:
         """Cross-entropy of pixels: the mean over each bitmap, summed over words."""
-        pictures, vectors = cast(Surveys, encoder).survey(batch)
+        pictures, vectors = cast(HasLayoutAutoencoder, encoder).survey(batch)
         painted = self.painter(vectors).float()
         return functional.binary_cross_entropy_with_logits(painted, pictures.float(), reduction="sum") / PIXELS**2
 
@@ -54,9 +54,11 @@ class Neighbourhoods(WordPrediction):
         Raises:
             InputError: when the encoder has no such layout embedding.
         """
-        if not isinstance(encoder, Surveys):
-            raise InputError("task neighbourhoods trains LAMBERT's autoencoder alone; take model.arch=lambert, model.layout=autoencoder")
-        trained = encoder.surveyor()
+        if not isinstance(encoder, HasLayoutAutoencoder):
+            raise InputError(
+                "task neighbourhoods trains LAMBERT's autoencoder alone; take model.arch=lambert, model.layout=autoencoder"
+            )
+        trained = encoder.layout_autoencoder()
         cast(nn.Module, encoder).requires_grad_(False)
         trained.requires_grad_(True)
         return NeighbourhoodHead()

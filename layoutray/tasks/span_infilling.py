@@ -63,7 +63,9 @@ class _Infilling:
     ) -> Int[Tensor, " targets"]:
         """The hidden tokens, a line for each span, and the end."""
         gone, begins = ids[hidden], opens[hidden]
-        lines = torch.stack([torch.full_like(gone, self.tokenizer.start_id), gone], 1)[torch.stack([begins, torch.ones_like(begins)], 1)]
+        lines = torch.stack([torch.full_like(gone, self.tokenizer.start_id), gone], 1)[
+            torch.stack([begins, torch.ones_like(begins)], 1)
+        ]
         return torch.cat([lines[1:], ids.new_tensor([self.tokenizer.end_id])])
 
 

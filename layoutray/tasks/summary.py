@@ -17,7 +17,9 @@ class Summary(Writer):
         given = summaries_of(document)
         if not given:
             raise DocumentError(
-                Reason.BAD_ANNOTATION, f"{document.source} has no summary; this task needs a set that has them", stage="encode"
+                Reason.BAD_ANNOTATION,
+                f"{document.source} has no summary; this task needs a set that has them",
+                stage="encode",
             )
         return given[0]
 

@@ -28,7 +28,9 @@ def decode(
         InputError: for a label that is no tag, scores of another width, and when no legal sequence has a finite score.
     """
     if scores.ndim != 2 or scores.shape[1] != len(labels):
-        raise InputError(f"scores have shape {scores.shape}, expected (words, {len(labels)}): one column for each label")
+        raise InputError(
+            f"scores have shape {scores.shape}, expected (words, {len(labels)}): one column for each label"
+        )
     if not len(scores):
         return np.zeros(0, np.intp), 0.0
     start, end, follows = _constraints(tuple(labels))
@@ -43,7 +45,9 @@ def decode(
     best += end
     last = int(best.argmax())
     if not np.isfinite(best[last]):
-        raise InputError(f"no BIOES sequence of {len(scores)} words has a finite score under the labels {', '.join(labels)}")
+        raise InputError(
+            f"no BIOES sequence of {len(scores)} words has a finite score under the labels {', '.join(labels)}"
+        )
     return _traced(before, last), float(best[last])
 
 

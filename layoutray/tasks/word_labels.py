@@ -69,7 +69,10 @@ class WordLabelling(ABC):
     def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list["WindowLabels"]:
         encoded, logits = model.scores(batch)
         scores, origin, real = (part.cpu().numpy() for part in (logits.float(), encoded.origin, encoded.mask))
-        return [_window_labels(example, scores[row][real[row]], origin[row][real[row]]) for row, example in enumerate(examples)]
+        return [
+            _window_labels(example, scores[row][real[row]], origin[row][real[row]])
+            for row, example in enumerate(examples)
+        ]
 
     def by_page(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> list["PageLabels"]:
         """Windows in any order put together, and their words labelled; a word cut by a border counts once, at its start."""
@@ -86,10 +89,14 @@ class WordLabelling(ABC):
         pages = [*_whole_pages(observations)]
         if not pages:
             return 1.0
-        logits, gold = (np.concatenate([getattr(page, column)[page.kept] for page in pages]) for column in ("scores", "gold"))
+        logits, gold = (
+            np.concatenate([getattr(page, column)[page.kept] for page in pages]) for column in ("scores", "gold")
+        )
         return calibration.temperature(logits, gold)
 
-    def certainties(self, observations: Sequence["WindowLabels"], labels: Sequence[str], temperature: float) -> Certainties:
+    def certainties(
+        self, observations: Sequence["WindowLabels"], labels: Sequence[str], temperature: float
+    ) -> Certainties:
         sure, right = [np.zeros(0)], [np.zeros(0, np.bool_)]
         for page in _whole_pages(observations):
             chosen = self.decode(page.scores, labels)
@@ -97,14 +104,16 @@ class WordLabelling(ABC):
             right.append(chosen == page.gold)
         return np.concatenate(sure), np.concatenate(right)
 
-    def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
+    def answer(
+        self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
+    ) -> tuple[Entity, ...]:
         shares = _word_shares(page, outputs, len(labels))
         chosen = self.decode(np.log(np.maximum(shares, np.finfo(np.float32).tiny)), labels)
         sure = shares[np.arange(len(chosen)), chosen]
-        return self.marked(page, _named(chosen, labels), sure.tolist())
+        return self.entities_from_tags(page, _named(chosen, labels), sure.tolist())
 
     @abstractmethod
-    def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
+    def entities_from_tags(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         """See `layoutray.tasks.Task`."""
 
 
@@ -126,7 +135,9 @@ class TokenClassificationHead(nn.Module):
 
     def loss(self, encoded: Encoded, batch: Batch) -> Float[Tensor, ""]:
         logits = self(encoded).float()
-        return functional.cross_entropy(logits.flatten(0, 1), targets_of(encoded, batch).flatten(), ignore_index=IGNORED, reduction="sum")
+        return functional.cross_entropy(
+            logits.flatten(0, 1), targets_of(encoded, batch).flatten(), ignore_index=IGNORED, reduction="sum"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +179,13 @@ def _whole_pages(observations: Sequence[WindowLabels]) -> Iterator[WindowLabels]
     for (doc_id, page), windows in pages.items():
         words, first = np.unique(np.concatenate([seen.words for seen in windows]), return_index=True)
         columns = ("areas", "gold", "scores", "kept")
-        yield WindowLabels(doc_id, page, 0, words, *(np.concatenate([getattr(seen, name) for seen in windows])[first] for name in columns))
+        yield WindowLabels(
+            doc_id,
+            page,
+            0,
+            words,
+            *(np.concatenate([getattr(seen, name) for seen in windows])[first] for name in columns),
+        )
 
 
 def _word_shares(page: Page, outputs: Sequence[tuple[Example, Tensor]], num_labels: int) -> NDArray[np.float32]:
@@ -209,7 +226,9 @@ def _window_labels(example: Example, scores: NDArray[np.float32], origin: NDArra
 def _target(tag: str | None, page: Page, word: int, index: Mapping[str | None, int]) -> int:
     if tag not in index:
         known = ", ".join(label for label in index if label is not None)
-        wrong = "has no tag; this task needs a labelled set" if tag is None else f"has tag {tag}; the model knows {known}"
+        wrong = (
+            "has no tag; this task needs a labelled set" if tag is None else f"has tag {tag}; the model knows {known}"
+        )
         raise DocumentError(
             Reason.BAD_ANNOTATION,
             f"word {word} ({page.words[word].text!r}) on page {page.number} of {page.source} {wrong}",

@@ -45,7 +45,9 @@ class WordPrediction:
         # fsum: the same result in whatever order workers hand in their part.
         total, count = math.fsum(loss for loss, _ in observations), sum(count for _, count in observations)
         if count == 0:
-            raise InputError(f"there are no {self.predicted.replace('_', ' ')}; the set is empty, or too little of it is to be predicted")
+            raise InputError(
+                f"there are no {self.predicted.replace('_', ' ')}; the set is empty, or too little of it is to be predicted"
+            )
         return {"loss": total / count, "perplexity": math.exp(total / count), self.predicted: float(count)}
 
     def confusion(self, observations: Sequence[tuple[float, int]], labels: Sequence[str]) -> Counter[tuple[str, str]]:
@@ -54,14 +56,20 @@ class WordPrediction:
     def temperature(self, observations: Sequence[tuple[float, int]]) -> float:
         return 1.0
 
-    def certainties(self, observations: Sequence[tuple[float, int]], labels: Sequence[str], temperature: float) -> Certainties:
+    def certainties(
+        self, observations: Sequence[tuple[float, int]], labels: Sequence[str], temperature: float
+    ) -> Certainties:
         return np.zeros(0), np.zeros(0, np.bool_)
 
-    def answer(self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]) -> tuple[Entity, ...]:
+    def answer(
+        self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
+    ) -> tuple[Entity, ...]:
         raise self._finds_nothing()
 
-    def marked(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
+    def entities_from_tags(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
         raise self._finds_nothing()
 
     def _finds_nothing(self) -> InputError:
-        return InputError(f"a {self.name} checkpoint finds no entities; fine-tune one for them with `layoutray finetune` and use that")
+        return InputError(
+            f"a {self.name} checkpoint finds no entities; fine-tune one for them with `layoutray finetune` and use that"
+        )

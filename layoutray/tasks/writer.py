@@ -22,19 +22,27 @@ class WritingHead(nn.Module):
         self.label_smoothing = writing.label_smoothing
         self.begin = writing.begin
 
-    def forward(self, previous: Int[Tensor, "batch steps"], encoded: Encoded) -> Float[Tensor, "batch steps vocabulary"]:
+    def forward(
+        self, previous: Int[Tensor, "batch steps"], encoded: Encoded
+    ) -> Float[Tensor, "batch steps vocabulary"]:
         return self.decoder(previous, encoded)
 
     def loss(self, encoded: Encoded, batch: Batch) -> Float[Tensor, ""]:
         """Summed over words; labels are smoothed in training alone, so that evaluations can be compared."""
         assert batch.labels is not None, "a loss needs a batch with texts to write"
         # Every example begins with the start token and ends with the end token.
-        places = batch.mask.sum(1, keepdim=True) - 1 if self.begin == "end" else torch.zeros_like(batch.input_ids[:, :1])
+        places = (
+            batch.mask.sum(1, keepdim=True) - 1 if self.begin == "end" else torch.zeros_like(batch.input_ids[:, :1])
+        )
         words = torch.cat([batch.input_ids.gather(1, places), batch.labels[:, :-1]], 1)
         logits = self(words.masked_fill(words == IGNORED, self.decoder.pad_id), encoded).float()
         smoothing = self.label_smoothing if self.training else 0.0
         return functional.cross_entropy(
-            logits.flatten(0, 1), batch.labels.flatten(), ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing
+            logits.flatten(0, 1),
+            batch.labels.flatten(),
+            ignore_index=IGNORED,
+            reduction="sum",
+            label_smoothing=smoothing,
         )
 
 

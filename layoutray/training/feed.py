@@ -63,9 +63,14 @@ class Feed:
             InputError: when the step has fewer micro-batches than `size` workers.
         """
         parts = check_share(self.batch_size, self.micro_batch_size, size)
-        rows = np.array([self._row(position) for position in range(step * self.batch_size, (step + 1) * self.batch_size)])
+        rows = np.array(
+            [self._row(position) for position in range(step * self.batch_size, (step + 1) * self.batch_size)]
+        )
         chunks = rows[np.argsort(self.examples.lengths[rows], kind="stable")].reshape(parts, self.micro_batch_size)
-        return [self._micro_batch(chunks[part], (self.seed, 1, step, part), self.box_jitter) for part in range(rank, parts, size)]
+        return [
+            self._micro_batch(chunks[part], (self.seed, 1, step, part), self.box_jitter)
+            for part in range(rank, parts, size)
+        ]
 
     def evaluation(self, rank: int, size: int) -> Iterator[MicroBatch]:
         """This worker's share of every example once, in order of length (little padding); the same masks every time."""
@@ -79,7 +84,9 @@ class Feed:
         return int(_shuffle(self.seed, epoch, len(self.examples))[at])
 
     def _micro_batch(self, rows: np.ndarray, key: tuple[int, ...], box_jitter: float) -> MicroBatch:
-        masking, dropout = (int(number) for number in np.random.SeedSequence(key).generate_state(2, np.uint64) >> np.uint64(1))
+        masking, dropout = (
+            int(number) for number in np.random.SeedSequence(key).generate_state(2, np.uint64) >> np.uint64(1)
+        )
         examples = tuple(self.examples[int(row)] for row in rows)
         generator = torch.Generator().manual_seed(masking)
         batch = self.corruption(collate(examples, self.pad_id), generator)

@@ -25,7 +25,7 @@ from layoutray.tokenizer import Tokenizer
 from layoutray.training import resume
 from layoutray.training.feed import Feed, check_share
 from layoutray.training.loop import Loop
-from layoutray.training.reporter import Reporter, Together
+from layoutray.training.reporter import CompositeReporter, Reporter
 from layoutray.training.resume import Progress
 from layoutray.training.start import start_model
 from layoutray.training.world import World
@@ -74,10 +74,20 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
     model, fresh = _starting_model(job, vocabulary, card.labels)
     task = tasks.load(job.recipe.task.name)
     splits = read_splits(job.examples)
-    keep = partial(_keep, job.out, Checkpoint(job.recipe, card.labels, vocabulary, model, {}, _provenance(job, card, fresh)))
+    keep = partial(
+        _keep, job.out, Checkpoint(job.recipe, card.labels, vocabulary, model, {}, _provenance(job, card, fresh))
+    )
     evaluation = feed(job.recipe, vocabulary, splits["dev"]) if len(splits["dev"]) else None
     loop = Loop(
-        model, task, card.labels, feed(job.recipe, vocabulary, splits["train"]), evaluation, job.recipe.train, world, reporter, state
+        model,
+        task,
+        card.labels,
+        feed(job.recipe, vocabulary, splits["train"]),
+        evaluation,
+        job.recipe.train,
+        world,
+        reporter,
+        state,
     )
     progress = loop.run(resume_from, keep)
     if evaluation is None and world.leads:
@@ -99,7 +109,7 @@ def train_in_place(job: Job, world: World, reporter: Reporter) -> Progress:
         if last:
             resume.copy(kept, last)
         # Last: the others have all reports of the steps before a state when it replaces the one of before.
-        progress = train(job, world, Together([reporter, _StateKeeper(kept)]), Path(scratch, "next"), last)
+        progress = train(job, world, CompositeReporter([reporter, _StateKeeper(kept)]), Path(scratch, "next"), last)
     if world.leads:
         sources.remove_folder(kept)
     return progress
@@ -215,7 +225,9 @@ def _starting_model(job: Job, vocabulary: Tokenizer, labels: tuple[str, ...]) ->
     return model, start_model(model, job.recipe, vocabulary, job.init)
 
 
-def _keep(out: str | Path, start: Checkpoint, model: TaskModel, metrics: Mapping[str, float], temperature: float) -> None:
+def _keep(
+    out: str | Path, start: Checkpoint, model: TaskModel, metrics: Mapping[str, float], temperature: float
+) -> None:
     checkpoint.save(out, replace(start, model=model, metrics=dict(metrics), temperature=temperature))
 
 

@@ -73,7 +73,9 @@ class Loop:
 
     def _step(self, step: int) -> tuple[float, float]:
         parts = self.feed.training(step, self.world.rank, self.world.size)
-        targets, tokens = self.world.sum(sum(_num_targets(part) for part in parts), sum(int(part.batch.mask.sum()) for part in parts))
+        targets, tokens = self.world.sum(
+            sum(_num_targets(part) for part in parts), sum(int(part.batch.mask.sum()) for part in parts)
+        )
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(step, self.settings)
         if isinstance(self.model.encoder, Scheduled):

@@ -13,7 +13,9 @@ def adamw(model: nn.Module, settings: TrainRecipe) -> torch.optim.AdamW:
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(settings.adam_beta1, settings.adam_beta2), eps=settings.adam_epsilon)
+    return torch.optim.AdamW(
+        groups, lr=settings.learning_rate, betas=(settings.adam_beta1, settings.adam_beta2), eps=settings.adam_epsilon
+    )
 
 
 def learning_rate(step: int, settings: TrainRecipe) -> float:

@@ -39,7 +39,7 @@ class Reporter(Protocol):
 
 
 @dataclass
-class Together:
+class CompositeReporter:
     """Several reporters as one."""
 
     reporters: Sequence[Reporter]
@@ -109,7 +109,10 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         due = time.monotonic() - self._spoken > 5 or step == total or "dev.loss" in values or "dev.f1" in values
         if not self._console.is_terminal and due:
             self._spoken = time.monotonic()
-            self._console.print(f"{self._title} {step}/{total:.0f}  {text}" if total else f"{self._title} {step}  {text}", highlight=False)
+            self._console.print(
+                f"{self._title} {step}/{total:.0f}  {text}" if total else f"{self._title} {step}  {text}",
+                highlight=False,
+            )
 
     def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
         """Saving is not worth a word on the bar."""

@@ -34,7 +34,9 @@ def start_model(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folders
         tensors = _fitting(folder, source, recipe, target)
         if twice := tensors.keys() & giver.keys():
             others = {giver[name] for name in twice}
-            raise CheckpointError(f"{folder} and {', '.join(sorted(others))} both give {checkpoint.listed(twice)}; start from one of them")
+            raise CheckpointError(
+                f"{folder} and {', '.join(sorted(others))} both give {checkpoint.listed(twice)}; start from one of them"
+            )
         giver |= dict.fromkeys(tensors, folder)
         model.encoder.load_state_dict(tensors, strict=False)
         if isinstance(model.head, WritingHead) and isinstance(source.model.head, WritingHead):
@@ -58,7 +60,7 @@ def _fitting(folder: str, source: Checkpoint, recipe: Recipe, target: Mapping[st
     if source.recipe.arch != recipe.arch:
         given = _parent(folder, source, recipe).names.state_to_ours(given)
         expected = {name: target[name] for name in given.keys() & target.keys()}
-    if problems := checkpoint.misfits(given, expected):
+    if problems := checkpoint.mismatch(given, expected):
         raise CheckpointError(
             f"the encoder of {folder} does not fit the recipe's {recipe.arch}: {problems}; give [model] the sizes of {folder}"
         )
@@ -78,12 +80,18 @@ def _parent(folder: str, source: Checkpoint, recipe: Recipe) -> Parent:
     arch, theirs, ours = source.recipe.arch, source.recipe.model, recipe.model
     if arch not in inherits:
         known = ", ".join([recipe.arch, *inherits])
-        raise CheckpointError(f"{folder} is of architecture {arch}, and {recipe.arch} starts from checkpoints of {known} alone")
+        raise CheckpointError(
+            f"{folder} is of architecture {arch}, and {recipe.arch} starts from checkpoints of {known} alone"
+        )
     parent = inherits[arch]
     for name, value in parent.fixed.items():
         if theirs[name] != value:
-            raise CheckpointError(f"{folder} has model.{name} {theirs[name]!r}; {recipe.arch} starts from {arch} with {value!r} alone")
+            raise CheckpointError(
+                f"{folder} has model.{name} {theirs[name]!r}; {recipe.arch} starts from {arch} with {value!r} alone"
+            )
     for name, own in parent.shared.items():
         if theirs[name] != ours[own]:
-            raise CheckpointError(f"{folder} has model.{name} {theirs[name]!r}, the recipe has model.{own} {ours[own]!r}; they must agree")
+            raise CheckpointError(
+                f"{folder} has model.{name} {theirs[name]!r}, the recipe has model.{own} {ours[own]!r}; they must agree"
+            )
     return parent

@@ -48,7 +48,7 @@ class World:
         return [value for part in parts for value in part]
 
 
-def alone() -> World:
+def single_process() -> World:
     """A world of this process, on the first GPU where there is one."""
     return World(0, 1, _device(0))
 
@@ -62,7 +62,7 @@ def joined() -> World:
 def from_environment() -> Generator[World]:
     """The world that torchrun's variables describe, or this process alone without them."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield alone()
+        yield single_process()
         return
     dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     try:

@@ -51,7 +51,9 @@ def padded(batch: Batch, padding: int = PADDING) -> Batch:
 
 def first(batch: Batch) -> Batch:
     """The first of its windows alone."""
-    return Batch(**{field.name: None if (rows := getattr(batch, field.name)) is None else rows[:1] for field in fields(batch)})
+    return Batch(
+        **{field.name: None if (rows := getattr(batch, field.name)) is None else rows[:1] for field in fields(batch)}
+    )
 
 
 def _extended(rows: Tensor | None, count: int, value: int) -> Tensor | None:
@@ -85,7 +87,9 @@ def a_longer_window_is_refused(architecture: Architecture[Any], config: Any, fol
 
 
 @torch.no_grad()
-def a_page_with_one_word_and_one_with_none_give_numbers(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+def a_page_with_one_word_and_one_with_none_give_numbers(
+    architecture: Architecture[Any], config: Any, folder: Path
+) -> None:
     encoder, batch = build(architecture, config).eval(), random_batch(3)
     assert encoder(batch).states.isfinite().all()
     nothing = replace(padded(batch), mask=torch.zeros(2, 3 + PADDING, dtype=torch.bool))

@@ -31,7 +31,9 @@ def test_configurations_survive_being_written_down(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("field", "value"), [("layers", 0), ("hidden", -1), ("dropout", 1.0), ("dropout", -0.1), ("max_length", 0)])
+@pytest.mark.parametrize(
+    ("field", "value"), [("layers", 0), ("hidden", -1), ("dropout", 1.0), ("dropout", -0.1), ("max_length", 0)]
+)
 def test_impossible_values_are_refused_by_name(name: str, field: str, value: float) -> None:
     with pytest.raises(InputError, match=rf"{field} is {value}"):
         architectures.load(name).config(**{field: value})

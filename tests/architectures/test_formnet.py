@@ -16,7 +16,13 @@ PLAIN = replace(FLAT, attention="plain")
 
 @pytest.mark.parametrize(
     "config",
-    [PLAIN, FLAT, replace(TINY, attention="plain"), replace(TINY, relative_positions=0), replace(TINY, radius=2, relative_positions=2)],
+    [
+        PLAIN,
+        FLAT,
+        replace(TINY, attention="plain"),
+        replace(TINY, relative_positions=0),
+        replace(TINY, radius=2, relative_positions=2),
+    ],
 )
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
 def test_every_variant_keeps(promise, config, tmp_path) -> None:

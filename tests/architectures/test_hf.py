@@ -35,12 +35,16 @@ def test_base_has_the_published_size(model_type: str, millions: float) -> None:
     with torch.device("meta"):
         encoder = ARCHITECTURE.build(PeerConfig(model_type=model_type), vocab_size=30522, pad_id=0)
     pooler = 768 * 768 + 768
-    assert (sum(parameter.numel() for parameter in encoder.parameters()) + pooler) / 1e6 == pytest.approx(millions, abs=0.05)
+    assert (sum(parameter.numel() for parameter in encoder.parameters()) + pooler) / 1e6 == pytest.approx(
+        millions, abs=0.05
+    )
 
 
 def test_at_a_width_that_six_divides_lilt_is_the_librarys_own() -> None:
     with torch.device("meta"):
-        encoder = ARCHITECTURE.build(PeerConfig(model_type="lilt", hidden=96, heads=6, layers=2), vocab_size=50, pad_id=0)
+        encoder = ARCHITECTURE.build(
+            PeerConfig(model_type="lilt", hidden=96, heads=6, layers=2), vocab_size=50, pad_id=0
+        )
         library = AutoModel.from_config(encoder.model.config, add_pooling_layer=False)
     assert {name: part.shape for name, part in encoder.model.named_parameters()} == {
         name: part.shape for name, part in library.named_parameters()
@@ -53,7 +57,11 @@ def test_lilts_last_layout_stream_is_not_trained_and_its_attention_is() -> None:
     last = "encoder.layer.1."
     assert frozen == {
         f"{last}attention.self.layout_value",
-        *(f"{last}{part}{end}" for part in ("attention.layout_output.", "layout_output.") for end in ("dense", "LayerNorm")),
+        *(
+            f"{last}{part}{end}"
+            for part in ("attention.layout_output.", "layout_output.")
+            for end in ("dense", "LayerNorm")
+        ),
         f"{last}layout_intermediate.dense",
     }
 

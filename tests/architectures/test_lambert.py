@@ -8,12 +8,14 @@ from transformers import AutoConfig, AutoModel
 
 from layoutray.architectures.lambert import ARCHITECTURE, Lambert, LambertConfig
 from layoutray.errors import InputError
-from layoutray.nn.names.bert import FROM_PEER
+from layoutray.nn.weight_names.bert import FROM_PEER
 from tests.architectures.contract import CONTRACT, build, padded, random_batch
 
 TINY = ARCHITECTURE.sizes["tiny"]
 BERT = replace(TINY, core="bert", segments=2, norm_epsilon=1e-12)
-RELEASED = replace(TINY, winding="released", layout_joins="after_norm", position_dropout="none", relative_bias="buckets")
+RELEASED = replace(
+    TINY, winding="released", layout_joins="after_norm", position_dropout="none", relative_bias="buckets"
+)
 GRAPH = replace(TINY, layout="graph")
 AUTOENCODER = replace(TINY, layout="autoencoder")
 PAD = 1
@@ -61,7 +63,9 @@ def alike(config: LambertConfig, model: torch.nn.Module) -> Lambert:
     return encoder.eval()
 
 
-@pytest.mark.parametrize("config", [TINY, RELEASED, BERT, GRAPH, AUTOENCODER, replace(BERT, layout="none", relative_bias="buckets")])
+@pytest.mark.parametrize(
+    "config", [TINY, RELEASED, BERT, GRAPH, AUTOENCODER, replace(BERT, layout="none", relative_bias="buckets")]
+)
 @torch.no_grad()
 def test_without_layout_it_is_the_librarys(config: LambertConfig) -> None:
     model = library(config)
@@ -78,7 +82,9 @@ def test_at_the_end_of_training_positions_say_nothing() -> None:
     encoder, batch = build(ARCHITECTURE, TINY).eval(), random_batch()
     order = torch.randperm(24, generator=torch.Generator().manual_seed(1))
     assert batch.word_index is not None
-    moved = replace(batch, input_ids=batch.input_ids[:, order], boxes=batch.boxes[:, order], word_index=batch.word_index[:, order])
+    moved = replace(
+        batch, input_ids=batch.input_ids[:, order], boxes=batch.boxes[:, order], word_index=batch.word_index[:, order]
+    )
     assert (encoder(moved).states - encoder(batch).states[:, order]).abs().max() > 0.01
     encoder.reach(0.5)
     torch.testing.assert_close(encoder(moved).states, encoder(batch).states[:, order], atol=1e-5, rtol=0)
@@ -96,7 +102,9 @@ def test_without_suppression_training_leaves_positions_alone() -> None:
     assert encoder.position_dropout.share.item() == 0
 
 
-@pytest.mark.parametrize(("layout", "looks"), [("winding", True), ("graph", True), ("autoencoder", True), ("none", False)])
+@pytest.mark.parametrize(
+    ("layout", "looks"), [("winding", True), ("graph", True), ("autoencoder", True), ("none", False)]
+)
 @torch.no_grad()
 def test_layout_is_seen_where_there_is_any(layout: str, looks: bool) -> None:
     encoder, batch = build(ARCHITECTURE, replace(TINY, layout=layout)).eval(), random_batch()
@@ -108,7 +116,10 @@ def test_layout_is_seen_where_there_is_any(layout: str, looks: bool) -> None:
 def test_the_same_thousandths_of_another_sheet_are_another_place() -> None:
     batch = random_batch()
     assert batch.page_sizes is not None
-    turned, doubled = replace(batch, page_sizes=batch.page_sizes.flip(1)), replace(batch, page_sizes=batch.page_sizes * 2)
+    turned, doubled = (
+        replace(batch, page_sizes=batch.page_sizes.flip(1)),
+        replace(batch, page_sizes=batch.page_sizes * 2),
+    )
     for config, looks in ((TINY, True), (replace(TINY, layout="none"), False)):
         encoder = build(ARCHITECTURE, config).eval()
         assert torch.equal(encoder(turned).states, encoder(batch).states) is not looks
@@ -118,7 +129,10 @@ def test_the_same_thousandths_of_another_sheet_are_another_place() -> None:
 @pytest.mark.parametrize("config", [TINY, GRAPH, AUTOENCODER])
 def test_a_gentle_adapter_begins_as_none_and_learns_all_the_same(config: LambertConfig) -> None:
     config = replace(config, adapter="gentle", position_dropout="none")
-    with_layout, without = build(ARCHITECTURE, config).eval(), build(ARCHITECTURE, replace(config, layout="none")).eval()
+    with_layout, without = (
+        build(ARCHITECTURE, config).eval(),
+        build(ARCHITECTURE, replace(config, layout="none")).eval(),
+    )
     with_layout.load_state_dict(without.state_dict(), strict=False)
     batch = random_batch()
     assert torch.equal(with_layout(batch).states, without(batch).states)
@@ -128,7 +142,9 @@ def test_a_gentle_adapter_begins_as_none_and_learns_all_the_same(config: Lambert
 
 @torch.no_grad()
 def test_relative_biases_start_as_none_and_then_steer_attention() -> None:
-    with_biases, without = (build(ARCHITECTURE, replace(TINY, relative_bias=kind)).eval() for kind in ("buckets", "none"))
+    with_biases, without = (
+        build(ARCHITECTURE, replace(TINY, relative_bias=kind)).eval() for kind in ("buckets", "none")
+    )
     batch = random_batch()
     with_biases.load_state_dict(without.state_dict(), strict=False)
     torch.testing.assert_close(with_biases(batch).states, without(batch).states, atol=1e-6, rtol=0)

@@ -68,7 +68,9 @@ def test_one_factor_is_spread_over_the_layers_in_each_encoders_way(name: str, ex
 def test_power_keeps_the_tokens_of_the_largest_columns() -> None:
     encoder, batch = encoder_of(encoder="power", block=0, halvings=(1, 0)), random_batch()
     tokens, layer = encoder.embed(batch), encoder.layers[0]
-    query, key = (split_heads(project(tokens.states), TINY.heads) for project in (layer.attention.query, layer.attention.key))
+    query, key = (
+        split_heads(project(tokens.states), TINY.heads) for project in (layer.attention.query, layer.attention.key)
+    )
     columns = attention_probabilities(query, key, batch.mask).sum((1, 2))
     kept = columns.topk(12).indices.sort().values
     states = layer(tokens.states, batch.mask).gather(1, kept[..., None].expand(-1, -1, TINY.hidden))
@@ -158,7 +160,12 @@ def test_a_text_of_any_length_is_shortened_in_proportion(pooling: str, length: i
 
 def random_batch_of(length: int) -> Batch:
     ids = torch.randint(1, 200, (2, length), generator=torch.Generator().manual_seed(length))
-    return Batch(ids, torch.zeros(2, length, 4, dtype=torch.int64), torch.ones(2, length, dtype=torch.bool), torch.zeros_like(ids))
+    return Batch(
+        ids,
+        torch.zeros(2, length, 4, dtype=torch.int64),
+        torch.ones(2, length, dtype=torch.bool),
+        torch.zeros_like(ids),
+    )
 
 
 @torch.no_grad()
@@ -201,7 +208,10 @@ def test_lists_of_a_recipe_become_the_pyramid() -> None:
         ({"encoder": "funnel", "layers": 1, "halvings": (1,)}, "layers is 1; encoder 'funnel' needs 2"),
         ({"layout": "winding", "hidden": 132, "heads": 3}, "hidden is 132; eight must divide it"),
         ({"encoder": "lsh", "lsh_chunk": 0}, "lsh_chunk is 0; it must be at least 1"),
-        ({"encoder": "power", "padding": "reference_parity"}, "encoder is 'power'; with padding 'reference_parity' it must be"),
+        (
+            {"encoder": "power", "padding": "reference_parity"},
+            "encoder is 'power'; with padding 'reference_parity' it must be",
+        ),
         ({"padding": "reference_parity", "max_length": 96}, "max_length is 96; .* one gets 96"),
         ({"padding": "reference_parity", "max_length": 64, "block": 32, "halvings": (0, 7)}, "one gets 64"),
     ],
@@ -236,7 +246,9 @@ def test_a_state_is_traced_back_through_all_poolings(name: str, pooling: str, le
     encoder.layers = torch.nn.ModuleList(Unmixed() for _ in encoder.layers)
     tokens, encoded = encoder.embed(batch).states, encoder(batch)
     assert encoder.mixes
-    parts = tokens[torch.arange(len(tokens))[:, None, None], encoded.mixture.tokens] * encoded.mixture.weights[..., None]
+    parts = (
+        tokens[torch.arange(len(tokens))[:, None, None], encoded.mixture.tokens] * encoded.mixture.weights[..., None]
+    )
     torch.testing.assert_close(parts.sum(2), encoded.states, atol=1e-5, rtol=0)
     assert int(encoded.mixture.tokens[encoded.mixture.weights > 0].max()) < length
 
@@ -249,7 +261,9 @@ def test_power_keeps_tokens_whole() -> None:
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("changes", [{"encoder": "vanilla"}, {"encoder": "funnel"}, {"pooling": "max"}, {"halvings": (0, 0)}])
+@pytest.mark.parametrize(
+    "changes", [{"encoder": "vanilla"}, {"encoder": "funnel"}, {"pooling": "max"}, {"halvings": (0, 0)}]
+)
 def test_encoders_that_keep_no_weighted_sums_say_so(changes: dict[str, Any]) -> None:
     encoder = encoder_of(**changes)
     assert not encoder.mixes

@@ -150,4 +150,6 @@ def test_coordinate_tables_cover_every_box() -> None:
     with pytest.raises(InputError, match="max_2d is 1000; it must be at least 1001"):
         SkimformerConfig(max_2d=1000)
     encoder, batch = build(ARCHITECTURE, replace(TINY, max_2d=1001)), random_batch()
-    assert encoder(replace(batch, boxes=torch.tensor([0, 0, 1000, 1000]).expand_as(batch.boxes))).states.isfinite().all()
+    assert (
+        encoder(replace(batch, boxes=torch.tensor([0, 0, 1000, 1000]).expand_as(batch.boxes))).states.isfinite().all()
+    )

@@ -58,4 +58,6 @@ def test_gathering_what_the_mask_leaves_changes_nothing() -> None:
     dense = build(ARCHITECTURE, replace(TINY, top_k=4)).eval()
     gathered = build(ARCHITECTURE, replace(TINY, top_k=4, attention="gathered", block=4)).eval()
     batch = padded(random_batch())
-    torch.testing.assert_close(gathered(batch).states[batch.mask], dense(batch).states[batch.mask], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        gathered(batch).states[batch.mask], dense(batch).states[batch.mask], atol=1e-5, rtol=1e-5
+    )

@@ -60,9 +60,14 @@ def test_no_labels_stay_none() -> None:
 
 @pytest.mark.parametrize("box", [(5, 0, 4, 9), (0, 5, 9, 4), (-1, 0, 1, 1), (0, 0, 1001, 1), (0, 0, 1, 1001)])
 def test_a_bad_box_is_refused_by_its_place(box: tuple[int, ...]) -> None:
-    with pytest.raises(SchemaError, match=rf"\[{', '.join(map(str, box))}\] of token 0 in example 1 of the batch must satisfy"):
+    with pytest.raises(
+        SchemaError, match=rf"\[{', '.join(map(str, box))}\] of token 0 in example 1 of the batch must satisfy"
+    ):
         collate([example(3), example(3, box=box)], pad_id=0)
 
 
 def test_the_corners_of_the_grid_and_empty_boxes_pass() -> None:
-    assert collate([example(1, box=(0, 0, 1000, 1000)), example(1, box=(1000, 1000, 1000, 1000))], pad_id=0).boxes.max() == 1000
+    assert (
+        collate([example(1, box=(0, 0, 1000, 1000)), example(1, box=(1000, 1000, 1000, 1000))], pad_id=0).boxes.max()
+        == 1000
+    )

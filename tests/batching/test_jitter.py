@@ -16,7 +16,9 @@ def boxes(*rows: list[int]) -> Batch:
     return Batch(made.input_ids, torch.tensor([rows]), made.mask)
 
 
-@given(st.floats(0, 0.99), st.integers(0, 1000), st.lists(st.tuples(*[st.integers(0, GRID)] * 4), min_size=1, max_size=5))
+@given(
+    st.floats(0, 0.99), st.integers(0, 1000), st.lists(st.tuples(*[st.integers(0, GRID)] * 4), min_size=1, max_size=5)
+)
 def test_boxes_keep_their_order_and_stay_on_the_page(share: float, seed: int, corners: list[tuple[int, ...]]) -> None:
     ordered = [[min(a, c), min(b, d), max(a, c), max(b, d)] for a, b, c, d in corners]
     moved = jitter(boxes(*ordered), share, torch.Generator().manual_seed(seed)).boxes

@@ -21,7 +21,11 @@ def test_nothing_is_lost_doubled_or_moved(words: list[str], max_length: int) -> 
     boxes = np.arange(4 * len(words), dtype=np.int32).reshape(-1, 4)
     cuts = cut(words, boxes, VOCABULARY, max_length)
     pieces = [(piece, word) for word, ids in enumerate(VOCABULARY.words_to_ids(words)) for piece in ids]
-    inner = [(int(piece), int(word)) for one in cuts for piece, word in zip(one.input_ids[1:-1], one.word_index[1:-1], strict=True)]
+    inner = [
+        (int(piece), int(word))
+        for one in cuts
+        for piece, word in zip(one.input_ids[1:-1], one.word_index[1:-1], strict=True)
+    ]
     assert inner == pieces
     for one in cuts:
         assert len(one.input_ids) == len(one.boxes) == len(one.word_index) <= max_length
@@ -83,7 +87,9 @@ def test_a_document_is_its_pages_one_after_the_other_as_far_as_they_fit(numbers:
     words = np.concatenate([one.word_index[1:-1] + start for one, start in zip(alone, starts, strict=False)])
     assert window.word_index.tolist() == [-1, *words[: max_length - 2], -1]
     if length <= max_length:
-        graphs = [np.where(one.neighbours < 0, -1, one.neighbours + start) for one, start in zip(alone, starts, strict=False)]
+        graphs = [
+            np.where(one.neighbours < 0, -1, one.neighbours + start) for one, start in zip(alone, starts, strict=False)
+        ]
         assert window.neighbours.tolist() == np.concatenate(graphs).tolist()
     assert len(window.neighbours) == window.word_index.max() + 1 > window.neighbours.max()
 

@@ -16,7 +16,15 @@ from layoutray.tensors import Batch, Encoded
 from pipelines.benchmark import main
 
 SMALL = PyramidionConfig(
-    hidden=16, layers=4, heads=2, feed_forward=24, max_length=96, block=8, halvings=(0, 1, 2, 0), lsh_chunk=4, lsh_rounds=3
+    hidden=16,
+    layers=4,
+    heads=2,
+    feed_forward=24,
+    max_length=96,
+    block=8,
+    halvings=(0, 1, 2, 0),
+    lsh_chunk=4,
+    lsh_rounds=3,
 )
 
 
@@ -45,7 +53,9 @@ def test_multiplications_are_those_of_a_run(encoder: Any, length: int) -> None:
         assert [sum(by_module[f"Pyramidion.layers.{number}"].values()) for number in range(4)] == layers
 
 
-@pytest.mark.parametrize(("encoder", "factor"), [("vanilla", 4), ("blockwise", 2), ("lsh", 2), ("efficient", 2), ("funnel", 4)])
+@pytest.mark.parametrize(
+    ("encoder", "factor"), [("vanilla", 4), ("blockwise", 2), ("lsh", 2), ("efficient", 2), ("funnel", 4)]
+)
 def test_attention_grows_with_the_length_or_its_square(encoder: Any, factor: int) -> None:
     config = replace(SMALL, encoder=encoder)
     short, long = ([layer.attention for layer in layer_costs(config, length)] for length in (32, 64))
@@ -71,5 +81,7 @@ def test_the_table_has_every_encoder(capsys: pytest.CaptureFixture[str]) -> None
     written = capsys.readouterr()
     found = json.loads(written.out)
     assert found.keys() == ORDERS.keys()
-    assert [layer["kept"] for layer in found["deep_pyramidion"]] == [8192, 8192, 2048, 512, 512, 512], "as the paper has it"
+    assert [layer["kept"] for layer in found["deep_pyramidion"]] == [8192, 8192, 2048, 512, 512, 512], (
+        "as the paper has it"
+    )
     assert "l·n²·d" in written.err

@@ -21,7 +21,8 @@ def test_every_encoder_is_trained_and_writes_at_a_depth() -> None:
 
 
 @pytest.mark.parametrize(
-    ("depth", "halvings"), [(1, (2,)), (2, (2, 2)), (3, (0, 2, 2)), (6, (0, 0, 2, 2, 0, 0)), (8, (0, 0, 2, 2, 0, 0, 0, 0))]
+    ("depth", "halvings"),
+    [(1, (2,)), (2, (2, 2)), (3, (0, 2, 2)), (6, (0, 0, 2, 2, 0, 0)), (8, (0, 0, 2, 2, 0, 0, 0, 0))],
 )
 def test_the_papers_pyramid_at_other_depths(depth: int, halvings: tuple[int, ...]) -> None:
     assert configuration("deep_pyramidion", depth, SIZES).halvings == halvings
@@ -32,7 +33,9 @@ def test_a_step_learns_and_exactly_so_many_words_are_written() -> None:
     torch.manual_seed(0)
     encoder = build(configuration("blockwise", 2, SIZES), vocab_size=50, pad_id=0)
     writer = Writer(encoder, DecoderConfig(layers=1, heads=2, feed_forward=32), 4)
-    batch = Batch(torch.randint(3, 50, (2, 32)), torch.zeros(2, 32, 4, dtype=torch.int64), torch.ones(2, 32, dtype=torch.bool))
+    batch = Batch(
+        torch.randint(3, 50, (2, 32)), torch.zeros(2, 32, 4, dtype=torch.int64), torch.ones(2, 32, dtype=torch.bool)
+    )
     words = writer.write(batch)
     assert words.shape == (2, 1, 4)
     assert not torch.isin(words, torch.tensor([0, 2])).any(), "neither padding nor the end"

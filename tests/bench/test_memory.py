@@ -12,7 +12,10 @@ _HOLDER = "import sys; held = bytearray(int(sys.argv[1])); print('ready', flush=
 
 def test_processes_count_for_the_first_role_that_fits() -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", _HOLDER, str(64 * MIB), "a-holder"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _HOLDER, str(64 * MIB), "a-holder"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
@@ -39,7 +42,9 @@ def test_growth_counts_from_the_third_tenth() -> None:
     # Two samples a tenth; the flat role has warmed up in the first two, the other goes on and has come down a little at its end.
     flat = [10.0] * 4 + [100.0] * 16
     grown = [100.0] * 6 + [120.0, 130.0] + [150.0] * 10 + [120.0] * 2
-    samples = [Sample(done, {"flat": one, "grown": other}) for done, (one, other) in enumerate(zip(flat, grown, strict=True))]
+    samples = [
+        Sample(done, {"flat": one, "grown": other}) for done, (one, other) in enumerate(zip(flat, grown, strict=True))
+    ]
     first, second = by_tenths(samples)
     assert (first.role, first.tenths[:3], first.growth, first.range) == ("flat", (10.0, 10.0, 100.0), 0.0, 0.0)
     assert second.tenths[3] == 125.0

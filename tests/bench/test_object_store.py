@@ -4,7 +4,7 @@ import pytest
 
 from layoutray.bench.environment import environment
 from layoutray.bench.object_store import listed_store
-from layoutray.cluster.data import find
+from layoutray.cluster.ingest import find
 from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
 

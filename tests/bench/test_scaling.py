@@ -24,7 +24,12 @@ def test_every_step_does_all_pages(tmp_path: Path) -> None:
     with environment(stand_in.install(program, 0, words=3)):
         taken = steps(source, out, IngestRecipe("folder", dev_share=0, pages_per_shard=2, recognition=stand_in.READS))
     assert min(taken.values()) > 0
-    assert {"documents opened", "pages committed", "dead letters committed", "ledger read (what is done)"} <= taken.keys()
+    assert {
+        "documents opened",
+        "pages committed",
+        "dead letters committed",
+        "ledger read (what is done)",
+    } <= taken.keys()
     read, failed = (Output(sources.join(out, name)).done() for name in ("read", "failed"))
     assert (len(read.pages), len(failed.dead)) == (5, 5)
     assert set(read.pages) == set(failed.dead)

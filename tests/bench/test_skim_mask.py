@@ -24,7 +24,11 @@ def untrained(arch: str) -> Checkpoint:
 def batch(length: int) -> Batch:
     random = torch.Generator().manual_seed(0)
     corners = torch.randint(0, 1001, (2, length, 2, 2), generator=random).sort(dim=-2).values
-    return Batch(torch.randint(5, 50, (2, length), generator=random), corners.flatten(-2), torch.ones(2, length, dtype=torch.bool))
+    return Batch(
+        torch.randint(5, 50, (2, length), generator=random),
+        corners.flatten(-2),
+        torch.ones(2, length, dtype=torch.bool),
+    )
 
 
 @pytest.mark.parametrize("length", [32, 80])

@@ -11,7 +11,9 @@ def test_a_step_takes_time_and_memory(model: str) -> None:
     found = measured("skim_speed", model)
     assert found.seconds > 0
     assert found.bytes > 4 * WEIGHTS
-    assert found.flops > 6 * 128 * 2 * 12 * 128**2, "six operations for each weight of two layers and each of 128 tokens"
+    assert found.flops > 6 * 128 * 2 * 12 * 128**2, (
+        "six operations for each weight of two layers and each of 128 tokens"
+    )
 
 
 def test_what_needs_more_memory_than_allowed_fails_by_itself() -> None:

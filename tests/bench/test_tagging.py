@@ -33,7 +33,14 @@ def page(doc_id: str, *words: tuple[str, str | None]) -> Page:
 
 
 RECEIPT = page(
-    "a", ("Corner", "B-shop"), ("Bakery", "I-shop"), ("Bread", "O"), ("4.50", "O"), ("Total", "O"), ("4.50", "B-total"), ("Klang", "B-town")
+    "a",
+    ("Corner", "B-shop"),
+    ("Bakery", "I-shop"),
+    ("Bread", "O"),
+    ("4.50", "O"),
+    ("Total", "O"),
+    ("4.50", "B-total"),
+    ("Klang", "B-town"),
 )
 
 
@@ -46,14 +53,18 @@ def test_a_value_that_stands_elsewhere_too_costs_precision() -> None:
 
 
 def test_what_another_reading_misread_is_found_by_similarity_or_missed() -> None:
-    words = [replace(word, text={"Corner": "Comer", "4.50": "A.SO"}.get(word.text, word.text)) for word in RECEIPT.words]
+    words = [
+        replace(word, text={"Corner": "Comer", "4.50": "A.SO"}.get(word.text, word.text)) for word in RECEIPT.words
+    ]
     found = retag([replace(RECEIPT, words=tuple(words)), page("unknown", ("9.90", "B-total"))], [RECEIPT], SCHEMA)
     assert (found.values, found.missing) == (2, 1)
     assert found.words["shop"] == Score(1.0, 1.0, 1.0, 2)
     assert found.words["total"] == Score(0.0, 0.0, 0.0, 1)
 
 
-def test_the_command_reads_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reads_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     shards.write(codec.pages_table([RECEIPT], ["a"]), str(tmp_path / "pages" / "pages"), "part-0.parquet")
     assert main(["pages", "--field", "total=amount", "--field", "shop=name"]) == 0

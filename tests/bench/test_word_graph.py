@@ -1,7 +1,17 @@
 import numpy as np
 import pytest
 
-from layoutray.bench.word_graph import FILTER, LIBPYSAL, NEAREST, OURS, in_table, measure, on_lines, scattered, throughput
+from layoutray.bench.word_graph import (
+    FILTER,
+    LIBPYSAL,
+    NEAREST,
+    OURS,
+    in_table,
+    measure,
+    on_lines,
+    scattered,
+    throughput,
+)
 from tests.jobs import pages, vocabulary
 
 

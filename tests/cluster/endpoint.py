@@ -26,7 +26,12 @@ def free_port() -> int:
 def serving(settings: ServeSettings) -> Iterator[httpx.Client]:
     """A client of the endpoint, on a Ray of its own."""
     ray.init(
-        address="local", num_cpus=4, include_dashboard=False, object_store_memory=300 * 2**20, logging_level="ERROR", log_to_driver=False
+        address="local",
+        num_cpus=4,
+        include_dashboard=False,
+        object_store_memory=300 * 2**20,
+        logging_level="ERROR",
+        log_to_driver=False,
     )
     try:
         with running(settings) as url, httpx.Client(base_url=url, timeout=120) as client:

@@ -18,7 +18,7 @@ import pytest
 
 from layoutray import recipe as recipes
 from layoutray import tracking
-from layoutray.cluster.data import plan_for
+from layoutray.cluster.ingest import plan_for
 from layoutray.prepare.manifest import Manifest
 from layoutray.prepare.output import Output
 from layoutray.training import job as jobs
@@ -34,7 +34,13 @@ pytestmark = pytest.mark.ray
 Nodes = Callable[[Mapping[str, str]], AbstractContextManager[TwoNodes]]
 BLOCK, WORKERS = 8, 2
 READERS, TRAINERS = ["driver", "PageWorker", "raylet", "layoutray.ocr.child"], ["driver", "RayTrainWorker", "raylet"]
-REDONE = {"driver": WORKERS * BLOCK, "raylet": WORKERS * BLOCK, "link": 2 * WORKERS * BLOCK, "PageWorker": BLOCK, "layoutray.ocr.child": 1}
+REDONE = {
+    "driver": WORKERS * BLOCK,
+    "raylet": WORKERS * BLOCK,
+    "link": 2 * WORKERS * BLOCK,
+    "PageWorker": BLOCK,
+    "layoutray.ocr.child": 1,
+}
 """Pages that a kill may have read again: a block for each worker that it stops; behind a lost link also the block that each has in hand."""
 SMALL = ["--set", "recognition.preprocessing.width=400", "--set", "recognition.engine=pytesseract"]
 
@@ -55,7 +61,9 @@ def drawn(victims: Sequence[str], last: int, random: Random) -> list[Kill]:
 def fill(folder: Path, data_root: Path, count: int, hostile: int) -> Counter[str]:
     """Real scans, no two files alike, and files that nobody can read; returns what should be said of those."""
     folder.mkdir()
-    real = [file for name in ("sroie", "funsd", "wildreceipt") for file in sorted((data_root / name).rglob("*.[jp][pn]*g"))]
+    real = [
+        file for name in ("sroie", "funsd", "wildreceipt") for file in sorted((data_root / name).rglob("*.[jp][pn]*g"))
+    ]
     for number, file in zip(range(count), itertools.cycle(real)):
         (folder / f"{number:04d}{file.suffix}").write_bytes(file.read_bytes() + f"\n{number}".encode())
     reasons = Counter[str]()
@@ -81,8 +89,17 @@ def counted_tesseract(folder: Path) -> dict[str, str]:
     ("joined", "files", "victims", "random"),
     [
         pytest.param(two_nodes, (30, 7), READERS[:3], Random(7), id="small"),
-        pytest.param(two_nodes, (510, 28), 6 * READERS, Random(), id="large", marks=[pytest.mark.chaos, pytest.mark.timeout(5400)]),
-        pytest.param(two_hosts, (90, 7), ["link"], Random(), id="hosts", marks=[pytest.mark.chaos, pytest.mark.timeout(900)]),
+        pytest.param(
+            two_nodes,
+            (510, 28),
+            6 * READERS,
+            Random(),
+            id="large",
+            marks=[pytest.mark.chaos, pytest.mark.timeout(5400)],
+        ),
+        pytest.param(
+            two_hosts, (90, 7), ["link"], Random(), id="hosts", marks=[pytest.mark.chaos, pytest.mark.timeout(900)]
+        ),
     ],
 )
 def test_every_page_is_there_once_whatever_dies(
@@ -92,7 +109,17 @@ def test_every_page_is_there_once_whatever_dies(
     expected = fill(source, data_root, *files)
     chosen = drawn(victims, int(0.8 * files[0]), random)
     settings = [*SMALL, "--set", f"pages_per_shard={BLOCK}"]
-    command = [sys.executable, "-m", "pipelines.ingest", "ingest-folder", str(source), str(out), "--workers", str(WORKERS), *settings]
+    command = [
+        sys.executable,
+        "-m",
+        "pipelines.ingest",
+        "ingest-folder",
+        str(source),
+        str(out),
+        "--workers",
+        str(WORKERS),
+        *settings,
+    ]
 
     def calls() -> int:
         return (tmp_path / "calls").stat().st_size
@@ -102,7 +129,9 @@ def test_every_page_is_there_once_whatever_dies(
     manifest = checked(Manifest.read(str(out)), out)
     plan = plan_for(str(source), recipes.load_ingest("ingest-folder", settings[1::2]))
     assert manifest.reasons == expected
-    assert {unit.page_id for unit in plan.units} == set(page_ids(out)) | {letter.page_id for letter in Output(str(out)).letters()} - {""}
+    assert {unit.page_id for unit in plan.units} == set(page_ids(out)) | {
+        letter.page_id for letter in Output(str(out)).letters()
+    } - {""}
     redone = calls() - manifest.pages_out
     sys.stdout.write(f"{starts} starts; {manifest.pages_out} pages; {redone} read again\n")
     assert 0 <= redone <= sum(REDONE[kill.victim] for kill in chosen)
@@ -130,21 +159,27 @@ def last_saved(checkpoint: Path) -> int:
         pytest.param(3 * TRAINERS, Random(), id="large", marks=[pytest.mark.chaos, pytest.mark.timeout(3600)]),
     ],
 )
-def test_a_training_is_the_undisturbed_one_whatever_dies(victims: Sequence[str], random: Random, job: Job, tmp_path: Path) -> None:
+def test_a_training_is_the_undisturbed_one_whatever_dies(
+    victims: Sequence[str], random: Random, job: Job, tmp_path: Path
+) -> None:
     out, store = tmp_path / "killed", f"sqlite:///{tmp_path}/mlflow.db"
     chosen = drawn(victims, 100, random)
     file = recipe_file(tmp_path, job.recipe)
     command = [sys.executable, "-m", "pipelines.pretrain", file, job.examples, "--out", str(out)]
 
     with two_nodes({"OMP_NUM_THREADS": "1"}) as nodes:
-        starts = nodes.run_through([*command, "--workers", "1", "--tracking-uri", store], tmp_path / "log", chosen, lambda: last_saved(out))
+        starts = nodes.run_through(
+            [*command, "--workers", "1", "--tracking-uri", store], tmp_path / "log", chosen, lambda: last_saved(out)
+        )
     sys.stdout.write(f"{starts} starts\n")
     expected = alone(job)
     (run,) = tracked(store)
     assert jobs.finished(Job(recipes.load(file), job.examples, out))
     for name in ("loss", "dev.loss", "learning_rate"):
         history = sorted((metric.step, metric.value) for metric in run.client.get_metric_history(run.run_id, name))
-        assert history == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]], f"{name}: every step once"
+        assert history == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]], (
+            f"{name}: every step once"
+        )
 
 
 _ELASTIC = """
@@ -166,10 +201,22 @@ assert heard.series["loss"][-1][0] == 120, "the driver no longer hears of steps"
 
 @pytest.mark.chaos
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("joined", "lost"), [pytest.param(two_nodes, "node", id="nodes"), pytest.param(two_hosts, "link", id="hosts")])
-def test_a_training_goes_on_with_fewer_workers_where_a_node_is_lost_for_good(joined: Nodes, lost: str, job: Job, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("joined", "lost"), [pytest.param(two_nodes, "node", id="nodes"), pytest.param(two_hosts, "link", id="hosts")]
+)
+def test_a_training_goes_on_with_fewer_workers_where_a_node_is_lost_for_good(
+    joined: Nodes, lost: str, job: Job, tmp_path: Path
+) -> None:
     out, met = tmp_path / "killed", False
-    command = [sys.executable, "-c", _ELASTIC, recipe_file(tmp_path, job.recipe), job.examples, str(out), str(out / HISTORY)]
+    command = [
+        sys.executable,
+        "-c",
+        _ELASTIC,
+        recipe_file(tmp_path, job.recipe),
+        job.examples,
+        str(out),
+        str(out / HISTORY),
+    ]
 
     def saved_by_two() -> int:
         nonlocal met
@@ -181,7 +228,9 @@ def test_a_training_goes_on_with_fewer_workers_where_a_node_is_lost_for_good(joi
     assert starts == 1, "the driver has not noticed"
     expected, found = alone(job), read_history(out / HISTORY)
     for name in ("loss", "dev.loss"):
-        assert found[name] == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]], f"{name}: every step once"
+        assert found[name] == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]], (
+            f"{name}: every step once"
+        )
 
 
 def tracked(store: str) -> list[tracking.Run]:

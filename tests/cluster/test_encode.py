@@ -59,7 +59,9 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     for split in ("train", "dev"):
         assert rows(shards.read(f"{out}/{split}", EXAMPLES)) == [row for row in rows(expected) if row["split"] == split]
     assert tokenizer.load(out).inner.to_str() == vocabulary.inner.to_str()
-    assert [letter.doc_id for letter in codec.dead_letters_of(shards.read(f"{out}/dead_letters", DEAD_LETTERS))] == [dead[0].doc_id]
+    assert [letter.doc_id for letter in codec.dead_letters_of(shards.read(f"{out}/dead_letters", DEAD_LETTERS))] == [
+        dead[0].doc_id
+    ]
     assert Card.read(out) == card
     assert (card.pages, card.dead, card.labels) == ({"train": 31, "dev": 6, "test": 0}, 1, labels)
     assert sum(card.examples.values()) == expected.num_rows
@@ -85,7 +87,9 @@ def test_what_cannot_be_encoded_is_refused(tmp_path: Path) -> None:
 
 def test_pages_that_do_not_pass_are_counted_by_filter_and_are_in_no_example_and_no_vocabulary(tmp_path: Path) -> None:
     odd = dataclasses.replace(page(99), words=page(99).words[:1])
-    strange = dataclasses.replace(page(98), words=tuple(dataclasses.replace(word, text="ωψ") for word in page(98).words))
+    strange = dataclasses.replace(
+        page(98), words=tuple(dataclasses.replace(word, text="ωψ") for word in page(98).words)
+    )
     folder = write_pages(tmp_path, [*pages(5), odd, strange])
     chosen = dataclasses.replace(recipe("masked_lm", max_length=24), filters=Filters(min_words=2, languages=("en",)))
     card = encode(chosen, [folder], str(tmp_path / "out"))
@@ -96,7 +100,9 @@ def test_pages_that_do_not_pass_are_counted_by_filter_and_are_in_no_example_and_
     encoded = {row["doc_id"] for row in rows(shards.read(str(tmp_path / "out/train"), EXAMPLES))}
     assert encoded == {doc_id for doc_id, refusal in refused.items() if not refusal}
     assert sum(card.pages.values()) == len(encoded) + sum(card.filtered.values()) + card.dead
-    assert tokenizer.load(str(tmp_path / "out")).words_to_ids(["ω"]) == [[tokenizer.load(str(tmp_path / "out")).unknown_id]]
+    assert tokenizer.load(str(tmp_path / "out")).words_to_ids(["ω"]) == [
+        [tokenizer.load(str(tmp_path / "out")).unknown_id]
+    ]
     with pytest.raises(InputError, match=r"filters refused .*'min_words': 7"):
         encode(dataclasses.replace(chosen, filters=Filters(min_words=1000)), [folder], str(tmp_path / "none"))
 
@@ -106,7 +112,10 @@ def test_values_that_no_page_states_leave_nothing_to_learn(tmp_path: Path) -> No
     folder = write_pages(tmp_path, made)
     documents = [Document(one.doc_id, one.source, "train", 1, (Field("party", "Nobody & Co."),)) for one in made]
     shards.write(codec.documents_table(documents), f"{folder}/documents", "part.parquet")
-    for name, message in (("party", "none of the 3 values .* stands on a page"), ("partie", "names partie, .* there are party")):
+    for name, message in (
+        ("party", "none of the 3 values .* stands on a page"),
+        ("partie", "names partie, .* there are party"),
+    ):
         task = TaskRecipe("entities", fields={name: FieldType("name")})
         with pytest.raises(InputError, match=message):
             encode(dataclasses.replace(RECIPE, task=task), [folder], str(tmp_path / name))

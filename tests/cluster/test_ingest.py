@@ -19,7 +19,7 @@ import ray.data
 from PIL import Image
 
 from layoutray.cluster.connect import connect
-from layoutray.cluster.data import batch_sizes, ingest
+from layoutray.cluster.ingest import batch_sizes, ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError, MissingDependencyError
 from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
@@ -45,7 +45,9 @@ def cluster() -> Iterator[None]:
 def fill(folder: Path, count: int, first: int = 0) -> None:
     folder.mkdir(exist_ok=True)
     for number in range(first, first + count):
-        (folder / f"{number:03d}.png").write_bytes(encoded(picture(f"Invoice {number}", size=(400, 150), at=(20, 20)), "PNG"))
+        (folder / f"{number:03d}.png").write_bytes(
+            encoded(picture(f"Invoice {number}", size=(400, 150), at=(20, 20)), "PNG")
+        )
 
 
 def page_ids(out: Path) -> list[str]:
@@ -57,7 +59,10 @@ def checked(manifest: Manifest, out: Path) -> Manifest:
     ids = page_ids(out)
     assert len(ids) == len(set(ids)) == manifest.pages_out
     assert manifest.pages_in == manifest.pages_out + manifest.pages_dead
-    assert manifest.documents_in == manifest.documents_out + manifest.documents_dead + len(manifest.duplicates) + manifest.without_picture
+    assert (
+        manifest.documents_in
+        == manifest.documents_out + manifest.documents_dead + len(manifest.duplicates) + manifest.without_picture
+    )
     return manifest
 
 
@@ -107,14 +112,27 @@ def test_bad_files_are_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
         (folder / name).write_bytes(data)
     (folder / os.fsdecode(b"latin-\xe9.png")).write_bytes(encoded(picture("Latin"), "PNG"))
     manifest = checked(ingest(str(folder), str(out), RECIPE), out)
-    assert (manifest.documents_in, manifest.documents_dead + manifest.pages_dead, manifest.pages_out) == (19, len(BAD), 10)
+    assert (manifest.documents_in, manifest.documents_dead + manifest.pages_dead, manifest.pages_out) == (
+        19,
+        len(BAD),
+        10,
+    )
     assert manifest.reasons == Counter(reason for _, reason in BAD.values())
-    assert [{Path(uri).name for uri in pair.values()} for pair in manifest.duplicates] == [{"plain.png", "copy of plain.png"}]
-    letters = {Path(letter.source).name: letter for letter in codec.dead_letters_of(shards.read(str(out / "dead_letters"), DEAD_LETTERS))}
-    assert {name: letter.reason for name, letter in letters.items()} == {name: reason for name, (_, reason) in BAD.items()}
+    assert [{Path(uri).name for uri in pair.values()} for pair in manifest.duplicates] == [
+        {"plain.png", "copy of plain.png"}
+    ]
+    letters = {
+        Path(letter.source).name: letter
+        for letter in codec.dead_letters_of(shards.read(str(out / "dead_letters"), DEAD_LETTERS))
+    }
+    assert {name: letter.reason for name, letter in letters.items()} == {
+        name: reason for name, (_, reason) in BAD.items()
+    }
     pages = list(codec.pages_of(shards.read(str(out / "pages"), PAGES)))
     texts = sorted(" ".join(word.text for word in page.words) for page in pages)
-    assert texts == sorted(["", "Plain", "Renamed", "Colours", "Sixteen", "Upright", "One", "Two", "Dear customer", "Latin"])
+    assert texts == sorted(
+        ["", "Plain", "Renamed", "Colours", "Sixteen", "Upright", "One", "Two", "Dear customer", "Latin"]
+    )
     assert Counter(page.provenance.words for page in pages) == {"ocr": 9, "text_layer": 1}
 
 
@@ -160,12 +178,17 @@ def test_what_the_set_ships_no_picture_of_is_counted_and_no_failure(tmp_path: Pa
     forms, out = tmp_path / "in", tmp_path / "out"
     for name in ("1", "2", "3"):
         annotate(forms / f"training_data/annotations/{name}.json", "question", "Name:")
-    with pytest.raises(InputError, match=r"none of the 3 documents .* comes with a picture; ingest the set with words = 'annotation'"):
+    with pytest.raises(
+        InputError, match=r"none of the 3 documents .* comes with a picture; ingest the set with words = 'annotation'"
+    ):
         ingest(str(forms), str(out), IngestRecipe("funsd"))
     put_picture(forms / "training_data/images/2.png")
     manifest = checked(ingest(str(forms), str(out), IngestRecipe("funsd")), out)
     assert (manifest.documents_in, manifest.documents_out, manifest.without_picture, manifest.reasons) == (3, 1, 2, {})
-    annotated = checked(ingest(str(forms), str(tmp_path / "annotated"), IngestRecipe("funsd", words="annotation")), tmp_path / "annotated")
+    annotated = checked(
+        ingest(str(forms), str(tmp_path / "annotated"), IngestRecipe("funsd", words="annotation")),
+        tmp_path / "annotated",
+    )
     assert (annotated.documents_out + len(annotated.duplicates), annotated.without_picture) == (3, 0)
 
 
@@ -197,7 +220,11 @@ def test_a_worker_that_dies_costs_nothing(tmp_path: Path) -> None:
     def kill_one(progress: Progress) -> None:
         seen.append(progress)
         if progress.stage == "recognise" and progress.done and not killed:
-            workers = [process for process in psutil.Process().children(recursive=True) if "PageWorker" in " ".join(process.cmdline())]
+            workers = [
+                process
+                for process in psutil.Process().children(recursive=True)
+                if "PageWorker" in " ".join(process.cmdline())
+            ]
             workers[0].kill()
             killed.append(workers[0].pid)
 
@@ -223,7 +250,7 @@ def test_many_documents_are_opened_by_the_workers(tmp_path: Path, monkeypatch: p
     fill(folder, 4)
     (folder / "empty.png").write_bytes(b"")
     here = ingest(str(folder), str(tmp_path / "here"), RECIPE)
-    monkeypatch.setattr("layoutray.cluster.data._OPENED_HERE", 2)
+    monkeypatch.setattr("layoutray.cluster.ingest._OPENED_HERE", 2)
     there = checked(ingest(str(folder), str(tmp_path / "there"), RECIPE), tmp_path / "there")
     assert sorted(page_ids(tmp_path / "here")) == sorted(page_ids(tmp_path / "there"))
     assert (here.reasons, here.splits) == (there.reasons, there.splits)
@@ -231,9 +258,9 @@ def test_many_documents_are_opened_by_the_workers(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.usefixtures("cluster")
 def test_work_that_comes_in_waves_is_all_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("layoutray.cluster.data._SMALLEST_WAVE", 3)
-    monkeypatch.setattr("layoutray.cluster.data._WAVE", 1)
-    monkeypatch.setattr("layoutray.cluster.data._OPENED_HERE", 0)
+    monkeypatch.setattr("layoutray.cluster.ingest._SMALLEST_WAVE", 3)
+    monkeypatch.setattr("layoutray.cluster.ingest._WAVE", 1)
+    monkeypatch.setattr("layoutray.cluster.ingest._OPENED_HERE", 0)
     fill(tmp_path / "in", 7)
     seen: list[Progress] = []
     manifest = ingest(str(tmp_path / "in"), str(tmp_path / "out"), RECIPE, progress=seen.append)
@@ -292,7 +319,7 @@ def test_batches_hold_every_page_once_and_end_small(count: int, workers: int) ->
 _INGEST = """
 import sys
 from layoutray.cluster.connect import connect
-from layoutray.cluster.data import ingest
+from layoutray.cluster.ingest import ingest
 from layoutray.recipe import IngestRecipe
 with connect(cores=2):
     manifest = ingest(sys.argv[1], sys.argv[2], IngestRecipe("folder", pages_per_shard=3))

@@ -6,7 +6,7 @@ import boto3
 import pytest
 
 from layoutray.cluster.connect import connect
-from layoutray.cluster.data import ingest
+from layoutray.cluster.ingest import ingest
 from layoutray.cluster.replay import replay
 from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
@@ -54,7 +54,9 @@ def test_a_page_in_a_bucket_is_replayed_once_its_file_is_whole() -> None:
 
 @pytest.mark.ray
 @pytest.mark.usefixtures("server")
-def test_a_bucket_to_write_to_that_is_not_there_is_named_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bucket_to_write_to_that_is_not_there_is_named_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "page.png").write_bytes(encoded(picture("Invoice 9"), "PNG"))
     assert layoutray(["ingest", "ingest-folder", str(tmp_path), "s3://no-such/out"]) == 1
     said = capsys.readouterr().err

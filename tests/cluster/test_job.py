@@ -90,7 +90,9 @@ def environment(token: Mapping[str, str], **more: str) -> dict[str, str]:
 
 
 def run(command: list[str], values: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, env=values, cwd=folder, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+    return subprocess.run(
+        command, env=values, cwd=folder, capture_output=True, text=True, timeout=_PATIENCE, check=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +150,9 @@ def test_a_verb_that_fails_fails_its_job_and_says_why(head: Head, checkout: Path
     assert "failed with exit code 1" in ended.stdout
 
 
-@pytest.mark.parametrize(("token", "said"), [*zip(STRANGERS, ("Unauthorized", "Forbidden"), strict=True)], ids=["none", "another"])
+@pytest.mark.parametrize(
+    ("token", "said"), [*zip(STRANGERS, ("Unauthorized", "Forbidden"), strict=True)], ids=["none", "another"]
+)
 def test_a_job_without_the_token_is_refused(head: Head, checkout: Path, token: dict[str, str], said: str) -> None:
     ended = head.submit(checkout, "pipelines.ingest", "--help", token=token)
     assert ended.returncode != 0

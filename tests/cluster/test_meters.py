@@ -12,7 +12,7 @@ import ray
 
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
-from layoutray.cluster.data import ingest
+from layoutray.cluster.ingest import ingest
 from layoutray.cluster.meters import IngestMeter, TrainingMeter
 from layoutray.cluster.train import Workers
 from layoutray.recipe import IngestRecipe

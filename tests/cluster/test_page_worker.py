@@ -9,8 +9,8 @@ from layoutray import readers
 from layoutray.cluster.page_worker import DocumentOpener, PageWorker
 from layoutray.ocr.settings import Recognition
 from layoutray.prepare.output import Output
+from layoutray.prepare.page_tasks import items_table, opened_of, units_table
 from layoutray.prepare.plan import plan_of
-from layoutray.prepare.units import items_table, opened_of, units_table
 from layoutray.recipe import IngestRecipe
 
 RECIPE = IngestRecipe("scitldr", words="annotation")
@@ -18,11 +18,15 @@ RECIPE = IngestRecipe("scitldr", words="annotation")
 
 def test_a_worker_does_not_pay_for_training() -> None:
     code = "import sys, layoutray.cluster.page_worker; print([name for name in ('torch', 'transformers', 'mlflow') if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
 
 
 @pytest.mark.parametrize(("seconds", "rows"), [(1000.0, 1), (0.0, 20)])
-def test_rows_are_told_by_time_and_not_by_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, rows: int) -> None:
+def test_rows_are_told_by_time_and_not_by_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, rows: int
+) -> None:
     monkeypatch.setattr("layoutray.cluster.page_worker._TOGETHER", seconds)
     papers = [{"source": [f"Paper {number}."], "target": ["A paper."]} for number in range(20)]
     papers[7]["source"] = []

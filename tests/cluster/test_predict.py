@@ -44,7 +44,9 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bury(folder: Path, *sources: str) -> None:
     error = DocumentError(Reason.ENCRYPTED, "is encrypted", stage="open")
     shards.write(
-        codec.dead_letters_table(DeadLetter.of(error, source=source) for source in sources), str(folder / "dead_letters"), "part-x.parquet"
+        codec.dead_letters_table(DeadLetter.of(error, source=source) for source in sources),
+        str(folder / "dead_letters"),
+        "part-x.parquet",
     )
 
 
@@ -71,7 +73,9 @@ def test_every_page_and_every_dead_letter_is_answered_once(checkpoint: Path, tmp
         ]
     (failure,) = [answer for answer in answers if answer["source"] == "a.pdf"]
     assert failure["status"] == "failure"
-    assert failure["errors"][0] | {"code": "encrypted", "message": "is encrypted", "stage": "open"} == failure["errors"][0]
+    assert (
+        failure["errors"][0] | {"code": "encrypted", "message": "is encrypted", "stage": "open"} == failure["errors"][0]
+    )
 
 
 def test_the_table_says_what_the_lines_say(checkpoint: Path, tmp_path: Path) -> None:
@@ -79,9 +83,13 @@ def test_the_table_says_what_the_lines_say(checkpoint: Path, tmp_path: Path) -> 
     bury(ingested, "a.pdf")
     predict(checkpoint, str(ingested), str(out))
     rows = shards.read(str(out / "parquet"), ANSWERS).to_pylist()
-    from_lines = Counter((answer["source"], entity["type"], entity["content"]) for answer in lines(out) for entity in answer["entities"])
+    from_lines = Counter(
+        (answer["source"], entity["type"], entity["content"]) for answer in lines(out) for entity in answer["entities"]
+    )
     assert Counter((row["source"], row["type"], row["content"]) for row in rows if row["type"]) == from_lines
-    assert {row["source"] for row in rows} == {answer["source"] for answer in lines(out)}, "pages without entities have a row too"
+    assert {row["source"] for row in rows} == {answer["source"] for answer in lines(out)}, (
+        "pages without entities have a row too"
+    )
 
 
 @pytest.mark.parametrize(("lengths", "together"), [([7, 1, 0, 30], 4), ([3], 8), ([], 2), ([1] * 5, 2)])
@@ -107,7 +115,10 @@ def test_a_folder_where_everything_failed_is_answered_too(checkpoint: Path, tmp_
 
 def documents() -> list[Page]:
     """A document of seven pages, the last without words; one of a page, and one that has nothing to find."""
-    long = [dataclasses.replace(page, doc_id="long", number=number, source="long.pdf") for number, page in enumerate(MADE[:7], 1)]
+    long = [
+        dataclasses.replace(page, doc_id="long", number=number, source="long.pdf")
+        for number, page in enumerate(MADE[:7], 1)
+    ]
     return [*long[:6], dataclasses.replace(long[6], words=()), MADE[7], dataclasses.replace(MADE[8], words=())]
 
 
@@ -123,7 +134,10 @@ def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeyp
     rows = shards.read(str(tmp_path / "out/fields"), FIELDS).to_pylist()
     extractor = Extractor.load(tmp_path / "checkpoint")
     entities = extractor.extract(made)
-    for doc_id, source, found in ((made[0].doc_id, "long.pdf", sum(entities[:7], ())), (made[7].doc_id, made[7].source, entities[7])):
+    for doc_id, source, found in (
+        (made[0].doc_id, "long.pdf", sum(entities[:7], ())),
+        (made[7].doc_id, made[7].source, entities[7]),
+    ):
         expected = field_answers(found, extractor.fields)
         assert {answer.name for answer in expected} == {"date", "total"}
         assert [row for row in rows if row["doc_id"] == doc_id] == [

@@ -9,7 +9,7 @@ from layoutray.cluster.replay import replay
 from layoutray.errors import InputError, RecipeError, SchemaError
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.output import Output
-from layoutray.prepare.units import Plan
+from layoutray.prepare.page_tasks import Plan
 from layoutray.recipe import IngestRecipe
 
 
@@ -17,7 +17,9 @@ from layoutray.recipe import IngestRecipe
 def out(tmp_path: Path) -> str:
     """A folder that an ingest without any page has filled."""
     output = Output(str(tmp_path / "out"))
-    manifest_of(str(tmp_path), output, Plan((), (), (), (), 0, 0), IngestRecipe("folder"), Run(0, 1.0, 1)).write(output.root)
+    manifest_of(str(tmp_path), output, Plan((), (), (), (), 0, 0), IngestRecipe("folder"), Run(0, 1.0, 1)).write(
+        output.root
+    )
     return output.root
 
 
@@ -31,7 +33,9 @@ def test_only_recognition_may_change(out: str) -> None:
 
 
 def test_an_ingest_that_has_not_ended_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no manifest\.json; point to a folder that `layoutray ingest` has filled to the end"):
+    with pytest.raises(
+        InputError, match=r"has no manifest\.json; point to a folder that `layoutray ingest` has filled to the end"
+    ):
         replay(str(tmp_path), [], workers=1)
 
 

@@ -46,7 +46,9 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def settings(checkpoint: Path) -> ServeSettings:
     limits = Limits(max_upload_bytes=MAX_UPLOAD, max_pages=3)
-    return ServeSettings(str(checkpoint), limits=limits, ocr_replicas=2, cpus_per_replica=0.2, batch_wait_s=0.05, port=free_port())
+    return ServeSettings(
+        str(checkpoint), limits=limits, ocr_replicas=2, cpus_per_replica=0.2, batch_wait_s=0.05, port=free_port()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +69,9 @@ def listed(answer: dict[str, Any]) -> list[tuple[str, str, float]]:
     return [(entity["type"], entity["content"], entity["confidence"]) for entity in answer["document"]["entities"]]
 
 
-def test_an_image_is_answered_as_reading_and_model_would_in_one_process(client: httpx.Client, settings: ServeSettings) -> None:
+def test_an_image_is_answered_as_reading_and_model_would_in_one_process(
+    client: httpx.Client, settings: ServeSettings
+) -> None:
     data = encoded(rendered()[0], "PNG")
     response = post(client, data, words="true")
     assert response.status_code == 200, response.text
@@ -80,8 +84,14 @@ def test_an_image_is_answered_as_reading_and_model_would_in_one_process(client: 
     assert expected
     assert listed(answer) == plain(expected)
     regions = [region for entity in answer["document"]["entities"] for region in entity["bounding_regions"]]
-    assert regions == [{"page_number": 1, "polygon": list(region.polygon)} for entity in expected for region in entity.bounding_regions]
-    assert (answer["model_id"], answer["model_version"], answer["status"]) == (extractor.model_id, extractor.model_version, "success")
+    assert regions == [
+        {"page_number": 1, "polygon": list(region.polygon)} for entity in expected for region in entity.bounding_regions
+    ]
+    assert (answer["model_id"], answer["model_version"], answer["status"]) == (
+        extractor.model_id,
+        extractor.model_version,
+        "success",
+    )
     (shown,) = answer["pages"]
     assert (shown["page_number"], shown["width"], shown["height"], shown["unit"]) == (1, *rendered()[0].size, "pixel")
     assert [word["content"] for word in shown["words"]] == [word.text for word in seen.words]
@@ -119,7 +129,12 @@ def test_a_page_that_fails_costs_that_page_alone(client: httpx.Client) -> None:
     assert answer["status"] == "partial_success"
     assert [page["page_number"] for page in answer["pages"]] == [1]
     (problem,) = answer["errors"]
-    assert (problem["code"], problem["stage"], problem["page_number"], problem["retryable"]) == ("too_large", "render", 2, False)
+    assert (problem["code"], problem["stage"], problem["page_number"], problem["retryable"]) == (
+        "too_large",
+        "render",
+        2,
+        False,
+    )
     assert measured(client)['layoutray_failures_total{reason="too_large"}'] >= 1
 
 
@@ -130,7 +145,10 @@ def test_fields_are_those_of_the_whole_document(client: httpx.Client, settings: 
     with IsolatedRecogniser(Recognition()) as recogniser:
         seen = [recogniser.recognise(data, number) for number in (1, 2, 3)]
     extractor = Extractor.load(settings.checkpoint)
-    read = [Page("", number, one.width, one.height, one.words, "", "", "", one.provenance) for number, one in enumerate(seen, 1)]
+    read = [
+        Page("", number, one.width, one.height, one.words, "", "", "", one.provenance)
+        for number, one in enumerate(seen, 1)
+    ]
     expected = field_answers(sum(extractor.extract(read), ()), extractor.fields)
     assert [(field["name"], field["value"], field["content"]) for field in document["fields"]] == [
         (one.name, one.value, one.content) for one in expected
@@ -138,14 +156,21 @@ def test_fields_are_those_of_the_whole_document(client: httpx.Client, settings: 
     assert [(field["confidence"], field["score"]) for field in document["fields"]] == [
         pytest.approx((one.confidence, one.score), abs=1e-4) for one in expected
     ]
-    places = [[(region["page_number"], tuple(region["polygon"])) for region in field["bounding_regions"]] for field in document["fields"]]
+    places = [
+        [(region["page_number"], tuple(region["polygon"])) for region in field["bounding_regions"]]
+        for field in document["fields"]
+    ]
     assert places == [[(region.page_number, region.polygon) for region in one.bounding_regions] for one in expected]
     assert {number for place in places for number, _ in place} == {1, 2, 3}
 
 
 def test_a_page_without_text_has_no_entities(client: httpx.Client) -> None:
     answer = post(client, encoded(Image.new("L", (800, 600), 255), "PNG")).json()
-    assert (answer["status"], answer["document"], answer["pages"][0]["num_words"]) == ("success", {"entities": [], "fields": []}, 0)
+    assert (answer["status"], answer["document"], answer["pages"][0]["num_words"]) == (
+        "success",
+        {"entities": [], "fields": []},
+        0,
+    )
 
 
 def test_unusable_files_are_refused_by_reason(client: httpx.Client) -> None:
@@ -219,7 +244,9 @@ def test_requests_that_come_together_share_batches(client: httpx.Client) -> None
     assert alone < 8
 
 
-def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(client: httpx.Client, settings: ServeSettings) -> None:
+def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(
+    client: httpx.Client, settings: ServeSettings
+) -> None:
     """One reader, nobody may wait, one second, and a page with the text of sixteen, which takes several."""
     page = rendered()[0]
     crowded = Image.new(page.mode, (4 * page.width, 4 * page.height))
@@ -230,7 +257,9 @@ def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(client: h
     recognition = Recognition(preprocessing=Preprocessing(width=0, clahe=0))
     tight = replace(settings, limits=limits, recognition=recognition, ocr_replicas=1)
     serve.run(build_app(tight), name="tight", route_prefix="/tight")
-    answers = asyncio.run(gathered(client.base_url, [{"url": "/tight/v1/extract", "files": {"file": ("page", slow)}}] * 5))
+    answers = asyncio.run(
+        gathered(client.base_url, [{"url": "/tight/v1/extract", "files": {"file": ("page", slow)}}] * 5)
+    )
     (late,) = [answer for answer in answers if answer.status_code != 503]
     assert "1 s" in refused(late, 504, "timeout")
     assert late.json()["error"]["retryable"] is True
@@ -250,7 +279,12 @@ def test_health_models_and_metrics(client: httpx.Client, settings: ServeSettings
     assert client.get("/healthz").json() == {"status": "ok"}
     (model,) = client.get("/v1/models").json()["models"]
     loaded = Extractor.load(settings.checkpoint)
-    found = {"model_id": "untrained", "model_version": loaded.model_version, "path": "/v1/extract", "entity_types": ["date", "total"]}
+    found = {
+        "model_id": "untrained",
+        "model_version": loaded.model_version,
+        "path": "/v1/extract",
+        "entity_types": ["date", "total"],
+    }
     assert model == found
     post(client, encoded(rendered()[0], "PNG"))
     counts = measured(client)
@@ -262,7 +296,14 @@ def test_the_description_is_whole(client: httpx.Client) -> None:
     description = client.get("/openapi.json")
     named = set(re.findall(r"#/components/schemas/(\w+)", description.text))
     assert named <= set(description.json()["components"]["schemas"])
-    assert {"ExtractRequest", "SummarizeRequest", "WordInput", "ExtractAnswer", "SummarizeAnswer", "ErrorAnswer"} <= named
+    assert {
+        "ExtractRequest",
+        "SummarizeRequest",
+        "WordInput",
+        "ExtractAnswer",
+        "SummarizeAnswer",
+        "ErrorAnswer",
+    } <= named
     for path in ("/v1/extract", "/v1/summarize"):
         described = description.json()["paths"][path]["post"]
         assert set(described["requestBody"]["content"]) == {"multipart/form-data", "application/json"}

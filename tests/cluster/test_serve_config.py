@@ -28,10 +28,15 @@ def test_it_builds_the_endpoint() -> None:
 def test_its_pods_have_what_it_asks_for() -> None:
     asked = arguments()
     limits = [
-        group["template"]["spec"]["containers"][0]["resources"]["limits"] for group in SERVICE["rayClusterConfig"]["workerGroupSpecs"]
+        group["template"]["spec"]["containers"][0]["resources"]["limits"]
+        for group in SERVICE["rayClusterConfig"]["workerGroupSpecs"]
     ]
-    assert asked["cpus_per_replica"] * (asked["ocr_replicas"] + asked["model_replicas"]) <= sum(int(limit["cpu"]) for limit in limits)
-    assert asked["gpus_per_model"] * asked["model_replicas"] == sum(int(limit.get("nvidia.com/gpu", 0)) for limit in limits)
+    assert asked["cpus_per_replica"] * (asked["ocr_replicas"] + asked["model_replicas"]) <= sum(
+        int(limit["cpu"]) for limit in limits
+    )
+    assert asked["gpus_per_model"] * asked["model_replicas"] == sum(
+        int(limit.get("nvidia.com/gpu", 0)) for limit in limits
+    )
 
 
 def test_a_key_that_the_endpoint_does_not_know_is_named() -> None:

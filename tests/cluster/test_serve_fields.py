@@ -43,10 +43,14 @@ def test_fields_are_answered_as_those_of_tagging_models_without_places(client: h
         assert answer["document"]["cut"] is False
         assert [page["page_number"] for page in answer["pages"]] == [1, 2]
         fields = answer["document"]["fields"]
-        assert {(field["name"], field["content"]) for field in fields} == {(field.name, field.value) for field in values(whole)}
+        assert {(field["name"], field["content"]) for field in fields} == {
+            (field.name, field.value) for field in values(whole)
+        }
         for field, expected in zip(fields, written_fields(text.lines, whole, generator.fields), strict=True):
             assert (field["name"], field["value"], field["bounding_regions"]) == (expected.name, expected.value, [])
-            assert (field["confidence"], field["score"]) == pytest.approx((expected.confidence, expected.score), rel=1e-3)
+            assert (field["confidence"], field["score"]) == pytest.approx(
+                (expected.confidence, expected.score), rel=1e-3
+            )
 
 
 def test_a_document_longer_than_the_model_takes_is_said_to_be_cut(client: httpx.Client) -> None:
@@ -64,6 +68,9 @@ def test_a_page_without_words_has_no_fields(client: httpx.Client) -> None:
 
 def test_a_model_of_fields_writes_no_summaries(client: httpx.Client, trained: Trained) -> None:
     message = refused(client.post("/v1/summarize", json=as_request(trained[1][0])), 404, "not_offered")
-    assert "small-generate_fields, the model that is served here, answers at /v1/extract and not at /v1/summarize" in message
+    assert (
+        "small-generate_fields, the model that is served here, answers at /v1/extract and not at /v1/summarize"
+        in message
+    )
     (model,) = client.get("/v1/models").json()["models"]
     assert (model["path"], model["entity_types"]) == ("/v1/extract", [])

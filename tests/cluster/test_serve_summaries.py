@@ -72,12 +72,19 @@ def asked(client: httpx.Client, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown(text: Text) -> dict[str, Any]:
-    return {"text": text.text, "tokens": text.tokens, "tokens_read": text.tokens_read, "cut": text.tokens_read < text.tokens}
+    return {
+        "text": text.text,
+        "tokens": text.tokens,
+        "tokens_read": text.tokens_read,
+        "cut": text.tokens_read < text.tokens,
+    }
 
 
 def test_documents_that_come_together_share_batches_and_get_their_own_summaries(client: httpx.Client) -> None:
     before = measured(client)
-    answers = asyncio.run(gathered(client.base_url, [{"url": "/v1/summarize", "json": as_request(whole)} for whole in WHOLES]))
+    answers = asyncio.run(
+        gathered(client.base_url, [{"url": "/v1/summarize", "json": as_request(whole)} for whole in WHOLES])
+    )
     assert {answer.status_code for answer in answers} == {200}
     for answer, whole in zip(answers, WHOLES, strict=True):
         written = vocabulary().text_to_ids(answer.json()["summary"]["text"])
@@ -86,12 +93,19 @@ def test_documents_that_come_together_share_batches_and_get_their_own_summaries(
     after = measured(client)
     alone = after['layoutray_batch_pages_bucket{le="1.0"}'] - before.get('layoutray_batch_pages_bucket{le="1.0"}', 0)
     assert alone < 4
-    assert after['layoutray_pages_total{outcome="answered"}'] - before.get('layoutray_pages_total{outcome="answered"}', 0) == 16
+    assert (
+        after['layoutray_pages_total{outcome="answered"}'] - before.get('layoutray_pages_total{outcome="answered"}', 0)
+        == 16
+    )
 
 
 def test_an_answer_says_what_made_it(client: httpx.Client, writer: TextGenerator) -> None:
     answer = asked(client, as_request(WHOLES[0]))
-    assert (answer["model_id"], answer["model_version"], answer["status"]) == (writer.model_id, writer.model_version, "success")
+    assert (answer["model_id"], answer["model_version"], answer["status"]) == (
+        writer.model_id,
+        writer.model_version,
+        "success",
+    )
     assert (answer["summary"]["cut"], answer["errors"], answer["schema_version"]) == (False, [], "1.2")
     assert [(page["width"], page["height"], "words" in page) for page in answer["pages"]] == [(600, 800, False)] * 2
     assert answer["timings"]["ocr_ms"] == 0 < answer["timings"]["model_ms"] < answer["timings"]["total_ms"]
@@ -106,7 +120,10 @@ def test_a_file_is_read_page_by_page_and_written_about_as_a_whole(client: httpx.
     assert response.status_code == 200, response.text
     with IsolatedRecogniser(Recognition()) as recogniser:
         seen = [recogniser.recognise(data, number) for number in (1, 2)]
-    read = [Page("", number, one.width, one.height, one.words, "", "", "", one.provenance) for number, one in enumerate(seen, 1)]
+    read = [
+        Page("", number, one.width, one.height, one.words, "", "", "", one.provenance)
+        for number, one in enumerate(seen, 1)
+    ]
     assert response.json()["summary"] == shown(writer.write([read])[0])
     assert response.json()["summary"]["cut"] is True, "a text of two such pages is longer than 160 tokens"
     assert response.json()["timings"]["ocr_ms"] > 0
@@ -135,7 +152,10 @@ def test_pages_that_fail_are_left_out_and_said(client: httpx.Client) -> None:
 def test_a_document_without_words_has_no_summary(client: httpx.Client) -> None:
     blank = encoded(Image.new("L", (800, 600), 255), "PNG")
     answer = client.post("/v1/summarize", files={"file": ("blank.png", blank)}).json()
-    assert (answer["status"], answer["summary"]) == ("success", {"text": "", "tokens": 0, "tokens_read": 0, "cut": False})
+    assert (answer["status"], answer["summary"]) == (
+        "success",
+        {"text": "", "tokens": 0, "tokens_read": 0, "cut": False},
+    )
 
 
 def test_bodies_that_hold_no_document_are_refused(client: httpx.Client) -> None:
@@ -153,7 +173,9 @@ def test_bodies_that_hold_no_document_are_refused(client: httpx.Client) -> None:
     refused(client.post("/v1/summarize", files={"file": ("a", b"no picture")}), 415, "unsupported_type")
 
 
-def test_an_explanation_has_the_words_that_are_kept_with_their_places(client: httpx.Client, writer: TextGenerator) -> None:
+def test_an_explanation_has_the_words_that_are_kept_with_their_places(
+    client: httpx.Client, writer: TextGenerator
+) -> None:
     whole = WHOLES[2]
     response = client.post("/v1/summarize", json=as_request(whole), params={"explain": "true"})
     assert response.status_code == 200, response.text
@@ -164,14 +186,19 @@ def test_an_explanation_has_the_words_that_are_kept_with_their_places(client: ht
     assert {page.number for page, _ in (places[word.number] for word in expected.words)} == {1, 2}
     for answered, word in zip(found["words"], expected.words, strict=True):
         page, index = places[word.number]
-        assert (answered["page_number"], answered["word"], answered["content"]) == (page.number, index, page.words[index].text)
+        assert (answered["page_number"], answered["word"], answered["content"]) == (
+            page.number,
+            index,
+            page.words[index].text,
+        )
         assert answered["polygon"] == pytest.approx(page.words[index].box.polygon(page.width, page.height), abs=0.01)
         assert (answered["states"], answered["weight"]) == (word.states, pytest.approx(word.weight, abs=1e-4))
 
 
 def test_explanations_are_for_those_who_ask(client: httpx.Client) -> None:
     requests = [
-        {"url": "/v1/summarize", "json": as_request(whole), "params": {"explain": number % 2}} for number, whole in enumerate(WHOLES)
+        {"url": "/v1/summarize", "json": as_request(whole), "params": {"explain": number % 2}}
+        for number, whole in enumerate(WHOLES)
     ]
     answers = asyncio.run(gathered(client.base_url, requests))
     assert ["explanation" in answer.json() for answer in answers] == [False, True] * 4

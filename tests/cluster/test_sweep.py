@@ -32,13 +32,14 @@ def by_seed(folder: Path, *seeds: int) -> dict[Value, Job]:
     """Jobs that differ in their seed; the same examples for all."""
     one = job(folder, recipe("masked_lm", steps=4, evaluate_every=2))
     return {
-        seed: dataclasses.replace(one, recipe=dataclasses.replace(one.recipe, seed=seed), out=folder / f"seed={seed}") for seed in seeds
+        seed: dataclasses.replace(one, recipe=dataclasses.replace(one.recipe, seed=seed), out=folder / f"seed={seed}")
+        for seed in seeds
     }
 
 
 def train(trials: Mapping[Value, Job], value: Value) -> None:
     trials[value].out.mkdir()
-    jobs.train_in_place(trials[value], worlds.alone(), JsonLines(trials[value].out / "history.jsonl"))
+    jobs.train_in_place(trials[value], worlds.single_process(), JsonLines(trials[value].out / "history.jsonl"))
 
 
 def train_only_the_first(trials: Mapping[Value, Job], value: Value) -> None:
@@ -54,7 +55,9 @@ def train_only_the_first(trials: Mapping[Value, Job], value: Value) -> None:
 def test_a_failed_trial_is_kept_and_the_others_train_as_one_process_does(tmp_path: Path) -> None:
     trials, heard = by_seed(tmp_path, 1, 2, 3, 4), list[Value]()
     work = functools.partial(train_only_the_first, trials)
-    one, raised, killed, four = sorted(sweep.train(trials, tmp_path, Share(), work, heard.append), key=lambda trial: trial.value)
+    one, raised, killed, four = sorted(
+        sweep.train(trials, tmp_path, Share(), work, heard.append), key=lambda trial: trial.value
+    )
     for trial in (one, four):
         expected = alone(elsewhere(trial.job, tmp_path / f"alone-{trial.value}"))
         assert trial.error == ""
@@ -107,7 +110,11 @@ def test_a_training_that_has_diverged_has_no_metric(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("share", "message"),
-    [({"at_once": -1}, "at_once is -1; it must be at least 0"), ({"cpus": 0}, "cpus is 0"), ({"gpus": -1}, "gpus is -1")],
+    [
+        ({"at_once": -1}, "at_once is -1; it must be at least 0"),
+        ({"cpus": 0}, "cpus is 0"),
+        ({"gpus": -1}, "gpus is -1"),
+    ],
 )
 def test_an_impossible_share_is_refused(share: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -52,7 +52,9 @@ def test_a_lost_worker_is_recovered_from_in_a_bucket(examples: str, tmp_path: Pa
     rows = [json.loads(line) for line in sources.read_bytes(f"{one.out}/{HISTORY}").splitlines()]
     assert [row["step"] for row in rows if row["event"] == "start"] == [0, 4], "it went on from the state of step 4"
     expected = alone(Job(CHOSEN, examples, tmp_path / "here"))
-    assert read_history(f"{one.out}/{HISTORY}")["loss"] == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected["loss"]]
+    assert read_history(f"{one.out}/{HISTORY}")["loss"] == [
+        (step, pytest.approx(value, abs=1e-5)) for step, value in expected["loss"]
+    ]
     assert jobs.finished(one)
     assert names(str(one.out)) == {*checkpoint.FILES, jobs.FINISHED, jobs.JOB, HISTORY}
 
@@ -61,7 +63,12 @@ def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
     examples: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    call = [recipe_file(tmp_path, recipe("masked_lm", steps=4, evaluate_every=2)), examples, "--out", "s3://scans/checkpoint"]
+    call = [
+        recipe_file(tmp_path, recipe("masked_lm", steps=4, evaluate_every=2)),
+        examples,
+        "--out",
+        "s3://scans/checkpoint",
+    ]
     assert pretrain.main(call) == 0
     left = {*checkpoint.FILES, jobs.FINISHED, jobs.JOB, HISTORY, "mlflow_run.json"}
     assert names("s3://scans/checkpoint") == left
@@ -69,7 +76,16 @@ def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
     assert pretrain.main(call) == 0
     assert "s3://scans/checkpoint is finished" in capsys.readouterr().err
     assert boto3.resource("s3").Object("scans", "checkpoint/model.safetensors").last_modified == before
-    swept = [call[0], examples, "--out", "s3://scans/swept", "--over", "train.learning_rate=1e-3,1e-2", "--init", "s3://scans/checkpoint"]
+    swept = [
+        call[0],
+        examples,
+        "--out",
+        "s3://scans/swept",
+        "--over",
+        "train.learning_rate=1e-3,1e-2",
+        "--init",
+        "s3://scans/checkpoint",
+    ]
     with connect(cores=1):
         assert sweep.main(swept) == 0
     best = json.loads(sources.read_bytes("s3://scans/swept/best.json"))

@@ -39,7 +39,10 @@ def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
     write_pages(tmp_path / "ingested", [page for whole in wholes for page in whole])
     write_documents(tmp_path / "ingested", [document(whole) for whole in (*wholes, lost)])
     error = DocumentError(Reason.BAD_ANNOTATION, "is no text", stage="annotation")
-    letters = [DeadLetter.of(error, source="a.txt"), DeadLetter.of(error, lost[0].source, doc_id=lost[0].doc_id, page_id="x", page=1)]
+    letters = [
+        DeadLetter.of(error, source="a.txt"),
+        DeadLetter.of(error, lost[0].source, doc_id=lost[0].doc_id, page_id="x", page=1),
+    ]
     shards.write(codec.dead_letters_table(letters), str(tmp_path / "ingested" / "dead_letters"), "part-x.parquet")
 
     heard: list[Progress] = []
@@ -53,8 +56,15 @@ def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
     assert {rows[source]["status"] for source in ("a.txt", lost[0].source)} == {"failure"}
     for whole, text in zip(wholes, expected, strict=True):
         row = rows[whole[0].source]
-        assert (row["status"], row["text"], row["tokens"], row["tokens_read"]) == ("success", text.text, text.tokens, text.tokens_read)
-    lines = [json.loads(line) for file in (tmp_path / "out" / "jsonl").iterdir() for line in file.read_text().splitlines()]
+        assert (row["status"], row["text"], row["tokens"], row["tokens_read"]) == (
+            "success",
+            text.text,
+            text.tokens,
+            text.tokens_read,
+        )
+    lines = [
+        json.loads(line) for file in (tmp_path / "out" / "jsonl").iterdir() for line in file.read_text().splitlines()
+    ]
     assert {line["source"]: line for line in lines} == rows
     with pytest.raises(InputError, match="holds answers already"):
         write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"))
@@ -75,14 +85,18 @@ def test_documents_that_take_longer_than_ray_waits_for_a_sign_of_life_are_writte
 def test_fields_that_are_written_have_rows_of_their_own(tmp_path: Path) -> None:
     checkpoint, wholes = train_on_fields(tmp_path)
     done = write(checkpoint, str(tmp_path / "ingested"), str(tmp_path / "out"))
-    assert done == WrittenTexts(documents=8, failed=0, cut=0, fields=sum(len(values(whole)) for whole in wholes), without_fields=0)
+    assert done == WrittenTexts(
+        documents=8, failed=0, cut=0, fields=sum(len(values(whole)) for whole in wholes), without_fields=0
+    )
     rows = shards.read(str(tmp_path / "out" / "fields"), FIELDS).to_pylist()
     assert len(rows) == done.fields
     generator = TextGenerator.load(checkpoint)
     for whole, text in zip(wholes, generator.write(wholes), strict=True):
         expected = written_fields(text.lines, whole, generator.fields)
         mine = [row for row in rows if row["doc_id"] == whole[0].doc_id]
-        assert [(row["name"], row["value"], row["content"]) for row in mine] == [(one.name, one.value, one.content) for one in expected]
+        assert [(row["name"], row["value"], row["content"]) for row in mine] == [
+            (one.name, one.value, one.content) for one in expected
+        ]
         assert [row["confidence"] for row in mine] == pytest.approx([one.confidence for one in expected], rel=1e-3)
         assert {(row["source"], row["model_version"]) for row in mine} == {(whole[0].source, generator.model_version)}
         assert {(row["page"], *row["polygons"]) for row in mine} == {(0,)}

@@ -88,7 +88,9 @@ class TwoNodes:
             starts += 1
             with log.open("ab") as stream:
                 whole = [*self.inside, *command]
-                return subprocess.Popen(whole, env=self.environment, stdout=stream, stderr=stream, start_new_session=True)
+                return subprocess.Popen(
+                    whole, env=self.environment, stdout=stream, stderr=stream, start_new_session=True
+                )
 
         driver = start()
         try:

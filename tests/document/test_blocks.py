@@ -20,7 +20,12 @@ def two_columns() -> Page:
 
 
 def test_lines_of_a_label_that_stand_above_each_other_are_a_block() -> None:
-    assert blocks(two_columns()) == [("title", (0, 1)), ("paragraph", (2, 3)), ("paragraph", (4, 5)), ("paragraph", (6,))]
+    assert blocks(two_columns()) == [
+        ("title", (0, 1)),
+        ("paragraph", (2, 3)),
+        ("paragraph", (4, 5)),
+        ("paragraph", (6,)),
+    ]
 
 
 def test_what_a_later_line_joins_is_one_block() -> None:

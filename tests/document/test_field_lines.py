@@ -38,7 +38,9 @@ def test_every_name_that_is_accepted_is_read_back(names: list[str]) -> None:
 
 
 @given(FIELDS, st.lists(st.text("abcdtol: =", max_size=12)), st.randoms())
-def test_noise_between_the_lines_takes_nothing_away(fields: list[Field], noise: list[str], shuffled: random.Random) -> None:
+def test_noise_between_the_lines_takes_nothing_away(
+    fields: list[Field], noise: list[str], shuffled: random.Random
+) -> None:
     lines = render(fields).splitlines()
     for line in noise:
         lines.insert(shuffled.randint(0, len(lines)), line)
@@ -49,7 +51,9 @@ def test_noise_between_the_lines_takes_nothing_away(fields: list[Field], noise: 
 
 @given(TEXTS)
 def test_whatever_is_written_gives_known_names_and_values(text: str) -> None:
-    assert all(field.name in NAMES and field.value == " ".join(field.value.split()) != "" for field in parse(text, NAMES))
+    assert all(
+        field.name in NAMES and field.value == " ".join(field.value.split()) != "" for field in parse(text, NAMES)
+    )
 
 
 def test_case_blanks_accents_and_punctuation_of_names_do_not_count_and_those_of_values_do() -> None:
@@ -58,7 +62,9 @@ def test_case_blanks_accents_and_punctuation_of_names_do_not_count_and_those_of_
     assert parse("grosse: ab\nGro\u0308ße: c\ngroes: d", NAMES) == [Field("Größe", "ab"), Field("Größe", "c")]
 
 
-@pytest.mark.parametrize("names", [["a:b"], [" "], ["-"], ["a\nb"], ["a\n"], ["due date", "DueDate"], ["due_date", "due-date"]])
+@pytest.mark.parametrize(
+    "names", [["a:b"], [" "], ["-"], ["a\nb"], ["a\n"], ["due date", "DueDate"], ["due_date", "due-date"]]
+)
 def test_names_that_cannot_be_read_back_are_refused(names: list[str]) -> None:
     with pytest.raises(InputError, match="to be written"):
         check_names(names)

@@ -10,8 +10,12 @@ from layoutray.errors import InputError
 from layoutray.readers import load
 from tests.store.pages import page, word
 
-ENGLISH = "The parties agree that this letter shall be governed by the laws of the State of New York and by no other law"
-GERMAN = "Die Parteien vereinbaren, dass dieses Schreiben dem Recht des Landes Berlin und keinem anderen Recht unterliegt"
+ENGLISH = (
+    "The parties agree that this letter shall be governed by the laws of the State of New York and by no other law"
+)
+GERMAN = (
+    "Die Parteien vereinbaren, dass dieses Schreiben dem Recht des Landes Berlin und keinem anderen Recht unterliegt"
+)
 
 
 def of(text: str, seen: float | None = None) -> Page:

@@ -40,7 +40,9 @@ def test_pixels_and_back_is_the_same_box(box: Box, width: int, height: int) -> N
 
 
 @given(PIXELS, PIXELS, PIXELS, PIXELS, SIZES, SIZES)
-def test_repaired_covers_exactly_the_part_on_the_page(x0: float, y0: float, x1: float, y1: float, width: int, height: int) -> None:
+def test_repaired_covers_exactly_the_part_on_the_page(
+    x0: float, y0: float, x1: float, y1: float, width: int, height: int
+) -> None:
     left, right = min(x0, x1), max(x0, x1)
     top, bottom = min(y0, y1), max(y0, y1)
     outside = right / width < 0 or left / width > 1 or bottom / height < 0 or top / height > 1
@@ -73,7 +75,9 @@ def test_around_is_the_smallest_box_that_holds_all(many: list[Box]) -> None:
     around = Box.around(many)
     for box in many:
         assert around.overlap(box) == box.area
-    assert {around.x0, around.y0, around.x1, around.y1} <= {side for box in many for side in (box.x0, box.y0, box.x1, box.y1)}
+    assert {around.x0, around.y0, around.x1, around.y1} <= {
+        side for box in many for side in (box.x0, box.y0, box.x1, box.y1)
+    }
 
 
 @given(boxes(), boxes())

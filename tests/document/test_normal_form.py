@@ -60,7 +60,11 @@ TERMS = {
 
 @pytest.mark.parametrize(
     ("kind", "text", "form"),
-    [(kind, *pair) for kind, pairs in (("date", DATES), ("amount", AMOUNTS), ("term", TERMS)) for pair in pairs.items()],
+    [
+        (kind, *pair)
+        for kind, pairs in (("date", DATES), ("amount", AMOUNTS), ("term", TERMS))
+        for pair in pairs.items()
+    ],
 )
 def test_values_of_a_type_have_its_form_and_others_none(kind: str, text: str, form: str | None) -> None:
     assert normal_form(text, FieldType(kind)) == form  # pyright: ignore[reportArgumentType]

@@ -63,7 +63,9 @@ def test_tags_of_neither_scheme_are_refused(tag: str) -> None:
         spans(["O", tag])
 
 
-@pytest.mark.parametrize("found", [[("total", 1, 1)], [("total", 2, 4)], [("total", -1, 1)], [("", 0, 1)], [("a", 0, 2), ("b", 1, 3)]])
+@pytest.mark.parametrize(
+    "found", [[("total", 1, 1)], [("total", 2, 4)], [("total", -1, 1)], [("", 0, 1)], [("a", 0, 2), ("b", 1, 3)]]
+)
 def test_entities_that_do_not_fit_are_refused(found: list[Span]) -> None:
     with pytest.raises(InputError, match="entity"):
         to_iob2(found, 3)
@@ -72,4 +74,10 @@ def test_entities_that_do_not_fit_are_refused(found: list[Span]) -> None:
 
 
 def test_labels_of_regions_are_no_entities() -> None:
-    assert [hold_entities(tags) for tags in (["O", None], ["S-a"], ["title", "O"], [None], [])] == [True, True, False, False, False]
+    assert [hold_entities(tags) for tags in (["O", None], ["S-a"], ["title", "O"], [None], [])] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]

@@ -92,7 +92,9 @@ def test_few_words(count: int) -> None:
 
 
 def test_points_of_one_circle_have_their_diameters() -> None:
-    circle = np.array([[5, 0], [4, 3], [3, 4], [0, 5], [-3, 4], [-4, 3], [-5, 0], [-4, -3], [-3, -4], [0, -5], [3, -4], [4, -3]])
+    circle = np.array(
+        [[5, 0], [4, 3], [3, 4], [0, 5], [-3, 4], [-4, 3], [-5, 0], [-4, -3], [-3, -4], [0, -5], [3, -4], [4, -3]]
+    )
     edges = gabriel_edges(circle).tolist()
     assert all([one, one + 6] in edges for one in range(6))
     assert len(edges) == 12 + 6
@@ -106,7 +108,9 @@ def test_a_large_page_is_triangulated(words: int, monkeypatch: pytest.MonkeyPatc
     for points in (scattered, lines):
         edges = gabriel_edges(points)
         some = edges[random.integers(0, len(edges), 50)]
-        assert all(not (((points[one] - points) * (points[other] - points)).sum(axis=1) < 0).any() for one, other in some)
+        assert all(
+            not (((points[one] - points) * (points[other] - points)).sum(axis=1) < 0).any() for one, other in some
+        )
         assert len(np.unique(points, axis=0)) - 1 <= len(edges)
 
 

@@ -19,7 +19,15 @@ def exported(pages: Sequence[Page]) -> list[dict[str, Any]]:
 
 
 def annotation(results: Results, at: str = "2026-01-01T12:00:00.000000Z", **more: Any) -> dict[str, Any]:
-    return {"id": 1, "result": results, "was_cancelled": False, "ground_truth": False, "created_at": at, "updated_at": at, **more}
+    return {
+        "id": 1,
+        "result": results,
+        "was_cancelled": False,
+        "ground_truth": False,
+        "created_at": at,
+        "updated_at": at,
+        **more,
+    }
 
 
 def submitted(tasks: Sequence[dict[str, Any]], edit: Callable[[Results], Results] = list) -> list[dict[str, Any]]:

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from layoutray.document import Box, Page, Word
 from layoutray.document.tags import to_iob2
 from layoutray.errors import InputError
-from layoutray.exchange.label_studio import LOCAL_FILES, Mark, can_be_shown, labelling_interface, marks_of, picture_url, task
+from layoutray.exchange.label_studio import (
+    LOCAL_FILES,
+    Mark,
+    can_be_shown,
+    labelling_interface,
+    marks_of,
+    picture_url,
+    task,
+)
 from layoutray.readers import load
 from layoutray.store import codec
 from tests.exchange.projects import exported, read_back, submitted
@@ -21,7 +29,9 @@ from tests.store.pages import page, word
 
 SIDES = st.tuples(*[st.floats(0, 1, width=32)] * 2).map(sorted)
 BOXES = st.tuples(SIDES, SIDES).map(lambda sides: Box(sides[0][0], sides[1][0], sides[0][1], sides[1][1]))
-TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Z", "Cc"]), min_size=1).filter(lambda text: text.split() == [text])
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Z", "Cc"]), min_size=1).filter(
+    lambda text: text.split() == [text]
+)
 
 
 def bits(one: Page) -> bytes:
@@ -34,15 +44,24 @@ def as_annotated(one: Page) -> Page:
     return replace(one, words=tuple(replace(word, confidence=None) for word in one.words))
 
 
-@given(words=st.lists(st.tuples(TEXTS, BOXES, st.integers(0, 9)), min_size=1), entities=st.lists(st.sampled_from("ab"), max_size=4))
-def test_words_that_nobody_touched_come_back_bit_for_bit(words: list[tuple[str, Box, int]], entities: list[str]) -> None:
+@given(
+    words=st.lists(st.tuples(TEXTS, BOXES, st.integers(0, 9)), min_size=1),
+    entities=st.lists(st.sampled_from("ab"), max_size=4),
+)
+def test_words_that_nobody_touched_come_back_bit_for_bit(
+    words: list[tuple[str, Box, int]], entities: list[str]
+) -> None:
     count = min(len(entities), len(words))
     tags = to_iob2([(kind, at, at + 1) for at, kind in enumerate(entities[:count])], len(words))
-    sent = page("d", 3, *(Word(text, box, line=line, tag=tag) for (text, box, line), tag in zip(words, tags, strict=True)))
+    sent = page(
+        "d", 3, *(Word(text, box, line=line, tag=tag) for (text, box, line), tag in zip(words, tags, strict=True))
+    )
     with TemporaryDirectory() as folder:
         (back,) = read_back(Path(folder), submitted(exported([sent]))).pages
     assert bits(back) == bits(sent)
-    assert [(word.text, word.line, word.block, word.tag) for word in back.words] == [(w.text, w.line, w.block, w.tag) for w in sent.words]
+    assert [(word.text, word.line, word.block, word.tag) for word in back.words] == [
+        (w.text, w.line, w.block, w.tag) for w in sent.words
+    ]
     assert (back.number, back.width, back.height, back.source, back.split) == (3, 100, 200, "d.png", "train")
 
 
@@ -72,7 +91,11 @@ def test_a_task_shows_what_a_model_has_found_and_how_sure_it_is() -> None:
     sent = page("d", 1, word("Total"), word("9.00"), word("EUR"))
     made = task(sent, [Mark("total", (1, 2), 0.75), Mark("name", (0,), 0.5)], "s3://b/d.png", "invoices 3f")
     (prediction,) = made["predictions"]
-    assert (prediction["model_version"], prediction["score"], made["data"]["image"]) == ("invoices 3f", 0.5, "s3://b/d.png")
+    assert (prediction["model_version"], prediction["score"], made["data"]["image"]) == (
+        "invoices 3f",
+        0.5,
+        "s3://b/d.png",
+    )
     labels = [result for result in prediction["result"] if result["type"] == "rectanglelabels"]
     assert [(result["value"]["rectanglelabels"], result["score"]) for result in labels] == [
         (["name"], 0.5),
@@ -113,4 +136,9 @@ def test_pictures_are_asked_for_where_they_are_served(uri: str, url: str) -> Non
 def test_pictures_that_are_not_served_are_refused() -> None:
     with pytest.raises(InputError, match=r"/elsewhere/a\.png does not lie below /data; .*--root"):
         picture_url("/elsewhere/a.png", "/data", LOCAL_FILES)
-    assert [can_be_shown(replace(page(), image=name)) for name in ("a.PNG", "a.jpeg", "a.pdf", "a.tif")] == [True, True, False, False]
+    assert [can_be_shown(replace(page(), image=name)) for name in ("a.PNG", "a.jpeg", "a.pdf", "a.tif")] == [
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -13,7 +13,7 @@ from layoutray import importing
 from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
 from layoutray.checkpoint import Checkpoint
 from layoutray.nn.decoder import DecoderConfig
-from layoutray.nn.names.pyramidion import table
+from layoutray.nn.weight_names.pyramidion import table
 from layoutray.tasks import TaskModel, Writing
 from layoutray.tasks.writer import WritingHead
 
@@ -59,7 +59,10 @@ def weights() -> dict[str, Tensor]:
     head = WritingHead(encoder, Writing(decoder=DecoderConfig(layers=1, heads=4, feed_forward=64)))
     state = table((0, 1, 2)).state_to_theirs(TaskModel(encoder, head).state_dict())
     unused = {"encoder.pooler.scorer.0.weight": torch.zeros(1, 32), "encoder.pooler.scorer.0.bias": torch.zeros(1)}
-    unused |= {"encoder.version": torch.ones(1), "decoder.output_projection.weight": state["encoder.embed_tokens.weight"]}
+    unused |= {
+        "encoder.version": torch.ones(1),
+        "decoder.output_projection.weight": state["encoder.embed_tokens.weight"],
+    }
     return {name: tensor.clone() for name, tensor in (state | unused).items()}
 
 
@@ -70,7 +73,12 @@ def pieces(count: int = PIECES) -> list[str]:
 def write_checkpoint(folder: Path, args: Mapping[str, Any], state: Mapping[str, Tensor]) -> Path:
     """As fairseq 1.0 does: a dictionary of everything, in which the model's settings are a Namespace."""
     folder.mkdir(parents=True)
-    saved = {"args": None, "cfg": {"model": Namespace(**args), "common": {"seed": 1}}, "model": dict(state), "optimizer_history": [{}]}
+    saved = {
+        "args": None,
+        "cfg": {"model": Namespace(**args), "common": {"seed": 1}},
+        "model": dict(state),
+        "optimizer_history": [{}],
+    }
     torch.save(saved, folder / "checkpoint_best.pt")
     vocabulary = {piece: number for number, piece in enumerate(pieces(len(state["encoder.embed_tokens.weight"])))}
     Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>")).save(str(folder / "tokenizer.json"))

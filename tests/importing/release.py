@@ -12,7 +12,7 @@ from torch import Tensor
 
 from layoutray import architectures, importing
 from layoutray.checkpoint import Checkpoint
-from layoutray.nn.names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
+from layoutray.nn.weight_names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from layoutray.tasks.word_labels import TokenClassificationHead
@@ -44,8 +44,17 @@ SKIM = BERT | {
     "num_hidden_layers_layout_encoder": 1,
     "num_attention_heads_layout_encoder": 4,
 }
-LONG = SKIM | {"model_type": "longskimformer", "pad_token_id": 1, "layer_norm_eps": 1e-5, "attention_window": 8, "vocab_size": 200}
-MASK = {key: value for key, value in SKIM.items() if key != "attention_head_size"} | {"top_k": 6, "core_model_type": "layoutlm"}
+LONG = SKIM | {
+    "model_type": "longskimformer",
+    "pad_token_id": 1,
+    "layer_norm_eps": 1e-5,
+    "attention_window": 8,
+    "vocab_size": 200,
+}
+MASK = {key: value for key, value in SKIM.items() if key != "attention_head_size"} | {
+    "top_k": 6,
+    "core_model_type": "layoutlm",
+}
 MASK |= {"model_type": "skimmingmask"}
 EMBEDDINGS = BERT | {"model_type": "bertwithskimembed"}
 MODELS: dict[str, tuple[dict[str, Any], NameTable]] = {
@@ -67,7 +76,9 @@ SIZES: dict[str, dict[str, Any]] = {
 def write_wordpiece(folder: Path, size: int) -> None:
     """BERT's `vocab.txt` of `size` pieces, its special tokens first."""
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "##s"]
-    (folder / "vocab.txt").write_text("\n".join([*pieces, *(f"word{number}" for number in range(size - len(pieces)))]) + "\n")
+    (folder / "vocab.txt").write_text(
+        "\n".join([*pieces, *(f"word{number}" for number in range(size - len(pieces)))]) + "\n"
+    )
 
 
 def write_byte_pairs(folder: Path, size: int) -> None:
@@ -96,7 +107,9 @@ def weights(arch: str, num_labels: int = 0, **changes: Any) -> dict[str, Tensor]
         architecture.config(**SIZES[arch] | changes), vocab_size=theirs["vocab_size"], pad_id=theirs["pad_token_id"]
     )
     head = TokenClassificationHead(encoder.width, num_labels, 0.1) if num_labels else MaskedLanguageModelHead(encoder)
-    return {name: tensor.clone() for name, tensor in names.state_to_theirs(TaskModel(encoder, head).state_dict()).items()}
+    return {
+        name: tensor.clone() for name, tensor in names.state_to_theirs(TaskModel(encoder, head).state_dict()).items()
+    }
 
 
 def release(folder: Path, arch: str = "skimformer", num_labels: int = 3, **settings: Any) -> Path:

@@ -33,7 +33,9 @@ def test_a_decoder_that_is_stored_once_is_tied_and_one_that_differs_is_refused(t
     decoder = state.pop("cls.predictions.decoder.weight")
     model: Any = read(write_release(tmp_path / "once", SKIM, state)).model
     assert torch.equal(model.head.decoder.weight, decoder)
-    with pytest.raises(CheckpointError, match=r"word_embeddings\.weight in .* is another tensor than the one it is tied to"):
+    with pytest.raises(
+        CheckpointError, match=r"word_embeddings\.weight in .* is another tensor than the one it is tied to"
+    ):
         read(write_release(tmp_path / "twice", SKIM, state | {"cls.predictions.decoder.weight": decoder + 1}))
 
 
@@ -59,7 +61,9 @@ def test_a_torch_file_of_tensors_is_read_and_code_in_one_is_not_run(tmp_path: Pa
     assert all(torch.equal(tensor, expected[name]) for name, tensor in read(folder).model.state_dict().items())
     for wrong in (state | {"harm": _Opens(harm)}, state | {"epoch": 3}, [1, 2]):
         torch.save(wrong, file)
-        with pytest.raises(CheckpointError, match=r"pytorch_model\.bin (is not a torch file of plain tensors|holds something else)"):
+        with pytest.raises(
+            CheckpointError, match=r"pytorch_model\.bin (is not a torch file of plain tensors|holds something else)"
+        ):
             read(folder)
     file.write_bytes(b"")
     with pytest.raises(CheckpointError, match="is damaged, or holds code, which is not run"):

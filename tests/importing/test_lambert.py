@@ -10,7 +10,7 @@ from torch import Tensor
 from layoutray import architectures, importing
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError, InputError
-from layoutray.nn.names import lambert
+from layoutray.nn.weight_names import lambert
 from layoutray.tasks import TaskModel
 from layoutray.tasks.word_labels import TokenClassificationHead
 from tests.importing.release import rewrite, write_release
@@ -53,11 +53,17 @@ def read(folder: Path, *overrides: str) -> Checkpoint:
     ("body", "name", "others"),
     [
         ("lambert.", "roberta.encoder.layer.0.output.dense.bias", ("lambert.encoder.{}", "roberta.roberta.encoder.{}")),
-        ("lambert.", "roberta.embeddings.LayerNorm.weight", ("lambert.embeddings.roberta_embs.{}", "roberta.roberta.embeddings.{}")),
+        (
+            "lambert.",
+            "roberta.embeddings.LayerNorm.weight",
+            ("lambert.embeddings.roberta_embs.{}", "roberta.roberta.embeddings.{}"),
+        ),
         ("", "roberta.encoder.layer.0.output.dense.bias", ("encoder.{}",)),
     ],
 )
-def test_a_tensor_is_taken_under_any_of_its_names_and_under_all(body: str, name: str, others: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_tensor_is_taken_under_any_of_its_names_and_under_all(
+    body: str, name: str, others: tuple[str, ...], tmp_path: Path
+) -> None:
     whole = state(body)
     if not body:
         whole = {theirs: tensor for theirs, tensor in whole.items() if "classifier" not in theirs}
@@ -76,13 +82,19 @@ def test_the_configuration_becomes_the_released_variant(tmp_path: Path) -> None:
     folder = write_release(tmp_path / "theirs", SETTINGS, state("lambert."))
     made = read(folder)
     assert made.recipe.model.items() >= OURS.items()
-    assert (made.recipe.task.name, made.labels, made.recipe.max_length) == ("layout_labels", ("label_0", "label_1", "label_2"), 40)
+    assert (made.recipe.task.name, made.labels, made.recipe.max_length) == (
+        "layout_labels",
+        ("label_0", "label_1", "label_2"),
+        40,
+    )
     assert made.provenance["fresh"] == ["encoder.position_dropout.share"]
     assert made.model.state_dict()["encoder.position_dropout.share"] == 0, "positions are there"
 
 
 def test_an_encoder_alone_gets_a_fresh_masked_lm_head(tmp_path: Path) -> None:
-    body = {name: tensor for name, tensor in state("").items() if "classifier" not in name} | {"pooler.dense.bias": torch.zeros(32)}
+    body = {name: tensor for name, tensor in state("").items() if "classifier" not in name} | {
+        "pooler.dense.bias": torch.zeros(32)
+    }
     made = read(write_release(tmp_path / "theirs", SETTINGS, body))
     assert made.recipe.task.name == "masked_lm"
     assert "head.dense.weight" in made.provenance["fresh"]
@@ -92,7 +104,10 @@ def test_an_encoder_alone_gets_a_fresh_masked_lm_head(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"model_type": "bert"}, "model_type 'bert'; lambert is computed with 'roberta' alone"),
-        ({"max_position_embeddings": "many"}, "max_position_embeddings 'many' and pad_token_id 1; both must be integers"),
+        (
+            {"max_position_embeddings": "many"},
+            "max_position_embeddings 'many' and pad_token_id 1; both must be integers",
+        ),
         ({"layout_base": 100}, "layout_base 100; lambert is computed with 500 alone"),
         ({"max_position_embeddings": 60}, r"position_embeddings\.weight is \(42, 32\), the model needs \(60, 32\)"),
     ],

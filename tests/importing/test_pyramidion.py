@@ -29,7 +29,9 @@ def test_settings_become_the_recipe_and_weights_the_model(tmp_path: Path) -> Non
     assert torch.equal(state["encoder.word_embedding.weight"], theirs["encoder.embed_tokens.weight"])
     assert torch.equal(state["encoder.layers.2.feed_forward.contract.bias"], theirs["encoder.layers.2.fc2.bias"])
     assert torch.equal(state["encoder.pools.1.scorer.classifier.weight"], theirs["encoder.pooler.scorer.1.weight"])
-    assert torch.equal(state["head.decoder.layers.0.cross_attention.key.weight"], theirs["decoder.layers.0.encoder_attn.k_proj.weight"])
+    assert torch.equal(
+        state["head.decoder.layers.0.cross_attention.key.weight"], theirs["decoder.layers.0.encoder_attn.k_proj.weight"]
+    )
     assert made.provenance["fresh"] == []
     writing = made.recipe.task.writing
     decoder = DecoderConfig(layers=1, heads=4, feed_forward=64, positions="reference_parity")
@@ -38,7 +40,9 @@ def test_settings_become_the_recipe_and_weights_the_model(tmp_path: Path) -> Non
 
 def test_the_decoder_can_be_left_behind(tmp_path: Path) -> None:
     made = read(write_checkpoint(tmp_path / "theirs", ARGS, weights()), "task.name=masked_lm")
-    assert torch.equal(made.model.state_dict()["encoder.layers.2.feed_forward.contract.bias"], weights()["encoder.layers.2.fc2.bias"])
+    assert torch.equal(
+        made.model.state_dict()["encoder.layers.2.feed_forward.contract.bias"], weights()["encoder.layers.2.fc2.bias"]
+    )
     assert sorted(made.provenance["fresh"]) == sorted(
         f"head.{name}" for name in ("decoder.bias", "dense.bias", "dense.weight", "norm.bias", "norm.weight")
     )
@@ -100,11 +104,20 @@ def test_a_model_that_does_not_pool_comes_in(attention: str, block: int, tmp_pat
         ({"chunk_size": None}, "lacks chunk_size"),
         ({"enc_layers_and_token_width": "{1: 20}"}, "64 tokens cannot be halved to 20"),
         ({"enc_layers_and_token_width": "32"}, r"enc_layers_and_token_width '32'; it must be like"),
-        ({"decoder_layers": 2}, r"do not fit the settings in checkpoint_best\.pt: missing decoder\.layers\.1\.encoder_attn\.k_proj\.bias"),
+        (
+            {"decoder_layers": 2},
+            r"do not fit the settings in checkpoint_best\.pt: missing decoder\.layers\.1\.encoder_attn\.k_proj\.bias",
+        ),
         ({"decoder_layers": None}, r"checkpoint_best\.pt lacks decoder_layers"),
         ({"decoder_normalize_before": True}, "decoder_normalize_before True; pyramidion is computed with False alone"),
-        ({"share_decoder_input_output_embed": False}, "share_decoder_input_output_embed False; pyramidion is computed with True"),
-        ({"encoder_layers": 2}, r"do not fit the settings in checkpoint_best\.pt: .*unexpected encoder\.layers\.2\.fc1\.bias"),
+        (
+            {"share_decoder_input_output_embed": False},
+            "share_decoder_input_output_embed False; pyramidion is computed with True",
+        ),
+        (
+            {"encoder_layers": 2},
+            r"do not fit the settings in checkpoint_best\.pt: .*unexpected encoder\.layers\.2\.fc1\.bias",
+        ),
         ({"encoder_embed_dim": 36}, r"decoder\.embed_tokens\.weight is \(50, 32\), the model needs \(50, 36\)"),
     ],
 )
@@ -117,18 +130,24 @@ def test_settings_that_cannot_be_honoured_are_refused(settings: dict[str, Any], 
 def test_names_that_are_missing_or_left_over_are_said_in_the_releases_words(tmp_path: Path) -> None:
     state = weights() | {"encoder.extra": torch.ones(1)}
     del state["encoder.layers.0.self_attn.q_proj.bias"]
-    with pytest.raises(CheckpointError, match=r"missing encoder\.layers\.0\.self_attn\.q_proj\.bias; unexpected encoder\.extra$"):
+    with pytest.raises(
+        CheckpointError, match=r"missing encoder\.layers\.0\.self_attn\.q_proj\.bias; unexpected encoder\.extra$"
+    ):
         read(write_checkpoint(tmp_path / "theirs", ARGS, state))
 
 
 def test_words_must_be_written_by_the_vectors_that_they_are_read_by(tmp_path: Path) -> None:
     state = weights() | {"decoder.output_projection.weight": torch.ones(50, 32)}
-    with pytest.raises(CheckpointError, match=r"decoder\.output_projection\.weight in .*checkpoint_best\.pt is another tensor"):
+    with pytest.raises(
+        CheckpointError, match=r"decoder\.output_projection\.weight in .*checkpoint_best\.pt is another tensor"
+    ):
         read(write_checkpoint(tmp_path / "theirs", ARGS, state))
 
 
 def test_what_is_no_checkpoint_of_fairseq_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"no checkpoint in .*; it needs checkpoint_best\.pt or checkpoint_last\.pt"):
+    with pytest.raises(
+        CheckpointError, match=r"no checkpoint in .*; it needs checkpoint_best\.pt or checkpoint_last\.pt"
+    ):
         read(tmp_path)
     folder = write_checkpoint(tmp_path / "theirs", ARGS, weights())
     for wrong, message in (
@@ -148,7 +167,9 @@ def test_the_vocabulary_must_number_pieces_as_the_dictionary_does(tmp_path: Path
     (folder / "dict.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     read(folder)
     (folder / "dict.txt").write_text("\n".join([lines[1], lines[0], *lines[2:]]) + "\n", encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"'▁word1' is number 4 in .*dict\.txt, but 5 in the vocabulary beside it"):
+    with pytest.raises(
+        CheckpointError, match=r"'▁word1' is number 4 in .*dict\.txt, but 5 in the vocabulary beside it"
+    ):
         read(folder)
 
 

@@ -18,7 +18,11 @@ def test_the_configuration_becomes_the_recipe(arch: str, tmp_path: Path) -> None
     made = read(release(tmp_path, arch, transformers_version="4.5.1", num_skim_attention_heads=12))
     assert made.recipe.arch == arch
     assert made.recipe.model.items() >= SIZES[arch].items()
-    assert (made.recipe.name, made.recipe.task.name, made.recipe.max_length) == ("theirs", "layout_labels", SIZES[arch]["max_length"])
+    assert (made.recipe.name, made.recipe.task.name, made.recipe.max_length) == (
+        "theirs",
+        "layout_labels",
+        SIZES[arch]["max_length"],
+    )
     assert made.provenance["imported_from"] == str(tmp_path / "theirs")
 
 
@@ -31,7 +35,9 @@ def test_a_masked_lm_head_makes_a_masked_lm_checkpoint(arch: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("settings", "changes"),
     [
-        pytest.param({"use_1d_positions": True}, {"layout": "1d", "contextualiser_layers": 0}, id="1d, its contextualiser unused"),
+        pytest.param(
+            {"use_1d_positions": True}, {"layout": "1d", "contextualiser_layers": 0}, id="1d, its contextualiser unused"
+        ),
         pytest.param({"degrade_2d_positions": True}, {"layout": "degraded"}, id="degraded"),
         pytest.param({"contextualize_2d_positions": False}, {"contextualiser_layers": 0}, id="no contextualiser"),
     ],
@@ -40,7 +46,11 @@ def test_variants_come_in(settings: dict[str, Any], changes: dict[str, Any], tmp
     state = weights("skimformer", 3)
     if "use_1d_positions" in settings:
         state = {name: tensor for name, tensor in state.items() if "two_dim" not in name}
-        for name, shape in (("position_embeddings.weight", (40, 48)), ("LayerNorm.weight", (48,)), ("LayerNorm.bias", (48,))):
+        for name, shape in (
+            ("position_embeddings.weight", (40, 48)),
+            ("LayerNorm.weight", (48,)),
+            ("LayerNorm.bias", (48,)),
+        ):
             state[f"skimformer.one_dim_pos_embeddings.{name}"] = torch.ones(shape)
     if "contextualize_2d_positions" in settings:
         state = {name: tensor for name, tensor in state.items() if "layout_encoder" not in name}
@@ -49,7 +59,13 @@ def test_variants_come_in(settings: dict[str, Any], changes: dict[str, Any], tmp
 
 
 def test_what_the_configuration_does_not_say_comes_by_override(tmp_path: Path) -> None:
-    made = read(release(tmp_path), "model.layout=uniform", "model.contextualiser_mask=reference_parity", "max_length=24", "name=mine")
+    made = read(
+        release(tmp_path),
+        "model.layout=uniform",
+        "model.contextualiser_mask=reference_parity",
+        "max_length=24",
+        "name=mine",
+    )
     assert (made.recipe.model["layout"], made.recipe.model["contextualiser_mask"]) == ("uniform", "reference_parity")
     assert (made.recipe.name, made.recipe.max_length, made.recipe.model["max_length"]) == ("mine", 24, 40)
     with pytest.raises(RecipeError, match=r"unknown recipe key model\.hiden"):
@@ -59,7 +75,11 @@ def test_what_the_configuration_does_not_say_comes_by_override(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arch", "settings", "message"),
     [
-        ("skimformer", {"model_type": "bert"}, "model_type 'bert'; models of this release have skimformer, longskimformer, skimmingmask"),
+        (
+            "skimformer",
+            {"model_type": "bert"},
+            "model_type 'bert'; models of this release have skimformer, longskimformer, skimmingmask",
+        ),
         ("skimformer", {"model_type": None}, "model_type None"),
         ("skimformer", {"hidden_size": None, "vocab_size": 60}, r"config\.json lacks hidden_size"),
         ("skimformer", {"hidden_act": "relu"}, "hidden_act 'relu'; skimformer is computed with 'gelu' alone"),
@@ -73,7 +93,9 @@ def test_what_the_configuration_does_not_say_comes_by_override(tmp_path: Path) -
         ("skimformer", {"hidden_size": 34}, r"classifier\.weight is \(3, 32\), the model needs \(3, 34\)"),
     ],
 )
-def test_a_configuration_that_cannot_be_honoured_is_refused(arch: str, settings: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_a_configuration_that_cannot_be_honoured_is_refused(
+    arch: str, settings: dict[str, Any], message: str, tmp_path: Path
+) -> None:
     folder = release(tmp_path, arch)
     rewrite(folder, **settings)
     with pytest.raises(InputError, match=message):
@@ -108,4 +130,7 @@ def test_the_verb_writes_a_checkpoint_into_an_empty_folder(tmp_path: Path, capsy
     assert main(call) == 1
     assert "is not empty" in capsys.readouterr().err
     assert main(["import", "folder", str(folder), str(out)]) == 1
-    assert "unknown name 'folder' in importing; known: lambert, pyramidion, skim_attention, transformers" in capsys.readouterr().err
+    assert (
+        "unknown name 'folder' in importing; known: lambert, pyramidion, skim_attention, transformers"
+        in capsys.readouterr().err
+    )

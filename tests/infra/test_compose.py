@@ -88,7 +88,9 @@ def open_a_port(compose: dict[str, Any]) -> None:
     compose["services"]["postgres"]["ports"] = ["5432:5432"]
 
 
-@pytest.mark.parametrize("spoil", [misspell, wait_for_nobody, forget_a_volume, forget_the_health, mount_nothing, open_a_port])
+@pytest.mark.parametrize(
+    "spoil", [misspell, wait_for_nobody, forget_a_volume, forget_the_health, mount_nothing, open_a_port]
+)
 def test_a_mistake_is_found(spoil: Callable[[dict[str, Any]], None], compose: dict[str, Any]) -> None:
     whole = copy.deepcopy(compose)
     spoil(whole)

@@ -64,7 +64,9 @@ def container(cluster: Manifest) -> dict[str, Any]:
     return cluster["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
 
 
-@pytest.mark.parametrize("spoil", [misspell_a_pool, misspell_the_token, count_in_words, misspell_in_a_pod, ask_for_nonsense])
+@pytest.mark.parametrize(
+    "spoil", [misspell_a_pool, misspell_the_token, count_in_words, misspell_in_a_pod, ask_for_nonsense]
+)
 def test_a_mistake_is_refused(spoil: Callable[[Manifest], None], schemas_root: Path) -> None:
     cluster = copy.deepcopy(ALL["RayCluster/layoutray"])
     spoil(cluster)
@@ -82,7 +84,9 @@ def test_a_mistake_in_the_tracking_server_is_refused() -> None:
 def test_what_is_referred_to_is_made_here_or_by_a_command_of_the_guide() -> None:
     guide = (INFRA / "README.md").read_text().replace("\\\n", " ")
     secrets = {shlex.split(line)[4] for line in re.findall(r"^kubectl create secret generic .*", guide, re.M)}
-    used = {ref["name"] for ref in below(list(ALL.values()), "secretRef")} | set(below(list(ALL.values()), "secretName"))
+    used = {ref["name"] for ref in below(list(ALL.values()), "secretRef")} | set(
+        below(list(ALL.values()), "secretName")
+    )
     assert used == secrets
     for reference in below(list(ALL.values()), "configMapRef"):
         assert f"ConfigMap/{reference['name']}" in ALL

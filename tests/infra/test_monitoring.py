@@ -30,11 +30,19 @@ def rays() -> str:
 
 
 def test_every_metric_of_the_dashboard_exists() -> None:
-    known = {*exported_by(IngestMeter()), *exported_by(TrainingMeter("any")), *series(Telemetry().exposition().decode())}
+    known = {
+        *exported_by(IngestMeter()),
+        *exported_by(TrainingMeter("any")),
+        *series(Telemetry().exposition().decode()),
+    }
     text = rays()
     names = {name for query, _ in queries() for name in asked_for(query)}
     assert len(names) > 15
-    unknown = {name for name in names if name not in known and not re.search(rf'"{name.removeprefix("ray_")}"|\b{name}\b', text)}
+    unknown = {
+        name
+        for name in names
+        if name not in known and not re.search(rf'"{name.removeprefix("ray_")}"|\b{name}\b', text)
+    }
     assert unknown == set()
 
 
@@ -56,12 +64,18 @@ def test_a_line_is_named_by_labels_that_its_query_keeps() -> None:
 
 
 def targets(file: str, job: str) -> dict[str, Any]:
-    (found,) = [one for one in yaml.safe_load((INFRA / "monitoring" / file).read_text())["scrape_configs"] if one["job_name"] == job]
+    (found,) = [
+        one
+        for one in yaml.safe_load((INFRA / "monitoring" / file).read_text())["scrape_configs"]
+        if one["job_name"] == job
+    ]
     return found
 
 
 def test_prometheus_looks_where_ray_and_the_endpoint_are() -> None:
-    assert targets("prometheus.yml", "ray")["file_sd_configs"] == [{"files": [f"/tmp/ray/{PROMETHEUS_SERVICE_DISCOVERY_FILE}"]}]
+    assert targets("prometheus.yml", "ray")["file_sd_configs"] == [
+        {"files": [f"/tmp/ray/{PROMETHEUS_SERVICE_DISCOVERY_FILE}"]}
+    ]
     (service,) = [one for one in manifests().values() if one["kind"] == "RayService"]
     endpoint = targets("prometheus-kubernetes.yml", "endpoint")["static_configs"]
     assert endpoint == [{"targets": [f"{service['metadata']['name']}-serve-svc:8000"]}]

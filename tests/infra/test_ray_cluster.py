@@ -25,7 +25,9 @@ def accept(cluster: dict[str, Any]) -> dict[str, Any]:
 
 def test_ray_accepts_the_file(cluster: dict[str, Any]) -> None:
     pools = accept(cluster)["available_node_types"]
-    assert pools[cluster["head_node_type"]]["resources"]["CPU"] == 0, "no work on the head: it holds the cluster's only record of itself"
+    assert pools[cluster["head_node_type"]]["resources"]["CPU"] == 0, (
+        "no work on the head: it holds the cluster's only record of itself"
+    )
     assert pools["gpu"]["max_workers"] > 0
     assert pools["ocr"]["max_workers"] > 0
 
@@ -37,7 +39,12 @@ def test_workers_may_be_lost_and_reach_the_bucket(cluster: dict[str, Any]) -> No
 
 
 def test_every_start_asks_for_the_token_and_reads_the_settings(cluster: dict[str, Any]) -> None:
-    commands = [command for part in ("head", "worker") for command in cluster[f"{part}_start_ray_commands"] if "ray start" in command]
+    commands = [
+        command
+        for part in ("head", "worker")
+        for command in cluster[f"{part}_start_ray_commands"]
+        if "ray start" in command
+    ]
     assert len(commands) == 2
     mounted = cluster["file_mounts"]
     assert "~/.ray/auth_token" in mounted

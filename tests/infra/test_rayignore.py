@@ -16,7 +16,11 @@ MAX_BYTES = 2 * 2**20
 def clone(folder: Path) -> Path:
     """Fill `folder` with the repository as a newcomer has it, and with what work leaves beside it."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
         if (REPOSITORY / name).is_file():
@@ -30,9 +34,19 @@ def clone(folder: Path) -> Path:
 
 def test_what_travels_is_small_and_is_what_a_job_needs(tmp_path: Path) -> None:
     package = tmp_path / "package.zip"
-    create_package(str(clone(tmp_path / "clone")), package, include_gitignore=True, excludes=get_runtime_env_default_excludes())
+    create_package(
+        str(clone(tmp_path / "clone")), package, include_gitignore=True, excludes=get_runtime_env_default_excludes()
+    )
     with zipfile.ZipFile(package) as opened:
         names = {name for name in opened.namelist() if not name.endswith("/")}
     assert package.stat().st_size < MAX_BYTES
     assert {"layoutray/__init__.py", "pipelines/ingest.py", "pipelines/recipes/ingest-folder.toml"} <= names
-    assert {name.partition("/")[0] for name in names} & {"tests", "infra", ".venv", ".git", "runs", "mlruns", "mlflow.db"} == set()
+    assert {name.partition("/")[0] for name in names} & {
+        "tests",
+        "infra",
+        ".venv",
+        ".git",
+        "runs",
+        "mlruns",
+        "mlflow.db",
+    } == set()

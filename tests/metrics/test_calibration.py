@@ -36,7 +36,9 @@ def test_the_error_is_that_of_bins_counted_by_hand(count: int) -> None:
 def test_answers_that_are_equally_sure_have_no_order() -> None:
     sure, right = np.full(40, 0.75), np.arange(40) < 30
     assert bins(sure, right) == bins(sure, right[::-1]) == [Bin(4, 0.75, 0.75)] * 10
-    mixed = np.repeat([0.5, 1.0], [5, 35])  # the second bin has one answer of the former, and 25 of 35 of the latter are right
+    mixed = np.repeat(
+        [0.5, 1.0], [5, 35]
+    )  # the second bin has one answer of the former, and 25 of 35 of the latter are right
     expected = [Bin(4, 0.5, 1), Bin(4, 3.5 / 4, (1 + 3 * 25 / 35) / 4), *[Bin(4, 1, 25 / 35)] * 8]
     for order in (np.arange(40), RANDOM.permutation(40)):
         found = bins(mixed[order], right[order])

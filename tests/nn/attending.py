@@ -62,4 +62,6 @@ def assert_same(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
     assert found.keys() == expected.keys()
     scale = max(float(tensor.abs().max()) for tensor in expected.values())
     for name, tensor in expected.items():
-        torch.testing.assert_close(found[name], tensor, atol=1e-5 * max(1.0, scale), rtol=0, msg=lambda said, name=name: f"{name}: {said}")
+        torch.testing.assert_close(
+            found[name], tensor, atol=1e-5 * max(1.0, scale), rtol=0, msg=lambda said, name=name: f"{name}: {said}"
+        )

@@ -35,7 +35,9 @@ def test_self_attention_equals_its_formula() -> None:
     torch.manual_seed(0)
     attention = SelfAttention(12, 3, 0.0).eval()
     states, mask = torch.randn(2, 5, 12), torch.tensor([[True] * 5, [True, True, True, False, False]])
-    query, key, value = (split_heads(project(states), 3) for project in (attention.query, attention.key, attention.value))
+    query, key, value = (
+        split_heads(project(states), 3) for project in (attention.query, attention.key, attention.value)
+    )
     context = attention_probabilities(query, key, mask) @ value
     torch.testing.assert_close(attention(states, mask), attention.output(context.transpose(1, 2).reshape(2, 5, 12)))
 
@@ -47,7 +49,9 @@ def test_terms_are_added_to_scores_and_hidden_keys_stay_hidden() -> None:
     states, mask = torch.randn(2, 5, 12), torch.tensor([[True] * 5, [True, True, True, False, False]])
     assert torch.equal(attention(states, hidden_keys(torch.zeros(2, 3, 5, 5), mask)), attention(states, mask))
     terms = torch.randn(2, 3, 5, 5) * 3
-    query, key, value = (split_heads(project(states), 3) for project in (attention.query, attention.key, attention.value))
+    query, key, value = (
+        split_heads(project(states), 3) for project in (attention.query, attention.key, attention.value)
+    )
     scores = (query @ key.transpose(-1, -2) / 2 + terms).masked_fill(~mask[:, None, None], -torch.inf)
     context = (scores.softmax(-1) @ value).transpose(1, 2).reshape(2, 5, 12)
     torch.testing.assert_close(attention(states, hidden_keys(terms, mask)), attention.output(context))

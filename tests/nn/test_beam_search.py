@@ -55,7 +55,9 @@ def test_with_beams_for_every_text_it_finds_the_best_of_all(penalty: float, shor
             assert found.scores[row, place].item() == pytest.approx(value, abs=1e-5)
             rest = 3 - len(text)
             assert found.words[row, place].tolist() == [*text, *[PAD] * rest]
-            assert found.sums[row, place].tolist() == pytest.approx([*sums(decoder, only(encoded, row), text), *[0] * rest], abs=1e-5)
+            assert found.sums[row, place].tolist() == pytest.approx(
+                [*sums(decoder, only(encoded, row), text), *[0] * rest], abs=1e-5
+            )
         assert found.scores[row, len(expected) :].isneginf().all()
 
 
@@ -69,10 +71,14 @@ def test_with_beams_for_every_text_it_finds_the_best_of_those_that_repeat_nothin
     found = beam_search(decoder, encoded, search(max_length=4, beams=130, no_repeat=size))
     for row in range(2):
         texts = [text for length in range(5) for text in itertools.product([0, 2, 4], repeat=length)]
-        expected = sorted(((score(decoder, only(encoded, row), text, 1.0), text) for text in texts if not repeats(text)), reverse=True)
+        expected = sorted(
+            ((score(decoder, only(encoded, row), text, 1.0), text) for text in texts if not repeats(text)), reverse=True
+        )
         assert len(expected) < len(texts)
         assert found.scores[row].isfinite().sum() == len(expected)
-        assert [words[words != PAD].tolist() for words in found.words[row, : len(expected)]] == [[*text] for _, text in expected]
+        assert [words[words != PAD].tolist() for words in found.words[row, : len(expected)]] == [
+            [*text] for _, text in expected
+        ]
 
 
 @torch.no_grad()
@@ -101,7 +107,10 @@ def test_a_batch_is_its_documents_one_by_one() -> None:
 
 def test_more_beams_find_texts_at_least_as_likely() -> None:
     decoder, encoded = small_decoder(), documents(3)
-    best = [beam_search(decoder, encoded, search(max_length=6, min_length=6, beams=beams)).scores[:, 0] for beams in (1, 2, 8, 32)]
+    best = [
+        beam_search(decoder, encoded, search(max_length=6, min_length=6, beams=beams)).scores[:, 0]
+        for beams in (1, 2, 8, 32)
+    ]
     assert all((after >= before - 1e-6).all() for before, after in itertools.pairwise(best))
 
 

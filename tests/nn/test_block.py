@@ -48,7 +48,9 @@ def test_feed_forward_uses_the_exact_gelu() -> None:
 def test_encoder_layer_is_torchs_post_norm_layer(activation: Callable[[torch.Tensor], torch.Tensor]) -> None:
     torch.manual_seed(0)
     ours = EncoderLayer(SelfAttention(12, 3, 0.0), 12, feed_forward=20, dropout=0.0, activation=activation).eval()
-    theirs = nn.TransformerEncoderLayer(12, 3, 20, dropout=0.0, activation=activation, layer_norm_eps=1e-12, batch_first=True).eval()
+    theirs = nn.TransformerEncoderLayer(
+        12, 3, 20, dropout=0.0, activation=activation, layer_norm_eps=1e-12, batch_first=True
+    ).eval()
     projections = (ours.attention.query, ours.attention.key, ours.attention.value)
     theirs.self_attn.in_proj_weight.copy_(torch.cat([part.weight for part in projections]))
     theirs.self_attn.in_proj_bias.copy_(torch.cat([part.bias for part in projections]))

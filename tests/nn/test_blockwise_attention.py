@@ -14,7 +14,12 @@ def problem(length: int, block: int) -> tuple[BlockwiseAttention, Tensor, Tensor
     mask = torch.ones(2, length, dtype=torch.bool)
     mask[1, length // 2 :] = False
     number = torch.arange(length) // (block or length)
-    return BlockwiseAttention(8, 2, 0.0, block).double(), torch.randn(2, length, 8, dtype=torch.float64), mask, number[:, None] == number
+    return (
+        BlockwiseAttention(8, 2, 0.0, block).double(),
+        torch.randn(2, length, 8, dtype=torch.float64),
+        mask,
+        number[:, None] == number,
+    )
 
 
 @torch.no_grad()

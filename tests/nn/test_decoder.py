@@ -99,7 +99,9 @@ def test_a_document_of_padding_gives_numbers() -> None:
 def test_every_parameter_gets_a_gradient_and_the_table_is_one() -> None:
     decoder = small_decoder().train()
     decoder(TEXTS, documents()).pow(3).sum().backward()
-    assert [name for name, parameter in decoder.named_parameters() if parameter.grad is None or not parameter.grad.any()] == []
+    assert [
+        name for name, parameter in decoder.named_parameters() if parameter.grad is None or not parameter.grad.any()
+    ] == []
     assert sum(parameter.shape[0] == VOCABULARY for parameter in decoder.parameters()) == 1
 
 

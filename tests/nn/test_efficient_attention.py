@@ -12,7 +12,9 @@ def test_it_is_the_softmax_of_queries_times_the_context_of_keys_and_values() -> 
     attention = EfficientAttention(12, 3).double()
     states, mask = torch.randn(2, 7, 12, dtype=torch.float64), torch.ones(2, 7, dtype=torch.bool)
     mask[1, 4:] = False
-    query, key, value = (split_heads(project(states), 3) for project in (attention.query, attention.key, attention.value))
+    query, key, value = (
+        split_heads(project(states), 3) for project in (attention.query, attention.key, attention.value)
+    )
     expected = torch.zeros(2, 7, 12, dtype=torch.float64)
     for text, real in ((0, 7), (1, 4)):
         for head in range(3):

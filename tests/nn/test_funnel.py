@@ -50,7 +50,9 @@ def test_means_of_windows_query_all_real_tokens(length: int, real: int, stride: 
 def test_every_token_gets_its_mean_back() -> None:
     layers, given = [layer(), layer(), layer()], tokens(9, 9)
     whole = layers[0](given.states, given.mask)
-    means = layers[2](funnelled(layers[1], Encoded(whole, given.mask, given.origin), 4).states, torch.ones(2, 3, dtype=torch.bool))
+    means = layers[2](
+        funnelled(layers[1], Encoded(whole, given.mask, given.origin), 4).states, torch.ones(2, 3, dtype=torch.bool)
+    )
     made = through_funnel(layers, given, 4)
     torch.testing.assert_close(made.states, whole + means[:, torch.arange(9) // 4])
     assert torch.equal(made.origin, given.origin)

@@ -46,7 +46,9 @@ def test_who_sees_whom() -> None:
 def test_a_reach_over_everything_is_ordinary_attention() -> None:
     one = problem(6, 9, rich=False)
     one.mask[:] = True
-    expected = one.context(lambda who, value: torch.nn.functional.scaled_dot_product_attention(who.query, who.key, value, scale=1.0))
+    expected = one.context(
+        lambda who, value: torch.nn.functional.scaled_dot_product_attention(who.query, who.key, value, scale=1.0)
+    )
     torch.testing.assert_close(one.context(in_band), expected)
 
 
@@ -58,7 +60,9 @@ def test_relative_positions_depend_on_distance_alone() -> None:
     one.attention.key.weight.zero_()
     one.attention.key.bias.zero_()
     probabilities = dense_probabilities(one.attention.attending(one.states, one.mask, one.places))[0, 0, 1:, 1:]
-    by_distance = {offset: (probabilities.diagonal(offset) / probabilities.diagonal()[: 8 - offset]) for offset in range(1, 5)}
+    by_distance = {
+        offset: (probabilities.diagonal(offset) / probabilities.diagonal()[: 8 - offset]) for offset in range(1, 5)
+    }
     assert all(torch.allclose(ratio, ratio[0]) for ratio in by_distance.values())
     assert torch.allclose(by_distance[2][0], by_distance[4][0])
     assert not torch.allclose(by_distance[1][0], by_distance[2][0])

@@ -14,7 +14,8 @@ from tests.nn.attending import assert_same, dense_context, problem
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 
 CASES = pytest.mark.parametrize(
-    ("length", "reach", "clip", "rich"), [(1, 1, 1, True), (9, 3, 2, True), (9, 9, 0, True), (9, 3, 0, False), (300, 84, 12, True)]
+    ("length", "reach", "clip", "rich"),
+    [(1, 1, 1, True), (9, 3, 2, True), (9, 9, 0, True), (9, 3, 0, False), (300, 84, 12, True)],
 )
 
 
@@ -44,7 +45,9 @@ def test_a_window_of_only_padding_gives_zeros_not_nan() -> None:
     assert all(tensor.isfinite().all() for tensor in found.values())
 
 
-@pytest.mark.parametrize(("length", "reach"), [(1, 1), (127, 84), (128, 84), (700, 84), (700, 128), (700, 129), (1000, 1)])
+@pytest.mark.parametrize(
+    ("length", "reach"), [(1, 1), (127, 84), (128, 84), (700, 84), (700, 128), (700, 129), (1000, 1)]
+)
 def test_the_tiles_that_are_visited_are_those_that_hold_pairs_that_see_each_other(length: int, reach: int) -> None:
     place = torch.arange(1 + length)
     seen = ((place - place[:, None]).abs() <= reach) | (place == 0) | (place[:, None] == 0)
@@ -65,13 +68,16 @@ def test_compiled_it_equals_the_matrix(length: int, reach: int, clip: int, rich:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_a_gpu_takes_the_fused_kernel_unless_probabilities_are_dropped(dropout: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_takes_the_fused_kernel_unless_probabilities_are_dropped(
+    dropout: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = problem(9, 3)
     one.attention.cuda()
     one.attention.dropout = dropout
     calls: list[Attending] = []
     monkeypatch.setattr(
-        "layoutray.nn.global_local_attention.fused_context", lambda who, value: [calls.append(who), dense_context(who, value)][1]
+        "layoutray.nn.global_local_attention.fused_context",
+        lambda who, value: [calls.append(who), dense_context(who, value)][1],
     )
     one.attention(one.states.cuda(), one.mask.cuda(), one.places.cuda())
     assert bool(calls) is (dropout == 0)

@@ -16,7 +16,13 @@ def test_the_nearest_are_those_of_the_half_norm_and_the_first_of_equals() -> Non
     corners = torch.tensor([[[0.0, 0.0], [0.3, 0.3], [0.9, 0.0], [0.0, 0.0], [5.0, 5.0]]])
     there = torch.tensor([[True, True, True, True, False]])
     # √0.9 is less than 2 √0.3, though 0.9 is more than 0.6 and than 0.3 √2.
-    assert nearest(corners, there)[0].tolist() == [[3, 2, 1, -1, -1], [0, 3, 2, -1, -1], [0, 3, 1, -1, -1], [0, 2, 1, -1, -1], [-1] * 5]
+    assert nearest(corners, there)[0].tolist() == [
+        [3, 2, 1, -1, -1],
+        [0, 3, 2, -1, -1],
+        [0, 3, 1, -1, -1],
+        [0, 2, 1, -1, -1],
+        [-1] * 5,
+    ]
 
 
 def test_against_search_by_hand() -> None:
@@ -24,7 +30,10 @@ def test_against_search_by_hand() -> None:
     found = nearest(corners, torch.ones(1, 30, dtype=torch.bool))[0].tolist()
     for word, place in enumerate(corners[0].tolist()):
         others = [other for other in range(30) if other != word]
-        apart = [sum(abs(a - b) ** 0.5 for a, b in zip(place, corners[0, other].tolist(), strict=True)) ** 2 for other in others]
+        apart = [
+            sum(abs(a - b) ** 0.5 for a, b in zip(place, corners[0, other].tolist(), strict=True)) ** 2
+            for other in others
+        ]
         assert found[word] == [other for _, other in sorted(zip(apart, others, strict=True))[:5]]
 
 
@@ -47,7 +56,9 @@ def test_pieces_of_a_word_are_alike_and_tokens_of_none_are_zeros() -> None:
 def test_the_order_of_words_and_padding_do_not_matter() -> None:
     module, (boxes, index) = embedding(), words(8)
     found = module(boxes, index)
-    order = torch.cat([torch.tensor([0]), 1 + torch.randperm(16, generator=torch.Generator().manual_seed(2)), torch.arange(17, 24)])
+    order = torch.cat(
+        [torch.tensor([0]), 1 + torch.randperm(16, generator=torch.Generator().manual_seed(2)), torch.arange(17, 24)]
+    )
     torch.testing.assert_close(module(boxes[:, order], index[:, order]), found[:, order])
     longer = module(torch.nn.functional.pad(boxes, (0, 0, 0, 9)), torch.nn.functional.pad(index, (0, 9), value=-1))
     torch.testing.assert_close(longer[:, :24], found)

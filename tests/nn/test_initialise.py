@@ -8,7 +8,9 @@ from layoutray.nn.initialise import initialise, initialise_as_fairseq
 
 def test_weights_are_redrawn_as_in_bert() -> None:
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Embedding(300, 100, padding_idx=0), nn.LayerNorm(100), nn.Linear(100, 200), nn.Linear(200, 10, bias=False))
+    model = nn.Sequential(
+        nn.Embedding(300, 100, padding_idx=0), nn.LayerNorm(100), nn.Linear(100, 200), nn.Linear(200, 10, bias=False)
+    )
     for parameter in model.parameters():
         nn.init.constant_(parameter, 7.0)
     initialise(model, 768)

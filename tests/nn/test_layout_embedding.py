@@ -15,7 +15,14 @@ def embedding(kind: type[nn.Module]) -> nn.Module:
 @torch.no_grad()
 def test_six_look_ups_are_summed_and_normalised() -> None:
     boxes = embedding(BoxEmbedding)
-    row = boxes.x.weight[1] + boxes.y.weight[2] + boxes.x.weight[4] + boxes.y.weight[9] + boxes.height.weight[7] + boxes.width.weight[3]
+    row = (
+        boxes.x.weight[1]
+        + boxes.y.weight[2]
+        + boxes.x.weight[4]
+        + boxes.y.weight[9]
+        + boxes.height.weight[7]
+        + boxes.width.weight[3]
+    )
     torch.testing.assert_close(boxes(BOXES)[0, 1], boxes.norm(row))
 
 
@@ -34,7 +41,9 @@ def test_uniform_boxes_are_boxes_of_zeros() -> None:
 @torch.no_grad()
 def test_sequence_embedding_counts_tokens() -> None:
     sequence = embedding(SequenceEmbedding)
-    torch.testing.assert_close(sequence(BOXES.repeat(2, 1, 1)), sequence.norm(sequence.position.weight[:3]).expand(2, 3, 6))
+    torch.testing.assert_close(
+        sequence(BOXES.repeat(2, 1, 1)), sequence.norm(sequence.position.weight[:3]).expand(2, 3, 6)
+    )
 
 
 @pytest.mark.parametrize("kind", [BoxEmbedding, CentreEmbedding, UniformBoxEmbedding, SequenceEmbedding])

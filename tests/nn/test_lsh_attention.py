@@ -24,7 +24,9 @@ def seen_one_by_one(rounds: Rounds, chunk: int) -> Tensor:
     """For each token its set, from the sorted order alone."""
     batch, heads, count, length = rounds.bucket.shape
     seen = torch.zeros(batch, heads, length, length, dtype=torch.bool)
-    for text, head, number in torch.cartesian_prod(torch.arange(batch), torch.arange(heads), torch.arange(count)).tolist():
+    for text, head, number in torch.cartesian_prod(
+        torch.arange(batch), torch.arange(heads), torch.arange(count)
+    ).tolist():
         bucket = rounds.bucket[text, head, number].tolist()
         row = sorted(range(length), key=lambda token, bucket=bucket: (bucket[token], token))
         for place, token in enumerate(row):
@@ -44,7 +46,9 @@ def brute_force(query: Tensor, value: Tensor, seen: Tensor) -> Tensor:
 @pytest.mark.parametrize(
     ("length", "chunk", "rounds", "padding"), [(8, 8, 1, 0), (24, 4, 1, 0), (24, 4, 3, 0), (32, 2, 4, 7), (8, 1, 5, 8)]
 )
-def test_it_equals_full_attention_on_the_union_of_what_is_seen(length: int, chunk: int, rounds: int, padding: int) -> None:
+def test_it_equals_full_attention_on_the_union_of_what_is_seen(
+    length: int, chunk: int, rounds: int, padding: int
+) -> None:
     query, value, mask, fallen = hashed(length, chunk, rounds, padding)
     seen = seen_one_by_one(fallen, chunk)
     assert not (seen & ~mask[:, None, None, :] & mask[:, None, :, None]).any(), "no real token sees padding"

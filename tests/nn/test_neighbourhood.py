@@ -19,7 +19,10 @@ def by_hand(boxes: list[list[float]], word: int, line: float) -> list[list[float
 
     def reached(row: int, column: int) -> bool:
         return any(
-            x0 < left + (column + 1) * size and x1 >= left + column * size and y0 < top + (row + 1) * size and y1 >= top + row * size
+            x0 < left + (column + 1) * size
+            and x1 >= left + column * size
+            and y0 < top + (row + 1) * size
+            and y1 >= top + row * size
             for x0, y0, x1, y1 in boxes
         )
 
@@ -45,7 +48,9 @@ def test_a_page_may_be_printed_larger_or_elsewhere() -> None:
     boxes = torch.tensor([[[0.25, 0.25, 0.375, 0.28125], [0.5, 0.25, 0.625, 0.28125], [0.25, 0.5, 0.375, 0.53125]]])
     there = torch.ones(1, 3, dtype=torch.bool)
     assert torch.equal(neighbourhoods(boxes, there), neighbourhoods(boxes / 2 + 0.125, there))
-    assert not torch.equal(neighbourhoods(boxes, there), neighbourhoods(boxes * torch.tensor([1.0, 2.0, 1.0, 2.0]), there))
+    assert not torch.equal(
+        neighbourhoods(boxes, there), neighbourhoods(boxes * torch.tensor([1.0, 2.0, 1.0, 2.0]), there)
+    )
 
 
 def test_pieces_of_a_word_are_alike_and_tokens_of_none_are_zeros() -> None:

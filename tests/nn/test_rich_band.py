@@ -10,7 +10,9 @@ def test_gradients_are_those_of_the_formula() -> None:
     tokens = [torch.randn(1, 2, length, dtype=torch.float64, requires_grad=True) for _ in range(5)]
     place = torch.tensor([[[3.0, 1.5, 1.5, 0.0, 7.0]]], dtype=torch.float64)
     scores = torch.randn(1, 2, 3, reach, 1 + 3 * reach, dtype=torch.float64, requires_grad=True)
-    torch.autograd.gradcheck(lambda scores, *tokens: add_rich_scores(scores.clone(), RichAxis(*tokens, place), reach), (scores, *tokens))
+    torch.autograd.gradcheck(
+        lambda scores, *tokens: add_rich_scores(scores.clone(), RichAxis(*tokens, place), reach), (scores, *tokens)
+    )
 
 
 def test_keys_before_the_band_keep_their_scores() -> None:

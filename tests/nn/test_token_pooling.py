@@ -74,12 +74,18 @@ def test_scores_far_below_the_top_get_a_gradient_and_hard_ones_get_none() -> Non
     assert soft.grad.all()
     assert hard.grad is None
     assert rows.grad is not None
-    assert rows.grad.any(-1).nonzero()[:, 1].tolist() == kept.origin[0].tolist() == scores[0].topk(4).indices.sort().values.tolist()
+    assert (
+        rows.grad.any(-1).nonzero()[:, 1].tolist()
+        == kept.origin[0].tolist()
+        == scores[0].topk(4).indices.sort().values.tolist()
+    )
 
 
 def test_outputs_stand_in_the_order_that_is_asked_for() -> None:
     states, scores, mask = tokens(3, 64)
-    by_place, by_score = (successive_halving_topk(states, scores, mask, 8, Halving(order=order)) for order in ("document", "score"))
+    by_place, by_score = (
+        successive_halving_topk(states, scores, mask, 8, Halving(order=order)) for order in ("document", "score")
+    )
     assert (by_place.origin.diff() > 0).all()
     assert (scores.gather(1, by_score.origin).argmax(1) == 0).all()
     assert torch.equal(by_place.origin, by_score.origin.sort().values)
@@ -142,7 +148,9 @@ def test_scores_of_any_size_give_numbers(dtype: torch.dtype, scale: float) -> No
     found = successive_halving_topk(states, scores, mask, 4)
     assert found.states.dtype == dtype
     found.states.sum().backward()
-    assert all(part.isfinite().all() for part in (found.states, found.scores, scores.grad, states.grad) if part is not None)
+    assert all(
+        part.isfinite().all() for part in (found.states, found.scores, scores.grad, states.grad) if part is not None
+    )
     if scale >= 1e3 and dtype != torch.bfloat16:
         torch.testing.assert_close(found.states, hard_topk(states, scores, mask, 4).states)
 
@@ -193,7 +201,9 @@ def test_maxima_are_no_mixture() -> None:
 def test_the_token_that_an_output_stands_for_need_not_weigh_most() -> None:
     """The second and the third are nearly equal, and beat what is left of the first by a hair; half of each is less than the first."""
     scores = torch.tensor([[0.6, 0.599, 0.598, 0.0]], dtype=torch.float64)
-    found = successive_halving_topk(torch.eye(4, dtype=torch.float64)[None], scores, torch.ones(1, 4, dtype=torch.bool), 1)
+    found = successive_halving_topk(
+        torch.eye(4, dtype=torch.float64)[None], scores, torch.ones(1, 4, dtype=torch.bool), 1
+    )
     assert found.mixture is not None
     assert found.origin.tolist() == [[1]]
     assert found.mixture.tokens[0, 0, found.mixture.weights[0, 0].argmax()] == found.states[0, 0].argmax() == 0

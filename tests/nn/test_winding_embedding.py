@@ -9,7 +9,8 @@ HALF = torch.tensor([[[0.5, 0.5, 1.0, 1.0]]])
 
 
 @pytest.mark.parametrize(
-    ("size", "place"), [((600, 800), (0.375, 0.5, 0.75, 1.0)), ((1000, 500), (0.5, 0.25, 1.0, 0.5)), ((7, 7), (0.5, 0.5, 1.0, 1.0))]
+    ("size", "place"),
+    [((600, 800), (0.375, 0.5, 0.75, 1.0)), ((1000, 500), (0.5, 0.25, 1.0, 0.5)), ((7, 7), (0.5, 0.5, 1.0, 1.0))],
 )
 def test_the_longer_side_is_one_and_the_aspect_is_kept(size: tuple[int, int], place: tuple[float, ...]) -> None:
     torch.testing.assert_close(page_scaled(HALF, torch.tensor([size])), torch.tensor([[place]]))

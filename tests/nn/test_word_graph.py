@@ -80,7 +80,9 @@ def test_the_order_of_words_does_not_matter() -> None:
     renumbered = torch.cat([torch.tensor([-1]), number])
     lists = torch.empty_like(given.neighbours)
     lists[:, number] = renumbered[given.neighbours + 1]
-    moved = Pages(given.states[:, tokens], given.boxes[:, tokens], renumbered[given.word_index + 1][:, tokens], lists.flip(-1))
+    moved = Pages(
+        given.states[:, tokens], given.boxes[:, tokens], renumbered[given.word_index + 1][:, tokens], lists.flip(-1)
+    )
     torch.testing.assert_close(moved.through(module), given.through(module)[:, tokens])
 
 
@@ -99,7 +101,9 @@ def test_a_word_hears_of_words_as_far_as_there_are_layers() -> None:
 def test_every_parameter_gets_a_gradient() -> None:
     module = super_tokens(layers=3)
     pages().through(module).pow(3).sum().backward()
-    assert [name for name, parameter in module.named_parameters() if parameter.grad is None or not parameter.grad.any()] == []
+    assert [
+        name for name, parameter in module.named_parameters() if parameter.grad is None or not parameter.grad.any()
+    ] == []
 
 
 def test_half_the_precision_costs_little_and_boxes_keep_theirs() -> None:

@@ -5,7 +5,9 @@ from io import BytesIO
 from PIL import Image, ImageDraw, ImageFont
 
 
-def picture(text: str, *, size: tuple[int, int] = (1000, 700), at: tuple[int, int] = (100, 100), height: int = 40) -> Image.Image:
+def picture(
+    text: str, *, size: tuple[int, int] = (1000, 700), at: tuple[int, int] = (100, 100), height: int = 40
+) -> Image.Image:
     """A white grey-scale page with black `text` whose first line's top left is `at`."""
     page = Image.new("L", size, 255)
     ImageDraw.Draw(page).multiline_text(at, text, fill=0, font=ImageFont.load_default(height), spacing=height // 2)
@@ -19,7 +21,9 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
     return stream.getvalue()
 
 
-def pdf(*pages: str, jpeg: bytes = b"", page_entries: str = "/MediaBox [0 0 600 800]", trailer_entries: str = "") -> bytes:
+def pdf(
+    *pages: str, jpeg: bytes = b"", page_entries: str = "/MediaBox [0 0 600 800]", trailer_entries: str = ""
+) -> bytes:
     """A PDF file; each of `pages` is a content stream that may use font /F (Helvetica), /G (no Unicode meaning) and picture /P (`jpeg`)."""
     contents = [3 + 2 * number for number in range(len(pages))]
     first_shared = 3 + 2 * len(pages)
@@ -27,13 +31,17 @@ def pdf(*pages: str, jpeg: bytes = b"", page_entries: str = "/MediaBox [0 0 600 
         1: b"<< /Type /Catalog /Pages 2 0 R >>",
         2: f"<< /Type /Pages /Count {len(pages)} /Kids [{' '.join(f'{number + 1} 0 R' for number in contents)}] >>".encode(),
     }
-    resources = f"<< /Font << /F {first_shared} 0 R /G {first_shared + 1} 0 R >> /XObject << /P {first_shared + 2} 0 R >> >>"
+    resources = (
+        f"<< /Font << /F {first_shared} 0 R /G {first_shared + 1} 0 R >> /XObject << /P {first_shared + 2} 0 R >> >>"
+    )
     for number, content in zip(contents, pages, strict=True):
         objects[number] = _stream("", content.encode("latin-1"))
         page = f"<< /Type /Page /Parent 2 0 R {page_entries} /Contents {number} 0 R /Resources {resources} >>"
         objects[number + 1] = page.encode()
     objects[first_shared] = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-    objects[first_shared + 1] = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode %d 0 R >>" % (first_shared + 3)
+    objects[first_shared + 1] = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode %d 0 R >>" % (
+        first_shared + 3
+    )
     objects[first_shared + 2] = _jpeg_object(jpeg)
     objects[first_shared + 3] = _stream("", _PRIVATE_USE_MAP)
     return _assembled(objects, trailer_entries)
@@ -76,7 +84,11 @@ def _assembled(objects: dict[int, bytes], trailer_entries: str) -> bytes:
     start = len(data)
     data += b"xref\n0 %d\n0000000000 65535 f \n" % len(offsets)
     data += b"".join(b"%010d 00000 n \n" % offset for offset in offsets[1:])
-    return data + b"trailer\n<< /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n" % (len(offsets), trailer_entries.encode(), start)
+    return data + b"trailer\n<< /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n" % (
+        len(offsets),
+        trailer_entries.encode(),
+        start,
+    )
 
 
 def pdf_form(printed: str, filled_in: str) -> bytes:

@@ -45,7 +45,9 @@ def test_words_boxes_lines_and_confidences(name: str) -> None:
 
 def test_the_engines_agree_on_a_clear_page() -> None:
     one, other = read("pytesseract"), read("tesserocr")
-    assert [(word.text, word.line, word.block) for word in one] == [(word.text, word.line, word.block) for word in other]
+    assert [(word.text, word.line, word.block) for word in one] == [
+        (word.text, word.line, word.block) for word in other
+    ]
     for left, right in zip(one, other, strict=True):
         assert left.box.overlap(right.box) > 0.8 * max(left.box.area, right.box.area)
 

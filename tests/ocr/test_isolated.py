@@ -84,11 +84,18 @@ def test_pages_of_one_file_and_of_another_are_not_mixed_up(recogniser: IsolatedR
     one = pdf(typed("first", x=60, y=700), typed("second", x=60, y=700))
     other = pdf(typed("third", x=60, y=700), typed("fourth", x=60, y=700))
     asked = [(one, 1), (one, 2), (other, 1), (bytes(bytearray(other)), 2), (one, 2)]
-    assert [recogniser.recognise(data, number).words[0].text for data, number in asked] == ["first", "second", "third", "fourth", "second"]
+    assert [recogniser.recognise(data, number).words[0].text for data, number in asked] == [
+        "first",
+        "second",
+        "third",
+        "fourth",
+        "second",
+    ]
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"), [(b"", Reason.EMPTY_FILE), (b"no picture", Reason.UNSUPPORTED_TYPE), (GOOD[:200], Reason.UNREADABLE)]
+    ("data", "reason"),
+    [(b"", Reason.EMPTY_FILE), (b"no picture", Reason.UNSUPPORTED_TYPE), (GOOD[:200], Reason.UNREADABLE)],
 )
 def test_errors_come_back_with_their_reason(recogniser: IsolatedRecogniser, data: bytes, reason: Reason) -> None:
     texts(recogniser)
@@ -102,7 +109,9 @@ def test_errors_come_back_with_their_reason(recogniser: IsolatedRecogniser, data
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT])
-def test_a_crash_costs_one_page_and_names_the_signal(recogniser: IsolatedRecogniser, number: signal.Signals, slow: bytes) -> None:
+def test_a_crash_costs_one_page_and_names_the_signal(
+    recogniser: IsolatedRecogniser, number: signal.Signals, slow: bytes
+) -> None:
     error = send_while_working(recogniser, number, slow)
     assert error.reason is Reason.WORKER_CRASH
     assert number.name in str(error)
@@ -169,7 +178,10 @@ def test_what_concerns_every_page_is_no_page_error() -> None:
         pytest.raises(MissingDependencyError, match="xqq"),
     ):
         recogniser.recognise(GOOD, 1)
-    with IsolatedRecogniser(replace(SETTINGS, engine="ocrad")) as recogniser, pytest.raises(InputError, match="known: pytesseract"):
+    with (
+        IsolatedRecogniser(replace(SETTINGS, engine="ocrad")) as recogniser,
+        pytest.raises(InputError, match="known: pytesseract"),
+    ):
         recogniser.recognise(GOOD, 1)
 
 

@@ -43,7 +43,9 @@ def test_a_born_digital_pdf_page_is_not() -> None:
 
 def test_a_scanned_pdf_page_is_drawn_and_read() -> None:
     scan = encoded(picture(TEXT, size=(1200, 1600)), "JPEG")
-    content = placed_picture(left=0, bottom=0, width=600, height=800) + typed("wrong words from elsewhere", x=50, y=700, mode=3)
+    content = placed_picture(left=0, bottom=0, width=600, height=800) + typed(
+        "wrong words from elsewhere", x=50, y=700, mode=3
+    )
     page = recognise_page(pdf(content, jpeg=scan), 1, SETTINGS)
     assert " ".join(word.text for word in page.words) == " ".join(TEXT.split())
     assert "scan" in page.provenance.reason
@@ -93,7 +95,11 @@ def test_a_blank_page_has_no_words_and_is_no_error() -> None:
 @pytest.mark.parametrize("mode", ["1", "P", "RGB", "RGBA", "CMYK", "I;16"])
 def test_the_words_do_not_depend_on_how_colours_are_stored(mode: str) -> None:
     image = picture(TEXT).convert("RGB") if mode in ("P", "CMYK", "RGBA") else picture(TEXT)
-    stored = image.convert("L").convert("I").point(lambda shade: shade * 257).convert("I;16") if mode == "I;16" else image.convert(mode)
+    stored = (
+        image.convert("L").convert("I").point(lambda shade: shade * 257).convert("I;16")
+        if mode == "I;16"
+        else image.convert(mode)
+    )
     assert texts(encoded(stored, "TIFF")) == " ".join(TEXT.split())
 
 

@@ -27,13 +27,17 @@ def usable(data: bytes, settings: Recognition = SETTINGS) -> tuple[bool, str]:
 
 def prose(mode: int = 0, font: str = "F") -> str:
     """Forty words in eight lines."""
-    return "".join(typed("alpha beta gamma delta epsilon", x=60, y=700 - 40 * line, mode=mode, font=font) for line in range(8))
+    return "".join(
+        typed("alpha beta gamma delta epsilon", x=60, y=700 - 40 * line, mode=mode, font=font) for line in range(8)
+    )
 
 
 @pytest.mark.parametrize("rotate", [0, 90, 180, 270])
 @pytest.mark.parametrize("crop", ["", "/CropBox [50 100 450 790]"])
 def test_a_box_lies_on_its_drawn_word_however_the_page_is_cropped_and_turned(rotate: int, crop: str) -> None:
-    data = pdf_file(typed("Hippo", x=120, y=640, size=40), page_entries=f"/MediaBox [0 0 600 800] {crop} /Rotate {rotate}")
+    data = pdf_file(
+        typed("Hippo", x=120, y=640, size=40), page_entries=f"/MediaBox [0 0 600 800] {crop} /Rotate {rotate}"
+    )
     (word,) = layer_of(data).words
     image = render_page(data, 1, SETTINGS).image[..., 0]
     height, width = image.shape
@@ -46,7 +50,8 @@ def test_a_box_lies_on_its_drawn_word_however_the_page_is_cropped_and_turned(rot
 
 def test_words_outside_the_cropped_page_are_left_out() -> None:
     data = pdf_file(
-        typed("inside", x=100, y=500) + typed("outside", x=100, y=20), page_entries="/MediaBox [0 0 600 800] /CropBox [0 100 600 800]"
+        typed("inside", x=100, y=500) + typed("outside", x=100, y=20),
+        page_entries="/MediaBox [0 0 600 800] /CropBox [0 100 600 800]",
     )
     assert [word.text for word in layer_of(data).words] == ["inside"]
 
@@ -77,7 +82,12 @@ def test_a_page_without_text_is_read_by_ocr() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [FULL_PAGE + prose(mode=3), prose() + FULL_PAGE, FULL_PAGE + typed("RECEIVED 4 MAY", x=60, y=760), prose() + 2 * FULL_PAGE],
+    [
+        FULL_PAGE + prose(mode=3),
+        prose() + FULL_PAGE,
+        FULL_PAGE + typed("RECEIVED 4 MAY", x=60, y=760),
+        prose() + 2 * FULL_PAGE,
+    ],
     ids=["invisible text", "text under the picture", "stamped", "layered scan"],
 )
 def test_a_scan_is_read_by_ocr_whatever_text_comes_with_it(content: str) -> None:
@@ -91,7 +101,9 @@ def test_visible_text_on_a_background_picture_is_usable() -> None:
 
 
 def test_text_beside_a_small_picture_is_usable() -> None:
-    assert usable(pdf_file(placed_picture(left=0, bottom=0, width=200, height=200) + typed("few words", x=60, y=700), jpeg=SCAN))[0]
+    assert usable(
+        pdf_file(placed_picture(left=0, bottom=0, width=200, height=200) + typed("few words", x=60, y=700), jpeg=SCAN)
+    )[0]
 
 
 def test_text_without_unicode_meaning_is_read_by_ocr() -> None:
@@ -121,6 +133,8 @@ def test_every_word_can_be_written_as_utf8(data_root: Path) -> None:
 
 
 def test_real_born_digital_pages_are_usable(data_root: Path) -> None:
-    for path in sorted(data_root.glob("invoice2data/**/*.pdf")) + sorted(data_root.glob("kleister-nda/documents/*.pdf"))[:5]:
+    for path in (
+        sorted(data_root.glob("invoice2data/**/*.pdf")) + sorted(data_root.glob("kleister-nda/documents/*.pdf"))[:5]
+    ):
         good, reason = usable(path.read_bytes())
         assert good, (path.name, reason)

@@ -83,7 +83,8 @@ def marked_corner(orientation: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("orientation", "shape", "dark"), [(1, (40, 60), (2, 2)), (3, (40, 60), (37, 57)), (6, (60, 40), (2, 37)), (8, (60, 40), (57, 2))]
+    ("orientation", "shape", "dark"),
+    [(1, (40, 60), (2, 2)), (3, (40, 60), (37, 57)), (6, (60, 40), (2, 37)), (8, (60, 40), (57, 2))],
 )
 def test_exif_orientation_is_followed(orientation: int, shape: tuple[int, int], dark: tuple[int, int]) -> None:
     got = pixels(marked_corner(orientation), "JPEG")

@@ -91,7 +91,9 @@ def test_boxes_found_on_a_levelled_page_lie_on_the_sloping_original(degrees: flo
     marked[300:320, 700:760] = 0
     height, width = level.image.shape
     pixels = np.diag([1100, 900]) @ level.to_page @ np.diag([1 / width, 1 / height, 1])
-    moved = cv2.warpAffine(marked, pixels, (width, height), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderValue=255)
+    moved = cv2.warpAffine(
+        marked, pixels, (width, height), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderValue=255
+    )
     back = level.box_on_page(ink_box(moved))
     assert sides(back) == pytest.approx((700 / 1100, 300 / 900, 760 / 1100, 320 / 900), abs=0.006)
     assert abs(find_slope(level.image)) < 0.3

@@ -27,7 +27,9 @@ def png_header(width: int, height: int) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
+    )
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "TIFF"])
@@ -102,7 +104,9 @@ def test_pages_are_counted_and_told_apart(kind: str) -> None:
     else:
         data = pdf(*(f"{shade / 255} g 0 0 600 800 re f" for shade in (40, 120, 200)))
     assert count_pages(data, SETTINGS) == 3
-    assert [int(render_page(data, number, SETTINGS).image.mean()) for number in (1, 2, 3)] == pytest.approx([40, 120, 200], abs=1)
+    assert [int(render_page(data, number, SETTINGS).image.mean()) for number in (1, 2, 3)] == pytest.approx(
+        [40, 120, 200], abs=1
+    )
     assert refusal(data, 4).reason is Reason.NOT_FOUND
     assert refusal(data, 0).reason is Reason.NOT_FOUND
     with pytest.raises(DocumentError) as caught:
@@ -125,6 +129,8 @@ def test_a_pdf_page_is_drawn_at_the_wanted_resolution_turned_and_cropped() -> No
 
 def test_a_picture_inside_a_pdf_is_drawn() -> None:
     dark = encoded(Image.new("L", (50, 50), 0), "JPEG")
-    rendered = render_page(pdf(placed_picture(left=0, bottom=400, width=600, height=400), jpeg=dark), 1, replace(SETTINGS, dpi=72))
+    rendered = render_page(
+        pdf(placed_picture(left=0, bottom=400, width=600, height=400), jpeg=dark), 1, replace(SETTINGS, dpi=72)
+    )
     assert rendered.image[:390].max() < 20
     assert rendered.image[410:].min() == 255

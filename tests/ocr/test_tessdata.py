@@ -8,7 +8,9 @@ from layoutray.ocr.tessdata import find_folder, fingerprint
 
 
 @pytest.mark.parametrize("inside", ["", "tessdata"])
-def test_the_environment_says_where_language_data_lies(inside: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_says_where_language_data_lies(
+    inside: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / inside
     folder.mkdir(exist_ok=True)
     for code in ("xaa", "xbb"):
@@ -17,9 +19,13 @@ def test_the_environment_says_where_language_data_lies(inside: str, tmp_path: Pa
     assert find_folder("xaa+xbb") == folder
 
 
-def test_a_missing_language_is_an_error_that_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_language_is_an_error_that_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
-    with pytest.raises(MissingDependencyError, match="apt-get install tesseract-ocr tesseract-ocr-xaa tesseract-ocr-xbb-old") as caught:
+    with pytest.raises(
+        MissingDependencyError, match="apt-get install tesseract-ocr tesseract-ocr-xaa tesseract-ocr-xbb-old"
+    ) as caught:
         find_folder("xaa+xbb_old")
     assert str(tmp_path) in str(caught.value)
 

@@ -4,7 +4,9 @@ from layoutray.ocr.tsv import parse_words
 HEADER = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
 
 
-def row(level: int, block: int, paragraph: int, line: int, sides: tuple[int, int, int, int], confidence: float, text: str) -> str:
+def row(
+    level: int, block: int, paragraph: int, line: int, sides: tuple[int, int, int, int], confidence: float, text: str
+) -> str:
     return "\t".join(map(str, (level, 1, block, paragraph, line, 1, *sides, confidence, text))) + "\n"
 
 

@@ -22,7 +22,11 @@ class Case:
 
     def group(self, prefix: str) -> dict[str, Tensor]:
         """Tensors whose name starts with `prefix/`, without it."""
-        return {key.removeprefix(f"{prefix}/"): tensor for key, tensor in self.tensors.items() if key.startswith(f"{prefix}/")}
+        return {
+            key.removeprefix(f"{prefix}/"): tensor
+            for key, tensor in self.tensors.items()
+            if key.startswith(f"{prefix}/")
+        }
 
 
 def files(pattern: str) -> list[Any]:

@@ -21,7 +21,9 @@ from tests.oracle.cases import files
 
 def read(file: Path) -> tuple[dict[str, Any], Tokenizer]:
     facts = json.loads(file.read_text(encoding="utf-8"))
-    inner = tokenizers.Tokenizer(models.WordPiece({token: index for index, token in enumerate(facts["vocab"])}, unk_token="[UNK]"))
+    inner = tokenizers.Tokenizer(
+        models.WordPiece({token: index for index, token in enumerate(facts["vocab"])}, unk_token="[UNK]")
+    )
     inner.normalizer = normalizers.BertNormalizer(lowercase=True)
     inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return facts, tokenizer.wrap(inner)
@@ -42,7 +44,19 @@ def examples(facts: dict[str, Any], vocabulary: Tokenizer, max_length: int) -> l
             targets = TASK.targets(document, window, names)
             assert targets is not None
             labels = np.array(targets, np.int32)
-            made.append(Example(str(number), 1, 0, window.input_ids, window.boxes, window.word_index, window.neighbours, (1, 1), labels))
+            made.append(
+                Example(
+                    str(number),
+                    1,
+                    0,
+                    window.input_ids,
+                    window.boxes,
+                    window.word_index,
+                    window.neighbours,
+                    (1, 1),
+                    labels,
+                )
+            )
     return made
 
 
@@ -59,7 +73,10 @@ def test_ids_boxes_masks_and_first_piece_labels(file: Path) -> None:
         assert batch.labels is not None
         longest = batch.input_ids.shape[1]
         pad = (0, length - longest)
-        assert np.pad(batch.input_ids.numpy(), ((0, 0), pad), constant_values=vocabulary.pad_id).tolist() == expected["input_ids"]
+        assert (
+            np.pad(batch.input_ids.numpy(), ((0, 0), pad), constant_values=vocabulary.pad_id).tolist()
+            == expected["input_ids"]
+        )
         assert np.pad(batch.boxes.numpy(), ((0, 0), pad, (0, 0))).tolist() == expected["bbox"]
         assert np.pad(batch.mask.numpy(), ((0, 0), pad)).astype(int).tolist() == expected["attention_mask"]
         assert np.pad(batch.labels.numpy(), ((0, 0), pad), constant_values=IGNORED).tolist() == expected["labels"]
@@ -70,7 +87,9 @@ def test_every_token_knows_its_word(file: Path) -> None:
     """With a label on all tokens, the release shows which word each came from."""
     facts, vocabulary = read(file)
     for case in [case for case in facts["cases"] if case["label_all_tokens"]]:
-        for ours, labels in zip(examples(facts, vocabulary, case["max_seq_length"]), case["result"]["labels"], strict=True):
+        for ours, labels in zip(
+            examples(facts, vocabulary, case["max_seq_length"]), case["result"]["labels"], strict=True
+        ):
             tags = facts["tags"][int(ours.doc_id)]
             assert [tags[word] if word >= 0 else IGNORED for word in ours.word_index] == labels[: len(ours.word_index)]
             assert first_pieces(ours.word_index).sum() == len(set(ours.word_index.tolist()) - {-1})

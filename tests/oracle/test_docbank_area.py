@@ -16,7 +16,12 @@ def test_scores_per_class_and_their_mean(file: Path) -> None:
         scores = area_scores((area, doc["gold"], doc["pred"]) for area, doc in zip(areas, case["docs"], strict=True))
         macro = scores.pop("macro")
         wanted = case["result"]["macro_classes_with_gold"]
-        assert (macro.precision, macro.recall, macro.f1) == pytest.approx((wanted["P"], wanted["R"], wanted["F1"]), abs=1e-10), case["name"]
+        assert (macro.precision, macro.recall, macro.f1) == pytest.approx(
+            (wanted["P"], wanted["R"], wanted["F1"]), abs=1e-10
+        ), case["name"]
         for name, expected in case["result"]["per_class"].items():
             found = (scores[name].precision, scores[name].recall, scores[name].f1) if name in scores else (0, 0, 0)
-            assert found == pytest.approx((expected["P"], expected["R"], expected["F1"]), abs=1e-10), (case["name"], name)
+            assert found == pytest.approx((expected["P"], expected["R"], expected["F1"]), abs=1e-10), (
+                case["name"],
+                name,
+            )

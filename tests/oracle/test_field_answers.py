@@ -21,7 +21,7 @@ def entities(tokens: list[tuple[str, str, float]]) -> tuple[Entity, ...]:
     words = tuple(Word(text, Box(0, 0, 1, 1)) for text, _, _ in tokens)
     page = Page("d", 1, 100, 100, words, source="d", image="", split="test", provenance=ANNOTATED)
     tags = [OUTSIDE if kind == OUTSIDE else f"I-{kind}" for _, kind, _ in tokens]
-    return TASK.marked(page, tags, [score for _, _, score in tokens])
+    return TASK.entities_from_tags(page, tags, [score for _, _, score in tokens])
 
 
 def scored(found: tuple[Entity, ...], kinds: Any, *, many: bool) -> list[tuple[str, str, float]]:
@@ -37,7 +37,9 @@ def test_values_of_fields(file: Path) -> None:
             tuple(span) for span in case["spans"]
         ]
         every = [
-            (kind, form, pytest.approx(score, abs=1e-10)) for kind, forms in case["aggregated"].items() for form, score in forms.items()
+            (kind, form, pytest.approx(score, abs=1e-10))
+            for kind, forms in case["aggregated"].items()
+            for form, score in forms.items()
         ]
         assert sorted(scored(found, case["aggregated"], many=True)) == sorted(every, key=lambda answer: answer[:2])
         best = [(kind, form, pytest.approx(score, abs=1e-10)) for kind, (form, score) in case["best"].items()]

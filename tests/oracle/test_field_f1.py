@@ -16,6 +16,10 @@ def test_multilabel_f1(file: Path, upper: bool) -> None:
         expected, answered = ([line.split() for line in case[side]] for side in ("expected", "got"))
         wanted = case["upper" if upper else "cased"]
         score = field_f1(expected, answered, upper=upper)["micro"]
-        assert (score.correct, score.expected, score.answered) == (wanted["tp"], wanted["expected"], wanted["got"]), case
-        assert (score.precision, score.recall, score.f1) == pytest.approx((wanted["P"], wanted["R"], wanted["F1"]), abs=1e-12), case
+        assert (score.correct, score.expected, score.answered) == (wanted["tp"], wanted["expected"], wanted["got"]), (
+            case
+        )
+        assert (score.precision, score.recall, score.f1) == pytest.approx(
+            (wanted["P"], wanted["R"], wanted["F1"]), abs=1e-12
+        ), case
         assert mean_f1(expected, answered, upper=upper) == pytest.approx(wanted["mean_F1"], abs=1e-12), case

@@ -18,6 +18,8 @@ def test_an_imported_model_gives_the_releases_states_and_logits(file: Path, tmp_
     checkpoint.save(tmp_path / "ours", read_release(released))
     model = checkpoint.load(tmp_path / "ours").model
     encoded = model.encoder(known.batch)
-    torch.testing.assert_close(encoded.states, known.case.tensors["out/encoder_out"].transpose(0, 1), atol=STATES, rtol=0)
+    torch.testing.assert_close(
+        encoded.states, known.case.tensors["out/encoder_out"].transpose(0, 1), atol=STATES, rtol=0
+    )
     logits = model.head(known.case.tensors["in/prev_output_tokens"], encoded)
     torch.testing.assert_close(logits, known.case.tensors["out/decoder_logits"], atol=LOGITS, rtol=0)

@@ -13,7 +13,12 @@ from tests.importing.release import write_release
 from tests.oracle.cases import Case, files, read
 
 LOGITS = {"skimming_mask": 2e-5}
-MODEL_TYPES = {"skimformer": "skimformer", "longskimformer": "longskimformer", "skimmingmask": "skimmingmask", "bert": "bertwithskimembed"}
+MODEL_TYPES = {
+    "skimformer": "skimformer",
+    "longskimformer": "longskimformer",
+    "skimmingmask": "skimmingmask",
+    "bert": "bertwithskimembed",
+}
 
 
 def mask_of(case: Case) -> Tensor:
@@ -35,7 +40,11 @@ def overrides(case: Case) -> list[str]:
 
 def released(case: Case, task: str, folder: Path) -> Path:
     """The folder of a case with its masked-LM head or its classifier."""
-    body = {name: tensor for name, tensor in case.group("sd").items() if task == "mlm" or not name.startswith(("cls.", "lm_head."))}
+    body = {
+        name: tensor
+        for name, tensor in case.group("sd").items()
+        if task == "mlm" or not name.startswith(("cls.", "lm_head."))
+    }
     config = case.facts["config"] | {"model_type": MODEL_TYPES[case.name.split("_")[0]]}
     return write_release(folder, config, body | (case.group("tc_sd") if task == "tc" else {}))
 

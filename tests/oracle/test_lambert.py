@@ -19,7 +19,12 @@ from tests.oracle.cases import Case, files, read
 
 EXACT, HIDDEN, LOGITS = 1e-10, 2e-5, 5e-5
 # What the configuration of any RoBERTa says, and those of the cases do not.
-ROBERTA = {"model_type": "roberta", "type_vocab_size": 1, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+ROBERTA = {
+    "model_type": "roberta",
+    "type_vocab_size": 1,
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+}
 
 
 @pytest.mark.parametrize("file", files("lambert/winding_paper*.safetensors"))
@@ -60,7 +65,9 @@ def test_distances_fall_into_t5s_buckets(file: Path) -> None:
     given = read(file).tensors
     for name, expected in given.items():
         if name.startswith("bucket_max"):
-            assert torch.equal(relative_buckets(given["distance"], int(name.removeprefix("bucket_max"))), expected), name
+            assert torch.equal(relative_buckets(given["distance"], int(name.removeprefix("bucket_max"))), expected), (
+                name
+            )
 
 
 def released(case: Case, folder: Path) -> Checkpoint:

@@ -13,7 +13,7 @@ from layoutray import config
 from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
 from layoutray.importing.pyramidion import encoder_settings, writing_settings
 from layoutray.nn.attention import attention_probabilities, split_heads
-from layoutray.nn.names.pyramidion import table
+from layoutray.nn.weight_names.pyramidion import table
 from layoutray.tasks import TaskModel, Writing
 from layoutray.tasks.writer import WritingHead
 from layoutray.tensors import Batch, Encoded
@@ -44,7 +44,9 @@ class Reference:
         return self.case.facts["dictionary"]["pad"]
 
     def model(self, changed: PyramidionConfig | None = None) -> TaskModel:
-        encoder = ARCHITECTURE.build(changed or self.config, vocab_size=self.case.facts["dictionary"]["size"], pad_id=self.pad_id)
+        encoder = ARCHITECTURE.build(
+            changed or self.config, vocab_size=self.case.facts["dictionary"]["size"], pad_id=self.pad_id
+        )
         model = TaskModel(encoder, WritingHead(encoder, self.writing))
         model.load_state_dict(table(self.config.halvings).state_to_ours(self.case.group("sd")))
         return model.eval()
@@ -98,7 +100,10 @@ def test_logits_loss_and_gradients(file: Path) -> None:
     loss = functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=known.pad_id, reduction="sum")
     assert_close(loss.detach(), out["nll_sum"], LOSS)
     loss.backward()
-    norms = {table(known.config.halvings).to_theirs(name): parameter.grad.norm().item() for name, parameter in model.named_parameters()}
+    norms = {
+        table(known.config.halvings).to_theirs(name): parameter.grad.norm().item()
+        for name, parameter in model.named_parameters()
+    }
     expected = {name: norm for name, norm in known.case.facts.get("grad_norms", {}).items() if norm is not None}
     assert not expected or norms == pytest.approx(expected, rel=10 * GRADIENT, abs=GRADIENT)
 

@@ -13,7 +13,9 @@ from tests.oracle.cases import Case, files, read
 
 TOLERANCE = 1e-10
 CASES = pytest.mark.parametrize("file", files("formnet/rich_attention_*.safetensors"))
-VARIANTS = pytest.mark.parametrize(("source", "scale"), [("h", "noscale"), ("h", "scaled"), ("qk", "noscale"), ("qk", "scaled")])
+VARIANTS = pytest.mark.parametrize(
+    ("source", "scale"), [("h", "noscale"), ("h", "scaled"), ("qk", "noscale"), ("qk", "scaled")]
+)
 
 
 def assert_close(actual: Tensor, expected: Tensor) -> None:
@@ -64,7 +66,9 @@ def test_scores_probabilities_and_context(file: Path, source: str, scale: str) -
     query, key, value = (heads_of(case, name) for name in "qkv")
     out, axes = case.group(f"out_{source}_{scale}"), axes_of(case, source)
     allowed = case.tensors.get("in/allowed", torch.ones(query.shape[2], query.shape[2])).bool()
-    scores = query @ key.transpose(-1, -2) / (math.sqrt(query.shape[-1]) if scale == "scaled" else 1) + rich_scores(axes)
+    scores = query @ key.transpose(-1, -2) / (math.sqrt(query.shape[-1]) if scale == "scaled" else 1) + rich_scores(
+        axes
+    )
     assert_close(scores[0][:, allowed], out["scores"][:, allowed])
     probabilities = scores.masked_fill(~allowed, -torch.inf).softmax(-1)
     assert_close(probabilities[0], out["probs"])

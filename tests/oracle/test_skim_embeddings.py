@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from layoutray.architectures.skim_embeddings import ARCHITECTURE, SkimEmbeddingsConfig
-from layoutray.nn.names.skim_embeddings import TABLE
+from layoutray.nn.weight_names.skim_embeddings import TABLE
 from layoutray.tasks import TaskModel
 from layoutray.tasks.word_labels import TokenClassificationHead
 from layoutray.tensors import Batch
@@ -38,7 +38,9 @@ def test_embeddings_states_logits_loss_and_gradients(file: Path) -> None:
     batch = Batch(given["input_ids"], given["bbox"], given["attention_mask"].bool(), given["tc_labels"])
     torch.testing.assert_close(encoder.embed(batch).detach(), out["embeddings"], atol=HIDDEN, rtol=0)
     encoded, logits = model.scores(batch)
-    torch.testing.assert_close(encoded.states[batch.mask].detach(), out["last_hidden_state"][batch.mask], atol=HIDDEN, rtol=0)
+    torch.testing.assert_close(
+        encoded.states[batch.mask].detach(), out["last_hidden_state"][batch.mask], atol=HIDDEN, rtol=0
+    )
     torch.testing.assert_close(logits[batch.mask].detach(), out["tc_logits"][batch.mask], atol=LOGITS, rtol=0)
     loss = model(batch) / int(((given["tc_labels"] != -100) & batch.mask).sum())
     torch.testing.assert_close(loss.detach(), out["tc_loss"], atol=LOSS, rtol=0)

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from layoutray.architectures.skimformer import ARCHITECTURE, Skimformer, SkimformerConfig
-from layoutray.nn.names import NameTable
-from layoutray.nn.names.skimformer import BOXES, DEGRADED, POSITIONS
+from layoutray.nn.weight_names import NameTable
+from layoutray.nn.weight_names.skimformer import BOXES, DEGRADED, POSITIONS
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from layoutray.tasks.word_labels import TokenClassificationHead

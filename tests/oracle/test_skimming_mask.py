@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from layoutray.architectures.skimming_mask import ARCHITECTURE, SkimmingMaskConfig, skimming_mask
-from layoutray.nn.names.skimming_mask import TABLE
+from layoutray.nn.weight_names.skimming_mask import TABLE
 from layoutray.tasks import TaskModel
 from layoutray.tasks.word_labels import TokenClassificationHead
 from layoutray.tensors import Batch
@@ -59,6 +59,10 @@ def test_mask_states_logits_loss_and_gradients(file: Path) -> None:
     loss = model(batch) / int(((given["tc_labels"] != -100) & mask).sum())
     torch.testing.assert_close(loss.detach(), out["tc_loss"], atol=LOSS, rtol=0)
     loss.backward()
-    norms = {TABLE.to_theirs(name): part.grad.norm().item() for name, part in model.named_parameters() if part.grad is not None}
+    norms = {
+        TABLE.to_theirs(name): part.grad.norm().item()
+        for name, part in model.named_parameters()
+        if part.grad is not None
+    }
     expected = {name: norm for name, norm in case.facts["tc_grad_norms"].items() if norm is not None}
     assert norms == pytest.approx(expected, rel=GRADIENT, abs=GRADIENT)

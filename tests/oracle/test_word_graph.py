@@ -21,7 +21,9 @@ def test_edges_neighbours_and_components(file: Path) -> None:
         edges = gabriel_edges(points)
         assert edges.tolist() == case["edges_open"], name
         neighbours = word_neighbours(np.concatenate([points, points], axis=1))
-        assert [[other for other in row if other >= 0] for row in neighbours.tolist()] == case["neighbours_max8_open"], name
+        assert [[other for other in row if other >= 0] for row in neighbours.tolist()] == case[
+            "neighbours_max8_open"
+        ], name
         graph = coo_array((np.ones(len(edges)), tuple(edges.T)), (len(points), len(points)))
         assert connected_components(graph)[0] == case["components_open"], name
 

@@ -14,7 +14,10 @@ from tests.cluster.checkpoints import save_untrained
 def test_pages_are_read_and_answered_in_every_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_untrained(tmp_path / "checkpoint", fields={"date": {"many": True}, "total": {}})
     render_set(tmp_path / "drawn", 4, seed=1)
-    assert main([str(tmp_path / "checkpoint"), str(tmp_path / "drawn"), "--pages", "3", "--rounds", "2", "--workers", "1"]) == 0
+    assert (
+        main([str(tmp_path / "checkpoint"), str(tmp_path / "drawn"), "--pages", "3", "--rounds", "2", "--workers", "1"])
+        == 0
+    )
     report = json.loads(capsys.readouterr().out)
     assert (report["pages"], report["failed"]) == (3, 0)
     assert report["fields"] > 0

@@ -17,7 +17,20 @@ def test_every_system_is_trained_scored_and_kept(tmp_path: Path, monkeypatch: py
     assert synthesize.main(["drawn", "--count", "16", "--seed", "3"]) == 0
     words = ["--set", "words=annotation", "--set", "dev_share=0.25", "--set", "test_share=0.25"]
     assert ingest.main(["ingest-synthetic", "drawn", "pages", *words]) == 0
-    command = ["skim-tables", "pages", "--out", "tables", "--seeds", "1", "--steps", "6", "--length", "64", "--long-length", "128"]
+    command = [
+        "skim-tables",
+        "pages",
+        "--out",
+        "tables",
+        "--seeds",
+        "1",
+        "--steps",
+        "6",
+        "--length",
+        "64",
+        "--long-length",
+        "128",
+    ]
     assert benchmark.main(command) == 0
     found = json.loads((tmp_path / "tables/tables.json").read_text())["perplexity"]
     assert found.keys() == PRETRAINED.keys()

@@ -28,7 +28,9 @@ def test_chosen_systems_are_trained_scored_and_kept(tmp_path: Path, monkeypatch:
     assert found.keys() == {"Vanilla", "Transpooler", "mean of neighbours"}
     assert all(scores.keys() == {"1", "2"} for scores in found.values())
     assert all(
-        {"perplexity", "rouge1", "rouge1_low", "rouge2", "rougeL"} <= of.keys() for scores in found.values() for of in scores.values()
+        {"perplexity", "rouge1", "rouge1_low", "rouge2", "rougeL"} <= of.keys()
+        for scores in found.values()
+        for of in scores.values()
     )
     trained = checkpoint.load(tmp_path / "tables" / "mean-of-neighbours-2").recipe
     assert (trained.model["pooling"], trained.model["block"], trained.seed, trained.train.steps) == ("mean", 16, 2, 6)

@@ -16,7 +16,17 @@ from pipelines import encode, evaluate, finetune, ingest, picture, predict, pret
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
 SMALL = ["--set", "train.batch_size=4", "--set", "train.micro_batch_size=2", "--set", "train.warmup_steps=2"]
-PRETRAIN = ["demo-pretrain", "windows", "--out", "pretrained", *SMALL, "--set", "train.steps=6", "--set", "train.evaluate_every=3"]
+PRETRAIN = [
+    "demo-pretrain",
+    "windows",
+    "--out",
+    "pretrained",
+    *SMALL,
+    "--set",
+    "train.steps=6",
+    "--set",
+    "train.evaluate_every=3",
+]
 FINETUNE = ["demo-finetune", "labelled", "--init", "pretrained", "--out", "tuned", *SMALL, "--set", "train.steps=4"]
 
 
@@ -28,7 +38,10 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         assert synthesize.main(["drawn", "--count", "16", "--seed", "3"]) == 0
-        assert ingest.main(["ingest-synthetic", "drawn", "pages", "--set", "dev_share=0.25", "--set", "test_share=0.25"]) == 0
+        assert (
+            ingest.main(["ingest-synthetic", "drawn", "pages", "--set", "dev_share=0.25", "--set", "test_share=0.25"])
+            == 0
+        )
         assert encode.main(["demo-pretrain", "pages", "--out", "windows", "--set", "tokenizer.vocab_size=300"]) == 0
         assert pretrain.main(PRETRAIN) == 0
         assert encode.main(["demo-finetune", "pages", "--out", "labelled", "--set", "tokenizer.path=pretrained"]) == 0
@@ -63,7 +76,12 @@ def test_a_dry_run_of_ingest_tells_the_time_and_the_cost_from_a_sample_and_write
     seconds, cost = plan["estimate"]["seconds a page"], float(plan["estimate"]["cost"].split()[0])
     assert cost == pytest.approx(16 * seconds, rel=0.02)
     assert not (here / "planned").exists()
-    assert ingest.main(["ingest-synthetic", "drawn", "pages", "--dry-run", "--set", "dev_share=0.25", "--set", "test_share=0.25"]) == 0
+    assert (
+        ingest.main(
+            ["ingest-synthetic", "drawn", "pages", "--dry-run", "--set", "dev_share=0.25", "--set", "test_share=0.25"]
+        )
+        == 0
+    )
     assert json.loads(capsys.readouterr().out)["plan"].items() >= {"pages to do": 0}.items()
 
 
@@ -74,7 +92,9 @@ def test_the_run_has_curves_scores_and_pictures(here: Path) -> None:
     assert kept.data.params["train.steps"] == "4"
     assert [metric.step for metric in run.client.get_metric_history(run.run_id, "loss")] == [1, 2, 3, 4]
     reported = json.loads((here / "report.json").read_text())["metrics"]
-    assert {name.removeprefix("test."): value for name, value in kept.data.metrics.items() if name.startswith("test.")} == reported
+    assert {
+        name.removeprefix("test."): value for name, value in kept.data.metrics.items() if name.startswith("test.")
+    } == reported
     assert {"f1", "precision", "recall", "support"} <= reported.keys()
     expected = ("loss", "confusion_test", "reliability_test", "overlay_test_1")
     assert {f"pictures/{name}.png" for name in expected} <= pictures(run)
@@ -93,7 +113,10 @@ def test_entities_that_recognition_lost_are_misses(here: Path) -> None:
     assert honest.items() >= plain.items()
     found = plain["recall"] * plain["support"]
     assert honest["recall_with_lost"] == pytest.approx(found / (plain["support"] + honest["lost_entities"]))
-    assert evaluate.main(["copy", "annotated", "--split", "test", "--truth", "annotated", "--json", "nothing-lost.json"]) == 0
+    assert (
+        evaluate.main(["copy", "annotated", "--split", "test", "--truth", "annotated", "--json", "nothing-lost.json"])
+        == 0
+    )
     nothing_lost = json.loads((here / "nothing-lost.json").read_text())["metrics"]
     assert (nothing_lost["lost_entities"], nothing_lost["f1_with_lost"]) == (0, pytest.approx(nothing_lost["f1"]))
 

@@ -9,15 +9,24 @@ import pytest
 from layoutray.cluster.connect import connect
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.output import Output
-from layoutray.prepare.units import Unit
-from layoutray.readers import Item
+from layoutray.prepare.page_tasks import PageTask
+from layoutray.readers import DocumentRef
 from layoutray.store.dead_letter import DeadLetter
 from pipelines import _dead_letters_show as show
 from pipelines.__main__ import main
 from tests.ocr.files import encoded, pdf, picture, typed
 
 GOOD = encoded(picture("Plain", size=(400, 150), at=(20, 20)), "PNG")
-INGEST = ["ingest", "ingest-folder", "in", "out", "--set", "recognition.max_pixels=1000000", "--set", "recognition.text_layer=never"]
+INGEST = [
+    "ingest",
+    "ingest-folder",
+    "in",
+    "out",
+    "--set",
+    "recognition.max_pixels=1000000",
+    "--set",
+    "recognition.text_layer=never",
+]
 
 
 @pytest.fixture
@@ -25,7 +34,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The working folder, with `in`: a page that works, one that is cut off, an empty file, and a PDF with pages over the limit."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").mkdir()
-    files = {"good.png": GOOD, "cut.png": GOOD[:300], "empty.png": b"", "large.pdf": pdf(*(typed(text, x=72, y=700) for text in "AB"))}
+    files = {
+        "good.png": GOOD,
+        "cut.png": GOOD[:300],
+        "empty.png": b"",
+        "large.pdf": pdf(*(typed(text, x=72, y=700) for text in "AB")),
+    }
     for name, data in files.items():
         (tmp_path / "in" / name).write_bytes(data)
     with connect(cores=2):
@@ -39,7 +53,9 @@ def letters() -> list[tuple[str, int | None, str]]:
 def counts() -> tuple[int, ...]:
     """Documents out and dead, pages out and dead, of a manifest that adds up."""
     manifest = json.loads(Path("out/manifest.json").read_text())
-    assert manifest["documents_in"] == manifest["documents_out"] + manifest["documents_dead"] + len(manifest["duplicates"])
+    assert manifest["documents_in"] == manifest["documents_out"] + manifest["documents_dead"] + len(
+        manifest["duplicates"]
+    )
     assert manifest["pages_in"] == manifest["pages_out"] + manifest["pages_dead"]
     assert len(Output("out").done().pages) == manifest["pages_out"]
     return tuple(manifest[name] for name in ("documents_out", "documents_dead", "pages_out", "pages_dead"))
@@ -51,10 +67,15 @@ EMPTY = ("empty.png", None, "empty_file")
 
 @pytest.mark.ray
 @pytest.mark.ocr
-def test_what_has_died_is_replayed_after_each_fix_until_nothing_is_dead(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_has_died_is_replayed_after_each_fix_until_nothing_is_dead(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*INGEST, "--max-dead-rate", "0.79"]) == 1
     said = capsys.readouterr().err
-    assert "error: 80.00% of pages are dead letters (2 too_large, 1 unreadable, 1 empty_file), more than --max-dead-rate 79.00%" in said
+    assert (
+        "error: 80.00% of pages are dead letters (2 too_large, 1 unreadable, 1 empty_file), more than --max-dead-rate 79.00%"
+        in said
+    )
     assert (letters(), counts()) == ([("cut.png", 1, "unreadable"), EMPTY, *LARGE], (3, 1, 1, 3))
     assert main([*INGEST, "--max-dead-rate", "0.8"]) == 0
 
@@ -87,7 +108,10 @@ def test_what_has_died_is_replayed_after_each_fix_until_nothing_is_dead(here: Pa
 def folder(tmp_path: Path) -> str:
     """A folder with a dead page of a.pdf and one of b.pdf, each page for another reason."""
     reasons = {"a.pdf": Reason.TIMEOUT, "b.pdf": Reason.BAD_BOX}
-    units = [Unit(f"id-{name}", f"doc-{name}", 3, Item(name, f"/in/{name}", f"/in/{name}", "", "train")) for name in reasons]
+    units = [
+        PageTask(f"id-{name}", f"doc-{name}", 3, DocumentRef(name, f"/in/{name}", f"/in/{name}", "", "train"))
+        for name in reasons
+    ]
     errors = [DocumentError(reason, f"{reason} happened", stage="ocr") for reason in reasons.values()]
     output = Output(str(tmp_path / "out"))
     output.commit(
@@ -102,7 +126,12 @@ def folder(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("options", "listed"),
-    [([], ["a.pdf", "b.pdf"]), (["--reason", "timeout"], ["a.pdf"]), (["--stage", "open"], []), (["--stage", "ocr"], ["a.pdf", "b.pdf"])],
+    [
+        ([], ["a.pdf", "b.pdf"]),
+        (["--reason", "timeout"], ["a.pdf"]),
+        (["--stage", "open"], []),
+        (["--stage", "ocr"], ["a.pdf", "b.pdf"]),
+    ],
 )
 def test_dead_letters_are_listed_and_counted(
     folder: str, options: list[str], listed: list[str], capsys: pytest.CaptureFixture[str]

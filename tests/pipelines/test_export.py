@@ -21,7 +21,14 @@ from tests.ocr.files import pdf, typed
 from tests.readers.native import put_picture
 from tests.store.pages import page, word
 
-FORM = {"form": [{"label": "answer", "words": [{"text": text, "box": [10 * n, 10, 10 * n + 8, 20]} for n, text in enumerate("abc")]}]}
+FORM = {
+    "form": [
+        {
+            "label": "answer",
+            "words": [{"text": text, "box": [10 * n, 10, 10 * n + 8, 20]} for n, text in enumerate("abc")],
+        }
+    ]
+}
 
 
 def tasks_of(folder: Path) -> list[dict[str, Any]]:
@@ -50,12 +57,28 @@ def rows(folder: Path) -> list[Page]:
 @pytest.mark.ray
 @pytest.mark.usefixtures("cluster")
 def test_pages_come_back_as_people_left_them_and_can_be_trained_on(tmp_path: Path) -> None:
-    assert ingest.main(["ingest-funsd", str(forms(tmp_path / "funsd")), str(tmp_path / "sent"), "--set", "dev_share=0"]) == 0
     assert (
-        export.main(["label-studio", str(tmp_path / "sent"), str(tmp_path / "tasks"), "--labels", "question", "--root", str(tmp_path)]) == 0
+        ingest.main(["ingest-funsd", str(forms(tmp_path / "funsd")), str(tmp_path / "sent"), "--set", "dev_share=0"])
+        == 0
+    )
+    assert (
+        export.main(
+            [
+                "label-studio",
+                str(tmp_path / "sent"),
+                str(tmp_path / "tasks"),
+                "--labels",
+                "question",
+                "--root",
+                str(tmp_path),
+            ]
+        )
+        == 0
     )
     tasks = tasks_of(tmp_path / "tasks")
-    assert [task["data"]["image"] for task in tasks] == [f"/data/local-files/?d=funsd/training_data/images/{n}.png" for n in (1, 2)]
+    assert [task["data"]["image"] for task in tasks] == [
+        f"/data/local-files/?d=funsd/training_data/images/{n}.png" for n in (1, 2)
+    ]
     assert 'value="question"' in (tmp_path / "tasks/labels.xml").read_text()
 
     def edit(results: Results) -> Results:
@@ -65,7 +88,10 @@ def test_pages_come_back_as_people_left_them_and_can_be_trained_on(tmp_path: Pat
     back = submitted(tasks, edit)
     back[1]["annotations"][0]["was_cancelled"] = True
     write(tmp_path / "project", back)
-    assert ingest.main(["ingest-label-studio", str(tmp_path / "project"), str(tmp_path / "back"), "--set", "dev_share=0"]) == 0
+    assert (
+        ingest.main(["ingest-label-studio", str(tmp_path / "project"), str(tmp_path / "back"), "--set", "dev_share=0"])
+        == 0
+    )
     manifest = json.loads((tmp_path / "back/manifest.json").read_text())
     assert (manifest["pages_in"], manifest["pages_out"], manifest["reasons"]) == (2, 1, {"not_annotated": 1})
     sent, (back_again,) = rows(tmp_path / "sent")[0], rows(tmp_path / "back")
@@ -74,7 +100,17 @@ def test_pages_come_back_as_people_left_them_and_can_be_trained_on(tmp_path: Pat
     assert [word.box for word in back_again.words] == [word.box for word in sent.words]
     assert (back_again.doc_id, back_again.image, back_again.split) == (sent.doc_id, sent.image, "train")
     assert (
-        encode.main(["finetune-funsd", str(tmp_path / "back"), "--out", str(tmp_path / "windows"), "--set", "tokenizer.vocab_size=50"]) == 0
+        encode.main(
+            [
+                "finetune-funsd",
+                str(tmp_path / "back"),
+                "--out",
+                str(tmp_path / "windows"),
+                "--set",
+                "tokenizer.vocab_size=50",
+            ]
+        )
+        == 0
     )
     assert Card.read(str(tmp_path / "windows")).labels == ("O", "B-answer", "I-answer", "B-question", "I-question")
 
@@ -84,15 +120,36 @@ def test_pages_come_back_as_people_left_them_and_can_be_trained_on(tmp_path: Pat
 def test_answers_are_labels_with_scores_and_pages_of_pdfs_are_drawn(tmp_path: Path) -> None:
     save_untrained(tmp_path / "model")
     (tmp_path / "files").mkdir()
-    (tmp_path / "files/a.pdf").write_bytes(pdf(typed("total 12.50 date 3.10", x=72, y=700), typed("shop 9.90", x=72, y=700)))
+    (tmp_path / "files/a.pdf").write_bytes(
+        pdf(typed("total 12.50 date 3.10", x=72, y=700), typed("shop 9.90", x=72, y=700))
+    )
     assert predict.main([str(tmp_path / "model"), str(tmp_path / "files"), "--out", str(tmp_path / "answers")]) == 0
     assert (
-        export.main(["label-studio", str(tmp_path / "answers"), str(tmp_path / "tasks"), "--labels", "total", "--url", "http://host/"]) == 0
+        export.main(
+            [
+                "label-studio",
+                str(tmp_path / "answers"),
+                str(tmp_path / "tasks"),
+                "--labels",
+                "total",
+                "--url",
+                "http://host/",
+            ]
+        )
+        == 0
     )
     tasks = tasks_of(tmp_path / "tasks")
-    assert [(task["data"]["layoutray"]["page"], len(task["predictions"][0]["result"])) for task in tasks] == [(1, 8), (2, 4)]
+    assert [(task["data"]["layoutray"]["page"], len(task["predictions"][0]["result"])) for task in tasks] == [
+        (1, 8),
+        (2, 4),
+    ]
     assert {task["predictions"][0]["model_version"].partition(" ")[0] for task in tasks} == {"untrained"}
-    labelled = [one for task in tasks for one in task["predictions"][0]["result"] if one["value"].get("rectanglelabels", ["O"]) != ["O"]]
+    labelled = [
+        one
+        for task in tasks
+        for one in task["predictions"][0]["result"]
+        if one["value"].get("rectanglelabels", ["O"]) != ["O"]
+    ]
     assert labelled
     assert all(0 < one["score"] <= 1 for one in labelled)
     drawn = [Path(task["data"]["image"].removeprefix("http://host")) for task in tasks]

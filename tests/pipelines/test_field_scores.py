@@ -41,19 +41,31 @@ def test_values_are_compared_as_normal_forms_as_kleister_writes_them_and_as_they
         ([Field("party", "A")], []),
     ]
     scores = scores_of(pairs, SCHEMA)
-    assert (scores["field_f1"], scores["field_recall.party"], scores["field_f1.total"]) == (pytest.approx(0.8), 0.5, 1.0)
+    assert (scores["field_f1"], scores["field_recall.party"], scores["field_f1.total"]) == (
+        pytest.approx(0.8),
+        0.5,
+        1.0,
+    )
     assert scores["geval_f1"] == pytest.approx(2 * 1 / (2 + 3)), "the total was not written in its normal form"
     assert scores["exact_f1"] == pytest.approx(2 * 1 / (2 + 3)), "the party stands otherwise on the page"
 
 
 def test_no_documents_are_no_mistakes() -> None:
     assert scores_of([], SCHEMA)["field_f1"] == 1.0
-    assert field_calibration([], SCHEMA) == {"field_ece": 0, "accepted_at_99": 0, "accepted_at_99.party": 0, "accepted_at_99.total": 0}
+    assert field_calibration([], SCHEMA) == {
+        "field_ece": 0,
+        "accepted_at_99": 0,
+        "accepted_at_99.party": 0,
+        "accepted_at_99.total": 0,
+    }
 
 
 def test_fields_are_accepted_from_the_surest_on_each_for_itself() -> None:
     pairs = [
-        ([Field("party", "A"), Field("total", "RM 1.00")], [answer("party", "A", "A", 0.75), answer("total", "1", "1.0", 0.5)]),
+        (
+            [Field("party", "A"), Field("total", "RM 1.00")],
+            [answer("party", "A", "A", 0.75), answer("total", "1", "1.0", 0.5)],
+        ),
         ([Field("party", "B"), Field("total", "2")], [answer("party", "B", "B", 0.5), answer("party", "C", "C", 0.25)]),
         ([Field("total", "3")], [answer("total", "4", "4", 1.0)]),
     ]
@@ -67,7 +79,10 @@ def test_fields_are_accepted_from_the_surest_on_each_for_itself() -> None:
 
 def test_the_best_least_score_of_a_field_of_many_values_is_the_one_that_leaves_out_the_wrong_ones() -> None:
     pairs = [
-        ([Field("party", "A"), Field("total", "1")], [answer("party", "A", "A", 0.75), answer("total", "2", "2", 0.125)]),
+        (
+            [Field("party", "A"), Field("total", "1")],
+            [answer("party", "A", "A", 0.75), answer("total", "2", "2", 0.125)],
+        ),
         ([Field("party", "B"), Field("party", "D")], [answer("party", "B", "B", 0.5), answer("party", "C", "C", 0.25)]),
     ]
     scores = scores_of(pairs, SCHEMA)
@@ -78,7 +93,10 @@ def test_the_best_least_score_of_a_field_of_many_values_is_the_one_that_leaves_o
 
 def document(of: Page) -> Document:
     """The tagged values of a receipt, without their places."""
-    values = [(kind, " ".join(word.text for word in of.words[start:end])) for kind, start, end in spans([word.tag for word in of.words])]
+    values = [
+        (kind, " ".join(word.text for word in of.words[start:end]))
+        for kind, start, end in spans([word.tag for word in of.words])
+    ]
     return Document(of.doc_id, of.source, of.split, 1, tuple(Field(*value) for value in values))
 
 
@@ -91,11 +109,27 @@ def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
     alone(one)
     report = tmp_path / "report.json"
     tracking = f"sqlite:///{tmp_path}/mlflow.db"
-    words = [str(one.out), str(tmp_path / "ingested"), "--split", "train", "--json", str(report), "--tracking-uri", tracking]
+    words = [
+        str(one.out),
+        str(tmp_path / "ingested"),
+        "--split",
+        "train",
+        "--json",
+        str(report),
+        "--tracking-uri",
+        tracking,
+    ]
     assert evaluate.main(words) == 0
     scores = json.loads(report.read_text())["metrics"]
     assert min(scores["f1"], scores["field_f1"], scores["field_f1.date"], scores["geval_f1"], scores["exact_f1"]) > 0.9
-    assert {"ece", "ece_uncalibrated", "field_ece", "accepted_at_99", "accepted_at_99.date", "accepted_at_99.total"} <= scores.keys()
+    assert {
+        "ece",
+        "ece_uncalibrated",
+        "field_ece",
+        "accepted_at_99",
+        "accepted_at_99.date",
+        "accepted_at_99.total",
+    } <= scores.keys()
     left_out = tmp_path / "all but one.txt"
     left_out.write_text("\n".join(page.doc_id for page in made[1:]))
     assert evaluate.main([*words, "--without", str(left_out)]) == 0
@@ -108,7 +142,16 @@ def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must have a doc_id in each line"):
         evaluate.main([*words, "--without", str(tmp_path / "nowhere.txt")])
     picture = tmp_path / "reliability.png"
-    words = [str(one.out), str(tmp_path / "ingested"), "--split", "train", "--out", str(picture), "--tracking-uri", tracking]
+    words = [
+        str(one.out),
+        str(tmp_path / "ingested"),
+        "--split",
+        "train",
+        "--out",
+        str(picture),
+        "--tracking-uri",
+        tracking,
+    ]
     assert main(["picture", "reliability", *words]) == 0
     with Image.open(picture) as drawn:
         assert drawn.size == (720, 720)
@@ -117,8 +160,13 @@ def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
 def test_a_writer_learns_the_fields_of_eight_documents_by_heart(tmp_path: Path) -> None:
     checkpoint, wholes = train_on_fields(tmp_path)
     generator = TextGenerator.load(checkpoint)
-    answers = [written_fields(text.lines, whole, generator.fields) for text, whole in zip(generator.write(wholes), wholes, strict=True)]
-    assert [{Field(one.name, one.content) for one in fields} for fields in answers] == [{*values(whole)} for whole in wholes]
+    answers = [
+        written_fields(text.lines, whole, generator.fields)
+        for text, whole in zip(generator.write(wholes), wholes, strict=True)
+    ]
+    assert [{Field(one.name, one.content) for one in fields} for fields in answers] == [
+        {*values(whole)} for whole in wholes
+    ]
     assert all(0.5 < one.confidence <= 1 for fields in answers for one in fields)
     report = tmp_path / "report.json"
     words = [str(checkpoint), str(tmp_path / "ingested"), "--split", "train", "--json", str(report)]
@@ -137,6 +185,15 @@ def test_documents_that_state_no_wanted_field_are_not_scored_as_perfect(tmp_path
     save(tmp_path / "model", Checkpoint(chosen, (), vocabulary(), model, {"step": 0}, {}))
     write_pages(tmp_path / "ingested", whole)
     documents.write_documents(tmp_path / "ingested", [documents.document(whole, "a summary")])
-    words = [str(tmp_path / "model"), str(tmp_path / "ingested"), "--split", "train", "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db"]
-    with pytest.raises(InputError, match="of the checkpoint's fields Opening Word, total; those there are summary; take a set"):
+    words = [
+        str(tmp_path / "model"),
+        str(tmp_path / "ingested"),
+        "--split",
+        "train",
+        "--tracking-uri",
+        f"sqlite:///{tmp_path}/mlflow.db",
+    ]
+    with pytest.raises(
+        InputError, match="of the checkpoint's fields Opening Word, total; those there are summary; take a set"
+    ):
         evaluate.main(words)

@@ -12,12 +12,16 @@ from tests.jobs import encode, pages, recipe, recipe_file
 from tests.training.test_start import BERT, SKIM_EMBEDDINGS, SKIMFORMER, of, trained
 
 
-def test_what_no_checkpoint_gives_is_named_and_what_does_not_fit_makes_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_no_checkpoint_gives_is_named_and_what_does_not_fit_makes_no_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     parents = [trained(tmp_path / "skimformer", SKIMFORMER), trained(tmp_path / "bert", BERT)]
     chosen = of(SKIM_EMBEDDINGS, vocabulary=parents[0])
     examples, file = encode(tmp_path, chosen, pages(12, 2)), tmp_path / "joined.toml"
     model = "\n".join(f"{key} = {json.dumps(value)}" for key, value in chosen.model.items())
-    file.write_text(f'name = "joined"\nmax_length = 48\n[task]\nname = "entities"\n[train]\nsteps = 1\n[model]\n{model}\n')
+    file.write_text(
+        f'name = "joined"\nmax_length = 48\n[task]\nname = "entities"\n[train]\nsteps = 1\n[model]\n{model}\n'
+    )
     store = f"sqlite:///{tmp_path / 'mlflow.db'}"
     call = [str(file), examples, "--out", str(tmp_path / "joined"), "--tracking-uri", store]
     with pytest.raises(CheckpointError, match="both give"):
@@ -25,7 +29,10 @@ def test_what_no_checkpoint_gives_is_named_and_what_does_not_fit_makes_no_run(tm
     assert not (tmp_path / "mlflow.db").exists()
     assert finetune.main([*call, "--init", parents[0], "--init", parents[1]]) == 0
     said = capsys.readouterr().err
-    assert "freshly drawn, as no --init gives them: boxes.projections.height.bias, boxes.projections.height.weight, " in said
+    assert (
+        "freshly drawn, as no --init gives them: boxes.projections.height.bias, boxes.projections.height.weight, "
+        in said
+    )
     assert checkpoint.load(tmp_path / "joined").provenance["init"] == parents
     assert "nothing is evaluated" not in said
 
@@ -33,5 +40,10 @@ def test_what_no_checkpoint_gives_is_named_and_what_does_not_fit_makes_no_run(tm
 def test_examples_without_a_dev_split_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = recipe("entities", steps=1, evaluate_every=1)
     examples, store = encode(tmp_path, chosen, pages(4)), f"sqlite:///{tmp_path / 'mlflow.db'}"
-    assert finetune.main([recipe_file(tmp_path, chosen), examples, "--out", str(tmp_path / "out"), "--tracking-uri", store]) == 0
+    assert (
+        finetune.main(
+            [recipe_file(tmp_path, chosen), examples, "--out", str(tmp_path / "out"), "--tracking-uri", store]
+        )
+        == 0
+    )
     assert f"{examples} has no dev examples: nothing is evaluated on the way" in capsys.readouterr().err

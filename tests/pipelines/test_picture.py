@@ -29,16 +29,22 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_untrained(folder / "model")
     picture = folder / "page.png"
     Image.new("L", (600, 800), 255).save(picture)
-    write_pages(folder / "pages", [page(0), *(dataclasses.replace(page(number), image=str(picture)) for number in (1, 2))])
+    write_pages(
+        folder / "pages", [page(0), *(dataclasses.replace(page(number), image=str(picture)) for number in (1, 2))]
+    )
     return folder
 
 
 def attention(here: Path, *options: str) -> int:
-    return main(["picture", "attention", str(here / "model"), str(here / "pages"), "--out", str(here / "out/map.png"), *options])
+    return main(
+        ["picture", "attention", str(here / "model"), str(here / "pages"), "--out", str(here / "out/map.png"), *options]
+    )
 
 
 @pytest.mark.parametrize("unit", [("--unit", "total"), ("--words", "0-1"), ("--box", "0,0,1,0.2")])
-def test_a_map_is_drawn_from_each_kind_of_unit(here: Path, unit: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_map_is_drawn_from_each_kind_of_unit(
+    here: Path, unit: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert attention(here, *unit) == 0
     assert capsys.readouterr().out == f"{here / 'out/map.png'}\n"
     with Image.open(here / "out/map.png") as picture:
@@ -75,7 +81,9 @@ def test_the_map_is_in_the_checkpoints_run_too(here: Path, tmp_path: Path) -> No
         (("--box", "0,0,1,2"), "must satisfy"),
     ],
 )
-def test_what_is_not_there_is_refused_by_name(here: Path, options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_there_is_refused_by_name(
+    here: Path, options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert attention(here, *options) == 1
     assert re.search(said, capsys.readouterr().err)
 
@@ -99,7 +107,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a checkpoint that writes, and a document of two pages with a picture."""
     folder = tmp_path_factory.mktemp("selections")
     chosen = documents.recipe()
-    checkpoint.save(folder / "model", Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {}))
+    checkpoint.save(
+        folder / "model", Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {})
+    )
     Image.new("L", (600, 800), 255).save(folder / "page.png")
     pages = [dataclasses.replace(one, image=str(folder / "page.png")) for one in documents.pages(0)]
     documents.write_documents(folder / "pages", [documents.document(pages)])
@@ -110,7 +120,14 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_page_shows_what_is_kept_of_it(written: Path) -> None:
     drawn: list[Image.Image] = []
     for page_id in ("first", "second"):
-        arguments = ["picture", "selection", str(written / "model"), str(written / "pages"), "--out", str(written / "kept.png")]
+        arguments = [
+            "picture",
+            "selection",
+            str(written / "model"),
+            str(written / "pages"),
+            "--out",
+            str(written / "kept.png"),
+        ]
         assert main([*arguments, "--page", page_id]) == 0
         with Image.open(written / "kept.png") as picture:
             drawn.append(picture.copy())
@@ -125,18 +142,26 @@ def test_each_page_shows_what_is_kept_of_it(written: Path) -> None:
     for shown, numbers, picture in zip(pages, kept, drawn, strict=True):
         for number, word in enumerate(shown.words):
             x0, y0, x1, y1 = word.box.to_pixels(900, 1200)
-            here = picture.getpixel((205 + int((x0 + x1) / 2), 126 + int(y0 + (y1 - y0) / 4)))  # notes lead to the middle of words
+            here = picture.getpixel(
+                (205 + int((x0 + x1) / 2), 126 + int(y0 + (y1 - y0) / 4))
+            )  # notes lead to the middle of words
             assert (here in RAMP) == (number in numbers)
 
 
-def test_what_a_model_has_not_read_is_not_shown_as_left_out(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_model_has_not_read_is_not_shown_as_left_out(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     chosen, whole = documents.recipe(max_length=20), documents.pages(0)
-    checkpoint.save(tmp_path, Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {}))
+    checkpoint.save(
+        tmp_path, Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {})
+    )
     (selection,) = TextGenerator.load(tmp_path).selections([whole])
     assert 0 < selection.read < len(whole[0].words)
     shares = _picture_selection.shares_of(selection, whole[0], whole)
     name, kept = _picture_selection.caption(whole[0], shares)
-    assert name.endswith(f", page 1, of which the model reads the first {selection.read} of {len(whole[0].words)} words")
+    assert name.endswith(
+        f", page 1, of which the model reads the first {selection.read} of {len(whole[0].words)} words"
+    )
     assert kept.startswith(f"{len(selection.words)} of {selection.read} words")
     arguments = ["picture", "selection", str(tmp_path), str(written / "pages"), "--out", str(tmp_path / "kept.png")]
     assert main(arguments) == 0, "the first page of the first document is the one to show"
@@ -161,7 +186,11 @@ def trained(folder: Path, seed: int, **train: int) -> str:
 
 
 def test_runs_that_differ_in_the_seed_alone_are_one_curve(tmp_path: Path) -> None:
-    folders = [trained(tmp_path / "skim-1", 1), trained(tmp_path / "skim-2", 2), trained(tmp_path / "other", 3, batch_size=4)]
+    folders = [
+        trained(tmp_path / "skim-1", 1),
+        trained(tmp_path / "skim-2", 2),
+        trained(tmp_path / "other", 3, batch_size=4),
+    ]
     runs = {folder: _picture_curves._points(folder, "dev.perplexity") for folder in folders}
     assert _picture_curves._by_recipe(runs) == {
         "skim": [[(10, 10.0), (20, 5.0)], [(10, 20.0), (20, 10.0)]],

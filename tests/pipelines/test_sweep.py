@@ -54,7 +54,15 @@ def swept(here: Path, cluster: None) -> Path:
 
 
 def call(out: str, *over: str) -> list[str]:
-    return ["small.toml", "examples", "--out", out, "--experiment", out, *(word for one in over for word in ("--over", one))]
+    return [
+        "small.toml",
+        "examples",
+        "--out",
+        out,
+        "--experiment",
+        out,
+        *(word for one in over for word in ("--over", one)),
+    ]
 
 
 def runs_of(experiment: str) -> tuple[Run, dict[str, Run]]:
@@ -69,7 +77,9 @@ def runs_of(experiment: str) -> tuple[Run, dict[str, Run]]:
 
 
 def artifacts(run: Run, folder: str = "") -> set[str]:
-    return {file.path for file in MlflowClient(tracking_uri="sqlite:///mlflow.db").list_artifacts(run.info.run_id, folder)}
+    return {
+        file.path for file in MlflowClient(tracking_uri="sqlite:///mlflow.db").list_artifacts(run.info.run_id, folder)
+    }
 
 
 @pytest.mark.ray
@@ -157,7 +167,9 @@ def test_where_every_trial_fails_each_reason_is_said(here: Path, capsys: pytest.
         (["train.steps=4,many"], RecipeError, r"recipe key train\.steps: .* got 'many'"),
     ],
 )
-def test_what_is_no_sweep_is_refused_before_anything_is_made(over: list[str], error: type[Exception], message: str, here: Path) -> None:
+def test_what_is_no_sweep_is_refused_before_anything_is_made(
+    over: list[str], error: type[Exception], message: str, here: Path
+) -> None:
     with pytest.raises(error, match=message):
         sweep.main(call("refused", *over))
     assert not (here / "refused").exists()

@@ -29,7 +29,14 @@ def test_a_writer_that_knows_its_documents_has_full_scores(tmp_path: Path) -> No
     options = ["--split", "train", "--beams", "2", "--json", str(report), "--tracking-uri", tracking]
     assert evaluate.main([str(one.out), str(tmp_path / "ingested"), *options]) == 0
     said = json.loads(report.read_text())
-    assert min(said["metrics"][f"{kind}{side}"] for kind in ("rouge1", "rouge2", "rougeL") for side in ("", "_low", "_high")) > 0.9
+    assert (
+        min(
+            said["metrics"][f"{kind}{side}"]
+            for kind in ("rouge1", "rouge2", "rougeL")
+            for side in ("", "_low", "_high")
+        )
+        > 0.9
+    )
     assert (said["dead"], said["cut"]) == (0, 0)
     assert said["metrics"]["perplexity"] < 1.2
 
@@ -40,7 +47,8 @@ def short(tmp_path: Path) -> list[str]:
     chosen = recipe(max_length=20)
     chosen = replace(chosen, task=replace(chosen.task, writing=replace(chosen.task.writing, max_length=3)))
     checkpoint.save(
-        tmp_path / "model", Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {"step": 0}, {})
+        tmp_path / "model",
+        Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {"step": 0}, {}),
     )
     wholes = [pages(number) for number in range(3)]
     write_pages(tmp_path / "ingested", [page for whole in wholes for page in whole])
@@ -48,7 +56,9 @@ def short(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "model"), str(tmp_path / "ingested"), "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db"]
 
 
-def test_documents_and_texts_that_are_cut_are_counted_apart(short: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_documents_and_texts_that_are_cut_are_counted_apart(
+    short: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert evaluate.main([*short, "--split", "train"]) == 0
     shown = capsys.readouterr()
     said = json.loads(shown.out)

@@ -10,7 +10,10 @@ from layoutray.prepare.align import Alignment, label_by_area, transfer_tags
 
 def row(*words: tuple[str, str | None], y: float = 0.1) -> list[Word]:
     """Words side by side, a tenth of the page apart."""
-    return [Word(text, Box(0.1 * index, y, 0.1 * index + 0.08, y + 0.02), tag=tag) for index, (text, tag) in enumerate(words)]
+    return [
+        Word(text, Box(0.1 * index, y, 0.1 * index + 0.08, y + 0.02), tag=tag)
+        for index, (text, tag) in enumerate(words)
+    ]
 
 
 def seen(words: Sequence[Word], shift: float = 0.004) -> list[Word]:
@@ -30,7 +33,9 @@ def test_words_take_the_tags_that_they_lie_on_and_stay_themselves() -> None:
     recognised = seen(TRUTH)
     aligned = transfer_tags(recognised, TRUTH)
     assert tags(aligned) == ["O", "B-company", "I-company", "B-date", "B-total"]
-    assert [(word.text, word.box, word.confidence) for word in aligned.words] == [(word.text, word.box, 0.9) for word in recognised]
+    assert [(word.text, word.box, word.confidence) for word in aligned.words] == [
+        (word.text, word.box, 0.9) for word in recognised
+    ]
     assert (aligned.matched_entities, aligned.lost_entities) == (3, 0)
 
 
@@ -97,7 +102,9 @@ def test_a_word_is_what_the_smallest_area_around_its_centre_is() -> None:
     for areas in ([figure, caption], [caption, figure]):
         labelled = label_by_area(words, areas)
         assert [word.tag for word in labelled] == ["text", "figure", "figure", None, None]
-        assert [(word.text, word.box, word.confidence, word.line) for word in labelled] == [(*pair, 0.9, 3) for pair in boxes.items()]
+        assert [(word.text, word.box, word.confidence, word.line) for word in labelled] == [
+            (*pair, 0.9, 3) for pair in boxes.items()
+        ]
 
 
 def test_a_page_without_areas_has_no_labels_and_one_without_words_nothing() -> None:

@@ -35,13 +35,17 @@ def test_rows_are_the_windows_of_the_pages_in_order() -> None:
     assert examples.schema == EXAMPLES
     assert not dead
     rows = examples.to_pylist()
-    assert [row["doc_id"] for row in rows] == sorted((row["doc_id"] for row in rows), key=[one.doc_id for one in made].index)
+    assert [row["doc_id"] for row in rows] == sorted(
+        (row["doc_id"] for row in rows), key=[one.doc_id for one in made].index
+    )
     for one in made:
         mine = [row for row in rows if row["doc_id"] == one.doc_id]
         assert [row["window"] for row in mine] == list(range(len(mine)))
         assert {row["split"] for row in mine} == {one.split}
         assert {(row["page_width"], row["page_height"]) for row in mine} == {(one.width, one.height)}
-        words = [word for row in mine for word, label in zip(row["word_index"], row["labels"], strict=True) if label >= 0]
+        words = [
+            word for row in mine for word, label in zip(row["word_index"], row["labels"], strict=True) if label >= 0
+        ]
         assert sorted(set(words)) == list(range(len(one.words)))
 
 
@@ -65,7 +69,9 @@ def test_masked_lm_needs_no_truth() -> None:
 
 
 def test_the_vocabulary_is_trained_on_training_pages_alone(tmp_path: Path) -> None:
-    dev = dataclasses.replace(page(9, "dev"), words=tuple(dataclasses.replace(word, text="ω") for word in page(9).words))
+    dev = dataclasses.replace(
+        page(9, "dev"), words=tuple(dataclasses.replace(word, text="ω") for word in page(9).words)
+    )
     folder = write_pages(tmp_path, [*pages(4), dev]) + "/pages"
     trained = vocabulary_for(TokenizerRecipe(vocab_size=100), [folder], Filters())
     assert trained.words_to_ids(["ω"]) == [[trained.unknown_id]]
@@ -74,7 +80,9 @@ def test_the_vocabulary_is_trained_on_training_pages_alone(tmp_path: Path) -> No
 
 
 def test_labels_come_from_all_pages_of_all_folders(tmp_path: Path) -> None:
-    folders = [write_pages(tmp_path / name, made) + "/pages" for name, made in (("a", [untagged(page(1))]), ("b", pages(24)))]
+    folders = [
+        write_pages(tmp_path / name, made) + "/pages" for name, made in (("a", [untagged(page(1))]), ("b", pages(24)))
+    ]
     assert labels_for(TaskRecipe("entities"), folders) == LABELS
     assert labels_for(TaskRecipe("masked_lm"), folders) == ()
 
@@ -90,5 +98,9 @@ def test_labels_are_of_tagged_words_alone(tmp_path: Path) -> None:
 def test_the_digest_changes_with_pages_settings_and_vocabulary_but_not_with_order() -> None:
     digest = digest_of(encoder(), ["a", "b"])
     assert digest == digest_of(encoder(), ["b", "a"])
-    others = {digest_of(encoder(), ["a"]), digest_of(encoder(max_length=25), ["a", "b"]), digest_of(encoder("masked_lm"), ["a", "b"])}
+    others = {
+        digest_of(encoder(), ["a"]),
+        digest_of(encoder(max_length=25), ["a", "b"]),
+        digest_of(encoder("masked_lm"), ["a", "b"]),
+    }
     assert len(others | {digest}) == 4

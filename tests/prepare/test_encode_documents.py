@@ -52,7 +52,9 @@ def test_documents_are_whole_and_in_order(folder: str) -> None:
     for whole in WHOLES[:2]:
         for known in ([], whole[1:], whole):
             ((_, made),) = whole_documents([folder], [whole[0].doc_id], known)
-            assert [[word.text for word in page.words] for page in made] == [[word.text for word in page.words] for page in whole]
+            assert [[word.text for word in page.words] for page in made] == [
+                [word.text for word in page.words] for page in whole
+            ]
 
 
 def test_a_document_is_one_example_with_the_text_to_write(folder: str) -> None:
@@ -62,7 +64,9 @@ def test_a_document_is_one_example_with_the_text_to_write(folder: str) -> None:
     together, _ = encoder(folder)(shards.read(folder, PAGES))
     key = [("doc_id", "ascending")]
     assert together.sort_by(key) == pa.concat_tables(examples for examples, _ in made).sort_by(key)
-    for row, whole in zip(pa.concat_tables(examples for examples, _ in made if examples.num_rows).to_pylist(), WHOLES, strict=True):
+    for row, whole in zip(
+        pa.concat_tables(examples for examples, _ in made if examples.num_rows).to_pylist(), WHOLES, strict=True
+    ):
         assert (row["doc_id"], row["page"], row["window"]) == (whole[0].doc_id, 1, 0)
         words = [word.text for page in whole for word in page.words]
         assert row["input_ids"][1:-1] == [piece for word in VOCABULARY.words_to_ids(words) for piece in word]
@@ -87,7 +91,10 @@ def test_what_is_longer_than_the_model_takes_is_cut_and_told(folder: str) -> Non
     assert (len(row["input_ids"]), row["labels"]) == (20, text[:3]), "a text that goes on has no end"
     assert [(letter.page, letter.doc_id) for letter in letters] == [(None, whole[0].doc_id)] * 2
     assert [(letter.reason, letter.message) for letter in letters] == [
-        ("cut", f"the document has {length} tokens, of which the first 20 are taken; more are with a higher max_length"),
+        (
+            "cut",
+            f"the document has {length} tokens, of which the first 20 are taken; more are with a higher max_length",
+        ),
         (
             "text_cut",
             f"the text to write has {len(text)} tokens, of which the first 3 are taken; more are with a higher task.writing.max_length",

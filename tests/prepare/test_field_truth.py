@@ -58,7 +58,10 @@ def test_encoded_pages_have_the_fields_as_labels_and_those_without_truth_are_dea
     encoder = Encoder(task, 24, labels, vocabulary().inner.to_str(), (folder,))
     examples, dead = encoder(shards.read(folder, PAGES))
     rows = {(row["doc_id"], row["page"]): row["labels"] for row in examples.to_pylist()}
-    assert {place: [label for label in row if label >= 0] for place, row in rows.items()} == {("a", 1): [0, 0, 0], ("a", 2): [1, 3]}
+    assert {place: [label for label in row if label >= 0] for place, row in rows.items()} == {
+        ("a", 1): [0, 0, 0],
+        ("a", 2): [1, 3],
+    }
     assert [letter.doc_id for letter in dead] == ["b"]
     assert repr(encoder) == repr(replace(encoder, folders=("elsewhere",)))
 

@@ -9,7 +9,13 @@ from layoutray.prepare import leakage
 from layoutray.prepare.leakage import Known, known, texts_of
 from tests.jobs import pages, write_pages
 
-SHOP = [*("Kedai", "Runcit", "Ah", "Seng", "12", "Jalan", "Besar", "Invoice", "881", "Milk", "4.50"), "Total", "6.70", "Thank", "you"]
+SHOP = [
+    *("Kedai", "Runcit", "Ah", "Seng", "12", "Jalan", "Besar", "Invoice", "881", "Milk", "4.50"),
+    "Total",
+    "6.70",
+    "Thank",
+    "you",
+]
 OTHER = ("another", "text", "altogether", "with", "nothing", "of", "the", "first", "one")
 
 
@@ -41,7 +47,9 @@ def test_similarity_is_jaccards(documents: list[list[str]], words: list[str]) ->
     def shingles(of: list[str]) -> set[str]:
         return {"".join(of[at : at + leakage.SHINGLE]) for at in range(len(of) - leakage.SHINGLE + 1)}
 
-    expected = [len(shingles(words) & shingles(one)) / max(len(shingles(words) | shingles(one)), 1) for one in documents]
+    expected = [
+        len(shingles(words) & shingles(one)) / max(len(shingles(words) | shingles(one)), 1) for one in documents
+    ]
     headers = [one[: leakage.HEADER] for one in documents if one]
     alike = words[: leakage.HEADER] in headers or max(expected, default=0) >= leakage.ALIKE
     found = known({"new": words}, {f"old {number}": one for number, one in enumerate(documents)})

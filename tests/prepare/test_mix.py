@@ -21,14 +21,17 @@ def test_a_stated_size_is_met_to_the_page() -> None:
 
 
 def test_a_data_set_that_is_too_small_is_named_with_what_is_possible() -> None:
-    with pytest.raises(InputError, match="forms has 30 pages for train, its share of 100 are 50; with these shares train can have 60"):
+    with pytest.raises(
+        InputError, match="forms has 30 pages for train, its share of 100 are 50; with these shares train can have 60"
+    ):
         quotas(MixRecipe({"papers": 0.5, "forms": 0.5}, train=100), AVAILABLE)
 
 
 def test_a_mix_of_nothing_is_refused() -> None:
     available = {"photographs": {"test": 9}, "forms": {"train": 30, "dev": 10}}
     with pytest.raises(
-        InputError, match="train has no page of photographs, dev has no page of photographs, test has no page of forms; leave"
+        InputError,
+        match="train has no page of photographs, dev has no page of photographs, test has no page of forms; leave",
     ):
         quotas(MixRecipe({"photographs": 0.5, "forms": 0.5}), available)
 

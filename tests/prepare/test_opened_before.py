@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.cluster.data import plan_for
+from layoutray.cluster.ingest import plan_for
 from layoutray.prepare.output import Output
-from layoutray.prepare.units import Plan
+from layoutray.prepare.page_tasks import Plan
 from layoutray.recipe import IngestRecipe, load_ingest
 from tests.ocr.files import encoded, picture
 
@@ -43,7 +43,9 @@ def test_an_unchanged_file_is_not_opened_again(scans: Path, tmp_path: Path) -> N
     write(scans / "a.png", b"x" * len(whole), OLD + 1)
     again = plan(scans, output)
     assert [letter.source for letter in again.letters] == [(scans / "a.png").as_uri().removeprefix("file://")]
-    assert [unit.doc_id for unit in again.units] == [unit.doc_id for unit in first.units if "/a.png" not in unit.item.source]
+    assert [unit.doc_id for unit in again.units] == [
+        unit.doc_id for unit in first.units if "/a.png" not in unit.item.source
+    ]
     write(scans / "a.png", whole, OLD + 2)
     assert plan(scans, output) == first
 
@@ -92,7 +94,11 @@ def test_documents_with_truth_are_opened_by_every_run(data_root: Path, tmp_path:
         os.utime(file, (OLD, OLD))
     output, recipe = Output(str(tmp_path / "out")), load_ingest("ingest-invoice2data")
     first = plan(source, output, recipe)
-    truth = next(file for file in sorted(source.rglob("*.json")) if any(str(file.with_suffix("")) in one.source for one in first.documents))
+    truth = next(
+        file
+        for file in sorted(source.rglob("*.json"))
+        if any(str(file.with_suffix("")) in one.source for one in first.documents)
+    )
     values = json.loads(truth.read_text())
     (values[0] if isinstance(values, list) else values)["amount"] = 1234.5
     write(truth, json.dumps(values).encode())

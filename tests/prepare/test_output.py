@@ -6,8 +6,8 @@ import pytest
 from layoutray.document import Document
 from layoutray.errors import DocumentError, Reason
 from layoutray.prepare.output import Output
-from layoutray.prepare.units import Duplicate, Plan, Unit
-from layoutray.readers import Item
+from layoutray.prepare.page_tasks import Duplicate, PageTask, Plan
+from layoutray.readers import DocumentRef
 from layoutray.store import shards
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
@@ -19,22 +19,30 @@ def output(tmp_path: Path) -> Output:
     return Output(str(tmp_path / "out"))
 
 
-def unit(doc_id: str, page_id: str = "", split: str = "train") -> Unit:
-    return Unit(page_id or f"id-{doc_id}", doc_id, 1, Item(doc_id, f"{doc_id}.png", f"{doc_id}.png", "", split))
-
-
-def failed(one: Unit) -> DeadLetter:
-    return DeadLetter.of(
-        DocumentError(Reason.TIMEOUT, "slow", stage="ocr"), one.item.source, doc_id=one.doc_id, page_id=one.page_id, page=1
+def unit(doc_id: str, page_id: str = "", split: str = "train") -> PageTask:
+    return PageTask(
+        page_id or f"id-{doc_id}", doc_id, 1, DocumentRef(doc_id, f"{doc_id}.png", f"{doc_id}.png", "", split)
     )
 
 
-def commit(output: Output, *units: Unit, but: tuple[Unit, ...] = ()) -> None:
+def failed(one: PageTask) -> DeadLetter:
+    return DeadLetter.of(
+        DocumentError(Reason.TIMEOUT, "slow", stage="ocr"),
+        one.item.source,
+        doc_id=one.doc_id,
+        page_id=one.page_id,
+        page=1,
+    )
+
+
+def commit(output: Output, *units: PageTask, but: tuple[PageTask, ...] = ()) -> None:
     """Commit `units` as one batch, those of `but` as failed."""
-    output.commit(units, [failed(one) if one in but else page(one.doc_id, 1, word("x"), split=one.item.split) for one in units])
+    output.commit(
+        units, [failed(one) if one in but else page(one.doc_id, 1, word("x"), split=one.item.split) for one in units]
+    )
 
 
-def plan(*units: Unit, letters: tuple[DeadLetter, ...] = (), duplicates: tuple[Duplicate, ...] = ()) -> Plan:
+def plan(*units: PageTask, letters: tuple[DeadLetter, ...] = (), duplicates: tuple[Duplicate, ...] = ()) -> Plan:
     documents = tuple(Document(one.doc_id, one.item.source, one.item.split, 1) for one in units)
     return Plan(units, documents, letters, duplicates, repairs=0, dropped=0)
 
@@ -76,8 +84,10 @@ def test_a_page_in_another_split_than_planned_is_not_done(output: Output) -> Non
 def test_settling_changes_nothing_where_all_is_right(output: Output) -> None:
     a, b = unit("a"), unit("b")
     commit(output, a, b, but=(b,))
-    before = {uri: Path(uri).stat().st_mtime_ns for uri in shards.shards(output.pages) + shards.shards(output.dead_letters)}
-    output.settle(plan(a, b))
+    before = {
+        uri: Path(uri).stat().st_mtime_ns for uri in shards.shards(output.pages) + shards.shards(output.dead_letters)
+    }
+    output.reconcile(plan(a, b))
     assert {uri: Path(uri).stat().st_mtime_ns for uri in before} == before
 
 
@@ -85,7 +95,7 @@ def test_pages_that_two_runs_have_done_are_kept_once(output: Output) -> None:
     a, b, c = unit("a"), unit("b"), unit("c")
     commit(output, a, b)
     commit(output, b, c)
-    output.settle(plan(a, b, c))
+    output.reconcile(plan(a, b, c))
     assert page_ids(output) == ["id-a", "id-b", "id-c"]
 
 
@@ -93,22 +103,22 @@ def test_pages_of_former_settings_leave(output: Output) -> None:
     old, new, other = unit("a", "old"), unit("a", "new"), unit("b")
     commit(output, old, other)
     commit(output, new)
-    output.settle(plan(new, other))
+    output.reconcile(plan(new, other))
     assert page_ids(output) == ["id-b", "new"]
 
 
 def test_pages_of_a_file_that_has_changed_leave(output: Output) -> None:
     commit(output, unit("a"))
-    changed = Unit("id-changed", "changed", 1, unit("a").item)
+    changed = PageTask("id-changed", "changed", 1, unit("a").item)
     output.commit([changed], [page("changed", 1, source="a.png")])
-    output.settle(plan(changed))
+    output.reconcile(plan(changed))
     assert page_ids(output) == ["id-changed"]
 
 
 def test_pages_that_moved_to_another_split_are_kept_in_that_one(output: Output) -> None:
     commit(output, unit("a"))
     commit(output, unit("a", split="test"), unit("b"))
-    output.settle(plan(unit("a", split="test"), unit("b")))
+    output.reconcile(plan(unit("a", split="test"), unit("b")))
     assert shards.read(output.pages, PAGES, ["page_id", "split"]).sort_by("page_id").to_pydict() == {
         "page_id": ["id-a", "id-b"],
         "split": ["test", "train"],
@@ -119,7 +129,7 @@ def test_a_page_that_failed_once_and_worked_later_is_no_dead_letter(output: Outp
     a, b = unit("a"), unit("b")
     commit(output, a, b, but=(a, b))
     commit(output, a)
-    output.settle(plan(a, b))
+    output.reconcile(plan(a, b))
     assert page_ids(output) == ["id-a"]
     assert dead(output) == [("id-b", "b.png")]
 
@@ -127,7 +137,7 @@ def test_a_page_that_failed_once_and_worked_later_is_no_dead_letter(output: Outp
 def test_documents_of_other_runs_stay(output: Output) -> None:
     for one in (unit("a"), unit("b")):
         commit(output, one)
-        output.settle(plan(one))
+        output.reconcile(plan(one))
     assert page_ids(output) == ["id-a", "id-b"]
     assert sorted(shards.read(output.documents, DOCUMENTS)["doc_id"].to_pylist()) == ["a", "b"]
 
@@ -135,9 +145,9 @@ def test_documents_of_other_runs_stay(output: Output) -> None:
 def test_a_document_that_cannot_be_opened_has_one_dead_letter_until_it_can(output: Output) -> None:
     letter = DeadLetter.of(DocumentError(Reason.EMPTY_FILE, "no bytes", stage="open"), "c.png")
     for _ in range(2):
-        output.settle(plan(unit("a"), letters=(letter,)))
+        output.reconcile(plan(unit("a"), letters=(letter,)))
         assert dead(output) == [("", "c.png")]
-    output.settle(plan(unit("a"), unit("c")))
+    output.reconcile(plan(unit("a"), unit("c")))
     assert dead(output) == []
 
 
@@ -154,13 +164,13 @@ def test_dead_letters_that_are_forgotten_are_to_do_again(output: Output) -> None
 def test_what_comes_without_a_picture_is_no_dead_letter_but_keeps_its_pages(output: Output) -> None:
     commit(output, unit("a"))
     letter = DeadLetter.of(DocumentError(Reason.NOT_FOUND, "no picture", stage="open"), "a.png")
-    output.settle(plan(letters=(letter,)))
-    output.settle(dataclasses.replace(plan(unit("b")), without_picture=("a.png",)))
+    output.reconcile(plan(letters=(letter,)))
+    output.reconcile(dataclasses.replace(plan(unit("b")), without_picture=("a.png",)))
     assert (dead(output), page_ids(output)) == ([], ["id-a"])
 
 
 def test_a_file_that_cannot_be_read_for_now_keeps_the_pages_that_it_had(output: Output) -> None:
     commit(output, unit("a"))
     letter = DeadLetter.of(DocumentError(Reason.UNREADABLE, "not now", stage="open"), "a.png")
-    output.settle(plan(unit("b"), letters=(letter,)))
+    output.reconcile(plan(unit("b"), letters=(letter,)))
     assert page_ids(output) == ["id-a"]

@@ -9,26 +9,33 @@ from hypothesis import strategies as st
 from layoutray.document import Document
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.settings import Preprocessing, Recognition
-from layoutray.prepare.plan import as_measured, page_id, plan_of, settings_hash
-from layoutray.prepare.units import Duplicate, Opened, Plan, opened_of, opened_table, units_of, units_table
-from layoutray.readers import Item
+from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, Plan, opened_of, opened_table, units_of, units_table
+from layoutray.prepare.plan import apply_measured_split, page_id, plan_of, settings_hash
+from layoutray.readers import DocumentRef
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 
 RECIPE = IngestRecipe("folder", dev_share=0.0)
 
 
-def opened(source: str, doc_id: str = "", split: str = "train", num_pages: int = 1) -> Opened:
+def opened(source: str, doc_id: str = "", split: str = "train", num_pages: int = 1) -> OpenedDocument:
     document = Document(doc_id or source, source, split, num_pages)
-    return Opened(Item(source, source, source, "", split), document, None, tuple(range(1, num_pages + 1)), repairs=1, dropped=2)
+    return OpenedDocument(
+        DocumentRef(source, source, source, "", split),
+        document,
+        None,
+        tuple(range(1, num_pages + 1)),
+        repairs=1,
+        dropped=2,
+    )
 
 
-def unreadable(source: str) -> Opened:
+def unreadable(source: str) -> OpenedDocument:
     letter = DeadLetter.of(DocumentError(Reason.EMPTY_FILE, "no bytes", stage="open"), source)
-    return Opened(Item(source, source, source, "", ""), None, letter)
+    return OpenedDocument(DocumentRef(source, source, source, "", ""), None, letter)
 
 
-def planned(*found: Opened, recipe: IngestRecipe = RECIPE, own: Collection[str] = ()) -> Plan:
+def planned(*found: OpenedDocument, recipe: IngestRecipe = RECIPE, own: Collection[str] = ()) -> Plan:
     return plan_of(found, recipe, own=own)
 
 
@@ -45,7 +52,12 @@ def test_every_page_is_a_unit_and_every_file_is_accounted_for() -> None:
 
 
 def test_of_copies_in_train_and_test_the_one_in_test_stays() -> None:
-    plan = planned(opened("a", "same", "train"), opened("b", "same", "test"), opened("c", "same", "train"), opened("d", "same", "test"))
+    plan = planned(
+        opened("a", "same", "train"),
+        opened("b", "same", "test"),
+        opened("c", "same", "train"),
+        opened("d", "same", "test"),
+    )
     assert [(unit.item.source, unit.item.split) for unit in plan.units] == [("b", "test")]
     assert {duplicate.source for duplicate in plan.duplicates} == {"a", "c", "d"}
     assert {duplicate.same_as for duplicate in plan.duplicates} == {"b"}
@@ -61,7 +73,11 @@ def test_names_go_into_the_splits_of_the_recipe_where_the_set_has_none_of_its_ow
         "/x/r_99.json": "test",
     }
     held_out = opened("/x/r_6 of test.json", split="test")
-    assert Counter(splits(planned(*found, held_out, recipe=recipe, own={"train", "test"})).values()) == {"train": 2, "dev": 2, "test": 1}
+    assert Counter(splits(planned(*found, held_out, recipe=recipe, own={"train", "test"})).values()) == {
+        "train": 2,
+        "dev": 2,
+        "test": 1,
+    }
     assert settings_hash(recipe) == settings_hash(dataclasses.replace(recipe, splits={}))
 
 
@@ -98,16 +114,24 @@ def test_dev_is_taken_from_train_alone_and_only_where_the_set_has_none() -> None
 
 def test_a_set_whose_test_has_no_truth_is_measured_on_its_dev() -> None:
     recipe = IngestRecipe("folder", measured="dev", dev_share=0.5)
-    found = [opened(f"{split}{number}", split=split).item for split in ("train", "dev", "test", "") for number in range(3)]
-    taken = [(item.source, item.split) for one in found if (item := as_measured(one, recipe))]
+    found = [
+        opened(f"{split}{number}", split=split).item for split in ("train", "dev", "test", "") for number in range(3)
+    ]
+    taken = [(item.source, item.split) for one in found if (item := apply_measured_split(one, recipe))]
     assert [source for source, _ in taken] == [item.source for item in found if item.split != "test"]
     assert all(split == ("test" if source.startswith("dev") else source.rstrip("012")) for source, split in taken)
-    assert [as_measured(item, IngestRecipe("folder")) for item in found] == found
+    assert [apply_measured_split(item, IngestRecipe("folder")) for item in found] == found
     assert settings_hash(recipe) == settings_hash(dataclasses.replace(recipe, measured="test"))
 
 
-@given(st.lists(st.builds(opened, st.text(max_size=3), st.text(max_size=3), st.sampled_from(["", "train", "test"]), st.integers(0, 3))))
-def test_units_and_documents_travel_unchanged(found: list[Opened]) -> None:
+@given(
+    st.lists(
+        st.builds(
+            opened, st.text(max_size=3), st.text(max_size=3), st.sampled_from(["", "train", "test"]), st.integers(0, 3)
+        )
+    )
+)
+def test_units_and_documents_travel_unchanged(found: list[OpenedDocument]) -> None:
     found.append(unreadable("x"))
     assert list(opened_of(opened_table(found))) == found
     plan = planned(*found)
@@ -118,7 +142,10 @@ def test_files_of_one_paper_go_into_one_split() -> None:
     recipe = IngestRecipe("folder", dev_share=0.3, test_share=0.3, split_by=r"(.+)_(?:\d+|black)\.")
     papers = [f"paper.{number}" for number in range(60)]
     found = splits(
-        planned(*(opened(f"/x/{paper}_{end}", split="") for paper in papers for end in ("3.txt", "17.txt", "black.pdf")), recipe=recipe)
+        planned(
+            *(opened(f"/x/{paper}_{end}", split="") for paper in papers for end in ("3.txt", "17.txt", "black.pdf")),
+            recipe=recipe,
+        )
     )
     assert all(len({found[f"/x/{paper}_{end}"] for end in ("3.txt", "17.txt", "black.pdf")}) == 1 for paper in papers)
     assert set(found.values()) == {"train", "dev", "test"}

@@ -12,10 +12,10 @@ import pytest
 from layoutray.document import Page
 from layoutray.errors import DocumentError, MissingDependencyError, Reason
 from layoutray.ocr.settings import Recognition, TesseractSettings
+from layoutray.prepare.page_tasks import OpenedDocument, PageTask
 from layoutray.prepare.plan import plan_of
-from layoutray.prepare.recognise import Lane, OcrLane, lane, open_item, recognise_unit
-from layoutray.prepare.units import Opened, Unit
-from layoutray.readers import Item, load
+from layoutray.prepare.recognise import OcrLane, WordSource, lane, open_item, recognise_unit
+from layoutray.readers import DocumentRef, load
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 from tests.exchange.projects import exported, submitted, write
@@ -34,11 +34,11 @@ def by_ocr() -> Iterator[OcrLane]:
         yield by
 
 
-def opened(by: Lane, path: Path) -> Opened:
-    return open_item(by, Item(path.name, str(path), str(path), "", ""))
+def opened(by: WordSource, path: Path) -> OpenedDocument:
+    return open_item(by, DocumentRef(path.name, str(path), str(path), "", ""))
 
 
-def units(by: Lane, path: Path) -> tuple[Unit, ...]:
+def units(by: WordSource, path: Path) -> tuple[PageTask, ...]:
     return plan_of([opened(by, path)], IngestRecipe("folder", dev_share=0), own=()).units
 
 
@@ -75,13 +75,24 @@ def test_each_page_of_a_document_is_a_unit(by_ocr: OcrLane, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("data", "reason"),
-    [(b"", Reason.EMPTY_FILE), (b"Dear Sir", Reason.UNSUPPORTED_TYPE), (encoded(picture("x"), "PNG")[:40], Reason.UNREADABLE)],
+    [
+        (b"", Reason.EMPTY_FILE),
+        (b"Dear Sir", Reason.UNSUPPORTED_TYPE),
+        (encoded(picture("x"), "PNG")[:40], Reason.UNREADABLE),
+    ],
 )
-def test_a_file_that_cannot_be_opened_is_one_dead_letter(by_ocr: OcrLane, tmp_path: Path, data: bytes, reason: Reason) -> None:
+def test_a_file_that_cannot_be_opened_is_one_dead_letter(
+    by_ocr: OcrLane, tmp_path: Path, data: bytes, reason: Reason
+) -> None:
     found = opened(by_ocr, written(tmp_path, "a.png", data))
     assert found.document is None
     assert found.letter is not None
-    assert (found.letter.reason, found.letter.stage, found.letter.page, found.letter.attempts) == (reason, "open", None, 1)
+    assert (found.letter.reason, found.letter.stage, found.letter.page, found.letter.attempts) == (
+        reason,
+        "open",
+        None,
+        1,
+    )
 
 
 def test_a_file_that_is_gone_when_its_page_is_due_is_a_dead_letter(by_ocr: OcrLane, tmp_path: Path) -> None:
@@ -115,12 +126,18 @@ def unpacking(size: int) -> str:
 @pytest.mark.parametrize(
     ("hostile", "said"),
     [
-        pytest.param(pdf("", page_entries="/MediaBox [0 0 1000000 1000000]"), ("too_large", 1), id="as large as a field"),
+        pytest.param(
+            pdf("", page_entries="/MediaBox [0 0 1000000 1000000]"), ("too_large", 1), id="as large as a field"
+        ),
         pytest.param(pdf("").replace(b"/Kids [4 0 R]", b"/Kids [2 0 R]"), ("unreadable", 1), id="its own page"),
-        pytest.param(pdf(unpacking(2**26)).replace(b"<<  /Length", b"<< /Filter /FlateDecode /Length"), "", id="64 MiB unpacked"),
+        pytest.param(
+            pdf(unpacking(2**26)).replace(b"<<  /Length", b"<< /Filter /FlateDecode /Length"), "", id="64 MiB unpacked"
+        ),
     ],
 )
-def test_hostile_pdf_files_cost_their_pages_alone(by_ocr: OcrLane, tmp_path: Path, hostile: bytes, said: object) -> None:
+def test_hostile_pdf_files_cost_their_pages_alone(
+    by_ocr: OcrLane, tmp_path: Path, hostile: bytes, said: object
+) -> None:
     (unit,) = units(by_ocr, written(tmp_path, "a.pdf", hostile))
     result = recognise_unit(by_ocr, unit)
     assert ((result.reason, result.attempts) if isinstance(result, DeadLetter) else text(result)) == said
@@ -142,14 +159,16 @@ def test_a_page_that_takes_too_long_is_tried_twice_and_the_next_one_works(tmp_pa
 class FailsOnce(OcrLane):
     """Its child is killed before the first page."""
 
-    def page(self, unit: Unit) -> Page:
+    def page(self, unit: PageTask) -> Page:
         if not hasattr(self, "failed"):
             self.failed = True
             raise DocumentError(Reason.WORKER_CRASH, "gone", stage="ocr")
         return super().page(unit)
 
 
-def test_a_crash_that_does_not_come_back_costs_nothing_but_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_that_does_not_come_back_costs_nothing_but_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("layoutray.prepare.recognise.time", SimpleNamespace(sleep=pauses.append))
     with FailsOnce(load("folder"), SETTINGS) as by:
@@ -169,7 +188,7 @@ def test_the_child_of_a_lane_ends_with_it(tmp_path: Path) -> None:
 
 def test_a_fault_of_our_own_costs_its_page_and_shows_where(tmp_path: Path) -> None:
     class Faulty(OcrLane):
-        def page(self, unit: Unit) -> Page:
+        def page(self, unit: PageTask) -> Page:
             raise KeyError("oops")
 
     with OcrLane(load("folder"), SETTINGS) as by:
@@ -218,7 +237,10 @@ def test_ocr_words_get_the_labels_of_the_regions_that_they_stand_in(tmp_path: Pa
     regions = [{"image_id": 1, "category_id": 1, "bbox": box}]
     image = {"id": 1, "file_name": "a.jpg", "width": 1000, "height": 700}
     for annotations, tag in ((regions, "text"), ([], None)):
-        put(tmp_path / "train.json", {"images": [image], "annotations": annotations, "categories": [{"id": 1, "name": "text"}]})
+        put(
+            tmp_path / "train.json",
+            {"images": [image], "annotations": annotations, "categories": [{"id": 1, "name": "text"}]},
+        )
         (item,) = load("publaynet").discover(str(tmp_path))
         with lane("publaynet", "ocr", SETTINGS) as by:
             (unit,) = plan_of([open_item(by, item)], IngestRecipe("publaynet", dev_share=0), own=()).units
@@ -244,7 +266,9 @@ def test_pages_that_nobody_has_annotated_are_dead_letters_of_their_own(tmp_path:
     tasks[0]["annotations"] = []
     (item,) = load("label_studio").discover(str(write(tmp_path, tasks)))
     with lane("label_studio", "annotation", SETTINGS) as by:
-        found = plan_of([open_item(by, item)], IngestRecipe("label_studio", words="annotation", dev_share=0), own=()).units
+        found = plan_of(
+            [open_item(by, item)], IngestRecipe("label_studio", words="annotation", dev_share=0), own=()
+        ).units
         first, second = sorted((recognise_unit(by, unit) for unit in found), key=lambda one: isinstance(one, Page))
     assert isinstance(first, DeadLetter)
     assert (first.reason, first.page, first.retryable) == ("not_annotated", 1, False)
@@ -253,10 +277,14 @@ def test_pages_that_nobody_has_annotated_are_dead_letters_of_their_own(tmp_path:
 
 
 def test_ocr_words_get_the_tags_of_their_own_page(tmp_path: Path) -> None:
-    document = written(tmp_path, "a.pdf", pdf(typed("Dear customer", x=72, y=700), typed("Yours faithfully", x=72, y=700)))
+    document = written(
+        tmp_path, "a.pdf", pdf(typed("Dear customer", x=72, y=700), typed("Yours faithfully", x=72, y=700))
+    )
     with OcrLane(load("folder"), SETTINGS) as by:
         seen = [by.page(unit) for unit in units(by, document)]
-    signed = dataclasses.replace(seen[1], words=tuple(dataclasses.replace(one, tag="B-closing") for one in seen[1].words))
+    signed = dataclasses.replace(
+        seen[1], words=tuple(dataclasses.replace(one, tag="B-closing") for one in seen[1].words)
+    )
     (item,) = load("label_studio").discover(str(write(tmp_path / "project", submitted(exported([signed])))))
     with lane("label_studio", "ocr", SETTINGS) as by:
         found = plan_of([open_item(by, item)], IngestRecipe("label_studio", dev_share=0), own=()).units

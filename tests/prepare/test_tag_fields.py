@@ -24,7 +24,9 @@ def page(text: str, number: int = 1) -> Page:
 
 def stated(field: FieldType, value: str, *texts: str) -> list[list[str]]:
     """The words of each page that are tagged as one value."""
-    tagged = tag_fields([page(text, number) for number, text in enumerate(texts, start=1)], [Field("f", value)], {"f": field})
+    tagged = tag_fields(
+        [page(text, number) for number, text in enumerate(texts, start=1)], [Field("f", value)], {"f": field}
+    )
     found = [[_words(one, *span) for span in spans([word.tag for word in one.words])] for one in tagged.pages]
     assert bool(tagged.missing) == (not any(found))
     return found
@@ -49,7 +51,12 @@ def _words(of: Page, kind: str, start: int, end: int) -> str:
         (NAME, "GARDENIA BAKERIES SDN BHD", "by GARDENIABAKERIES SDN. BHD .", ["GARDENIABAKERIES SDN. BHD"]),
         (NAME, "Flipkart", "Flipkart: see www.flipkart.com/support or flipkart.com", ["Flipkart:", "flipkart.com"]),
         (NAME, "Oregon", "Oregonian laws of Oregon.", ["Oregon."]),
-        (FieldType("address"), "NO.53 JALAN 1, JOHOR", "at: No. 53 , JALAN 1 , JOHOR tel 07", ["No. 53 , JALAN 1 , JOHOR"]),
+        (
+            FieldType("address"),
+            "NO.53 JALAN 1, JOHOR",
+            "at: No. 53 , JALAN 1 , JOHOR tel 07",
+            ["No. 53 , JALAN 1 , JOHOR"],
+        ),
     ],
 )
 def test_values_are_found_however_they_are_written(field: FieldType, value: str, text: str, words: list[str]) -> None:
@@ -59,7 +66,10 @@ def test_values_are_found_however_they_are_written(field: FieldType, value: str,
 def test_errors_of_recognition_are_no_loss_where_nothing_is_exact() -> None:
     misread = "welcome at GARDENlA BAKERlES SDN BHD total"
     assert stated(NAME, "GARDENIA BAKERIES SDN BHD", misread) == [["GARDENlA BAKERlES SDN BHD"]]
-    assert stated(NAME, "GARDENIA BAKERIES SDN BHD", misread, "GARDENIA BAKERIES SDN BHD") == [[], ["GARDENIA BAKERIES SDN BHD"]]
+    assert stated(NAME, "GARDENIA BAKERIES SDN BHD", misread, "GARDENIA BAKERIES SDN BHD") == [
+        [],
+        ["GARDENIA BAKERIES SDN BHD"],
+    ]
     assert stated(NAME, "BHD 1", "BHD l") == [[]], "too short to be found by similarity"
 
 
@@ -75,7 +85,13 @@ def test_only_wanted_fields_are_tagged_and_longer_ones_win() -> None:
     fields = [Field("town", "Oslo"), Field("address", "Main Street 1, Oslo"), Field("other", "Main")]
     schema = {"town": FieldType("name"), "address": FieldType("address")}
     tagged = tag_fields([page("Main Street 1 Oslo Oslo")], fields, schema)
-    assert [word.tag for word in tagged.pages[0].words] == ["B-address", "I-address", "I-address", "I-address", "B-town"]
+    assert [word.tag for word in tagged.pages[0].words] == [
+        "B-address",
+        "I-address",
+        "I-address",
+        "I-address",
+        "B-town",
+    ]
     assert tagged.missing == ()
 
 
@@ -94,7 +110,11 @@ def test_fields_of_receipts_are_found(data_root: Path) -> None:
 
 
 def test_words_are_tagged_as_people_tagged_them(data_root: Path) -> None:
-    schema = {"Date_value": FieldType("date", month_first=True), "Store_addr_value": FieldType("address"), "Total_value": AMOUNT}
+    schema = {
+        "Date_value": FieldType("date", month_first=True),
+        "Store_addr_value": FieldType("address"),
+        "Total_value": AMOUNT,
+    }
     found, true, both = Counter[str](), Counter[str](), Counter[str]()
     for item in list(load("wildreceipt").discover(str(data_root / "wildreceipt")))[::4]:
         original = load("wildreceipt").read(item).pages[0]
@@ -106,13 +126,21 @@ def test_words_are_tagged_as_people_tagged_them(data_root: Path) -> None:
             found[kinds[1]] += 1
             both[kinds[0]] += kinds[0] == kinds[1]
     # An amount that is the total stands elsewhere too: before tax, as cash.
-    for kind, precision, recall in (("Date_value", 0.98, 0.88), ("Store_addr_value", 0.98, 0.9), ("Total_value", 0.7, 0.95)):
+    for kind, precision, recall in (
+        ("Date_value", 0.98, 0.88),
+        ("Store_addr_value", 0.98, 0.9),
+        ("Total_value", 0.7, 0.95),
+    ):
         assert both[kind] >= precision * found[kind], f"precision of {kind}: {both[kind]} of {found[kind]}"
         assert both[kind] >= recall * true[kind], f"recall of {kind}: {both[kind]} of {true[kind]}"
 
 
 def _values(of: Page, kinds: Collection[str]) -> list[Field]:
     """A value of each kind: an address runs over all boxes that hold it, other values stand in the first."""
-    boxes = [(kind, _words(of, kind, start, end)) for kind, start, end in spans([word.tag for word in of.words]) if kind in kinds]
+    boxes = [
+        (kind, _words(of, kind, start, end))
+        for kind, start, end in spans([word.tag for word in of.words])
+        if kind in kinds
+    ]
     texts = {kind: [text for other, text in boxes if other == kind] for kind, _ in boxes}
     return [Field(kind, " ".join(text) if kind == "Store_addr_value" else text[0]) for kind, text in texts.items()]

@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image
 
-from layoutray.readers import Item, Reader, Truth
+from layoutray.readers import DocumentRef, Reader, Truth
 
 
 def put(path: Path, content: str | bytes | dict[str, Any]) -> Path:
@@ -27,7 +27,7 @@ def put_picture(path: Path, width: int = 200, height: int = 100, orientation: in
     return path
 
 
-def items(reader: Reader, root: Path) -> dict[tuple[str, str], Item]:
+def items(reader: Reader, root: Path) -> dict[tuple[str, str], DocumentRef]:
     """Items by split and key; every key stands once in its split."""
     found = list(reader.discover(str(root)))
     by_key = {(item.split, item.key): item for item in found}

@@ -7,7 +7,7 @@ import pytest
 
 from layoutray.document import SUMMARY
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.readers import Item, Truth, load
+from layoutray.readers import DocumentRef, Truth, load
 from tests.ocr.files import pdf, typed
 from tests.readers.native import only, put
 
@@ -20,7 +20,9 @@ ABSTRACT = [
 
 
 def paper(*pages: Sequence[str]) -> bytes:
-    return pdf(*("".join(typed(line, x=60, y=740 - 30 * row, size=16) for row, line in enumerate(lines)) for lines in pages))
+    return pdf(
+        *("".join(typed(line, x=60, y=740 - 30 * row, size=16) for row, line in enumerate(lines)) for lines in pages)
+    )
 
 
 def read(folder: Path, *pages: Sequence[str]) -> Truth:
@@ -50,7 +52,9 @@ def test_the_abstract_is_the_summary_and_the_pages_begin_after_the_introductions
 )
 def test_what_stands_between_abstract_and_introduction_is_neither(between: str, tmp_path: Path) -> None:
     truth = read(
-        tmp_path, ["Abstract", *ABSTRACT, between, "1 Introduction 2", "2 Related work 3"], ["1 Introduction", "Documents are read."]
+        tmp_path,
+        ["Abstract", *ABSTRACT, between, "1 Introduction 2", "2 Related work 3"],
+        ["1 Introduction", "Documents are read."],
     )
     assert truth.document.fields[0].value == " ".join(ABSTRACT)
     assert [page.number for page in truth.pages] == [2]
@@ -61,7 +65,10 @@ def test_what_stands_between_abstract_and_introduction_is_neither(between: str, 
     [
         (["A paper", "1 Introduction", *ABSTRACT], "no line is the heading of an abstract"),
         (["abstract nonsense is the introduction", *ABSTRACT], "no line is the heading of an abstract"),
-        (["Abstract", *ABSTRACT, "An introduction to it"], "no line after that of the abstract is the heading of an introduction"),
+        (
+            ["Abstract", *ABSTRACT, "An introduction to it"],
+            "no line after that of the abstract is the heading of an introduction",
+        ),
         (
             ["Abstract", "Too short.", "1 Introduction", "Documents."],
             "there are 2 words between the headings, and an abstract has 20 to 600",
@@ -76,7 +83,16 @@ def test_a_paper_without_headings_is_refused(lines: list[str], why: str, tmp_pat
 
 def test_words_that_lines_break_are_whole_again(tmp_path: Path) -> None:
     truth = read(
-        tmp_path, ["Abstract", *ABSTRACT[:2], "much as extrac-", "tion does, as Navier-", "Stokes.", "1 Introduction", "Documents."]
+        tmp_path,
+        [
+            "Abstract",
+            *ABSTRACT[:2],
+            "much as extrac-",
+            "tion does, as Navier-",
+            "Stokes.",
+            "1 Introduction",
+            "Documents.",
+        ],
     )
     assert truth.document.fields[0].value.endswith("much as extraction does, as Navier- Stokes.")
 
@@ -96,7 +112,7 @@ def test_a_folder_without_pdfs_is_refused(tmp_path: Path) -> None:
 )
 def test_a_shipped_paper_has_its_abstract(data_root: Path, paper: str, first: str, last: str, words: int) -> None:
     uri = str(data_root / f"docbank/DocBank_samples/{paper}_black.pdf")
-    truth = READER.read(Item(uri, uri, uri, "", ""))
+    truth = READER.read(DocumentRef(uri, uri, uri, "", ""))
     (abstract,) = (field.value for field in truth.document.fields)
     assert abstract.startswith(first)
     assert abstract.endswith(last)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from layoutray import recipe
-from layoutray.cluster.data import plan_for
+from layoutray.cluster.ingest import plan_for
 from layoutray.document.tags import spans
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.recognise import AnnotationLane, open_item
@@ -48,13 +48,22 @@ def test_quads_become_the_boxes_around_them_in_shares_of_the_stated_size(tmp_pat
 
 
 def test_rows_are_lines_from_the_top_in_whatever_order_the_fields_stand(tmp_path: Path) -> None:
-    low, high = line("total.total_price", word("9", y=80), word("0", y=60)), line("menu.nm", word("Tea", y=20), word("Pot", y=60))
+    low, high = (
+        line("total.total_price", word("9", y=80), word("0", y=60)),
+        line("menu.nm", word("Tea", y=20), word("Pot", y=60)),
+    )
     assert [seen.line for seen in only(READER, receipt(tmp_path, low, high)).pages[0].words] == [2, 1, 0, 1]
 
 
 def test_words_without_text_are_dropped_and_those_with_blanks_split(tmp_path: Path) -> None:
-    truth = only(READER, receipt(tmp_path, line("menu.nm", word(" "), word("Ice Tea"), word("L")), line("menu.cnt", word(""))))
-    assert (texts(truth), tags(truth), truth.dropped) == (["Ice", "Tea", "L"], ["B-menu.nm", "I-menu.nm", "I-menu.nm"], 2)
+    truth = only(
+        READER, receipt(tmp_path, line("menu.nm", word(" "), word("Ice Tea"), word("L")), line("menu.cnt", word("")))
+    )
+    assert (texts(truth), tags(truth), truth.dropped) == (
+        ["Ice", "Tea", "L"],
+        ["B-menu.nm", "I-menu.nm", "I-menu.nm"],
+        2,
+    )
 
 
 def test_words_that_overhang_are_cut_and_counted(tmp_path: Path) -> None:
@@ -69,7 +78,12 @@ def test_the_folder_tells_the_split_and_the_picture_is_the_document(tmp_path: Pa
     picture = put_picture(tmp_path / "CORD/dev/image/receipt_00000.png")
     put_picture(tmp_path / "CORD/dev/image/receipt_00001.png")
     found = items(READER, tmp_path)
-    assert set(found) == {("train", "receipt_00000"), ("dev", "receipt_00000"), ("dev", "receipt_00001"), ("test", "receipt_00000")}
+    assert set(found) == {
+        ("train", "receipt_00000"),
+        ("dev", "receipt_00000"),
+        ("dev", "receipt_00001"),
+        ("test", "receipt_00000"),
+    }
     item = found["dev", "receipt_00000"]
     assert item.source == item.image == str(picture)
     assert READER.read(item).document.doc_id != READER.read(found["test", "receipt_00000"]).document.doc_id
@@ -153,7 +167,12 @@ def test_real_receipts_hold_what_is_annotated(data_root: Path) -> None:
         expected = [line["category"] for line, parts in zip(lines, written, strict=True) if parts]
         assert [kind for kind, _, _ in spans(tags(truth))] == expected
         kinds.update(expected)
-        counts.update(words=sum(len(line["words"]) for line in lines), lines=len(lines), dropped=truth.dropped, repairs=truth.repairs)
+        counts.update(
+            words=sum(len(line["words"]) for line in lines),
+            lines=len(lines),
+            dropped=truth.dropped,
+            repairs=truth.repairs,
+        )
     if len(found) != 760:
         pytest.skip("not the 760 receipts that the totals are known of")
     assert counts == {"words": 18_354, "lines": 10_492, "dropped": 1, "repairs": 15}

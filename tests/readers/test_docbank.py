@@ -10,7 +10,9 @@ from tests.readers.native import items, only, put, put_picture, tags, texts
 READER = load("docbank")
 
 
-def row(token: str, x0: object = 100, y0: object = 200, x1: object = 150, y1: object = 220, label: str = "paragraph") -> str:
+def row(
+    token: str, x0: object = 100, y0: object = 200, x1: object = 150, y1: object = 220, label: str = "paragraph"
+) -> str:
     return "\t".join(map(str, (token, x0, y0, x1, y1, 0, 0, 0, "Times", label)))
 
 
@@ -32,7 +34,16 @@ def test_the_page_number_is_the_last_part_of_the_name_counted_from_one(tmp_path:
 
 
 def test_drawings_empty_tokens_and_repeats_are_dropped_and_counted(tmp_path: Path) -> None:
-    rows = row("##LTLine##", y1=200), row("##LTFigure##"), row(""), row("  "), row("a"), row("a"), row("a", x1=151), row("b")
+    rows = (
+        row("##LTLine##", y1=200),
+        row("##LTFigure##"),
+        row(""),
+        row("  "),
+        row("a"),
+        row("a"),
+        row("a", x1=151),
+        row("b"),
+    )
     truth = only(READER, page(tmp_path, *rows))
     assert (texts(truth), truth.dropped) == (["a", "a", "b"], 5)
 
@@ -52,7 +63,10 @@ def test_line_ids_follow_the_rows_of_the_page(tmp_path: Path) -> None:
 
 def test_inverted_and_overhanging_boxes_are_repaired_and_counted(tmp_path: Path) -> None:
     truth = only(READER, page(tmp_path, row("a", x0=150, x1=100), row("b", x0=-3, x1=1200), row("c")))
-    assert [word.box.to_pixels(1000, 1000) for word in truth.pages[0].words[:2]] == [(100, 200, 150, 220), (0, 200, 1000, 220)]
+    assert [word.box.to_pixels(1000, 1000) for word in truth.pages[0].words[:2]] == [
+        (100, 200, 150, 220),
+        (0, 200, 1000, 220),
+    ]
     assert truth.repairs == 2
 
 

@@ -64,7 +64,11 @@ def test_hidden_files_are_left_out(tmp_path: Path) -> None:
 def test_the_order_is_stable(tmp_path: Path) -> None:
     for name in ("b.png", "a/z.png", "a.png"):
         put(tmp_path / name, name)
-    assert [item.source.removeprefix(f"{tmp_path}/") for item in READER.discover(str(tmp_path))] == ["a.png", "a/z.png", "b.png"]
+    assert [item.source.removeprefix(f"{tmp_path}/") for item in READER.discover(str(tmp_path))] == [
+        "a.png",
+        "a/z.png",
+        "b.png",
+    ]
 
 
 def test_a_link_that_leads_nowhere_is_found_and_fails_by_name(tmp_path: Path) -> None:

@@ -30,7 +30,10 @@ def form(root: Path, *entities: Any) -> Path:
 
 def test_entities_become_iob2_tags(tmp_path: Path) -> None:
     question, answer = entity("question", word("Name:")), entity("answer", word("Ada"), word("Byron"))
-    truth = only(READER, form(tmp_path, question, answer, entity("other", word("page"), word("1")), entity("header", word("FORM"))))
+    truth = only(
+        READER,
+        form(tmp_path, question, answer, entity("other", word("page"), word("1")), entity("header", word("FORM"))),
+    )
     assert tags(truth) == ["B-question", "B-answer", "I-answer", "O", "O", "B-header"]
     assert [seen.block for seen in truth.pages[0].words] == [0, 1, 1, 2, 2, 3]
 
@@ -42,7 +45,10 @@ def test_boxes_are_shares_of_the_picture(tmp_path: Path) -> None:
 
 
 def test_words_without_text_are_dropped_and_the_next_one_begins(tmp_path: Path) -> None:
-    truth = only(READER, form(tmp_path, entity("answer", word(""), word("  "), word("A"), word("B")), entity("question", word(""))))
+    truth = only(
+        READER,
+        form(tmp_path, entity("answer", word(""), word("  "), word("A"), word("B")), entity("question", word(""))),
+    )
     assert (texts(truth), tags(truth), truth.dropped) == (["A", "B"], ["B-answer", "I-answer"], 3)
 
 
@@ -142,7 +148,9 @@ def test_real_forms_hold_what_is_annotated(data_root: Path) -> None:
         assert texts(truth) == [part for parts in written for text in parts for part in text.split()]
         assert truth.dropped == sum(len(entity["words"]) for entity in form) - sum(map(len, written))
         assert (truth.repairs, bool(item.image)) == (0, True)
-        kinds = [entity["label"] for entity, parts in zip(form, written, strict=True) if parts and entity["label"] != "other"]
+        kinds = [
+            entity["label"] for entity, parts in zip(form, written, strict=True) if parts and entity["label"] != "other"
+        ]
         assert [kind for kind, _, _ in spans(tags(truth))] == kinds
         forms[split] += 1
         annotated[split].update(entity["label"] for entity in form)

@@ -52,7 +52,9 @@ def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
 def test_real_invoices(data_root: Path) -> None:
     found = items(READER, data_root / "invoice2data")
     truths = {key: READER.read(item).document for (_, key), item in found.items()}
-    assert all({"issuer", "date", "invoice_number"} <= {field.name for field in truth.fields} for truth in truths.values())
+    assert all(
+        {"issuer", "date", "invoice_number"} <= {field.name for field in truth.fields} for truth in truths.values()
+    )
     if len(found) != 12:
         pytest.skip("the invoices that the totals are known of are not there")
     assert sum(item.image.endswith(".pdf") for item in found.values()) == 11

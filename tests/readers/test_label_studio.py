@@ -37,10 +37,16 @@ def test_what_a_person_changes_is_changed(tmp_path: Path) -> None:
         by_id["word-0", "rectanglelabels"]["rectanglelabels"] = ["name"]
         by_id["word-1", "textarea"]["text"] = ["9.50"]
         by_id["word-1", "rectanglelabels"]["x"] = by_id["word-1", "textarea"]["x"] = 30.0
-        return [one for one in results if one["id"] != "word-2"] + [drawn("new", 70, 50, text=["paid"], rectanglelabels=["state"])]
+        return [one for one in results if one["id"] != "word-2"] + [
+            drawn("new", 70, 50, text=["paid"], rectanglelabels=["state"])
+        ]
 
     truth = read_back(tmp_path, submitted(exported([SENT]), edit))
-    assert list(zip(texts(truth), tags(truth), strict=True)) == [("Total", "B-name"), ("9.50", "B-total"), ("paid", "B-state")]
+    assert list(zip(texts(truth), tags(truth), strict=True)) == [
+        ("Total", "B-name"),
+        ("9.50", "B-total"),
+        ("paid", "B-state"),
+    ]
     moved = truth.pages[0].words[1].box
     assert (moved.x0, moved.x1) == pytest.approx((0.3, 0.425))
     assert (truth.repairs, truth.dropped, truth.not_annotated) == (0, 0, ())
@@ -72,10 +78,19 @@ def test_projects_of_their_own_are_read_with_the_pictures_below_the_root(tmp_pat
     put_picture(tmp_path / "scans" / "scan.png", 200, 100)
     write(
         tmp_path,
-        [made(drawn("a", 60, 10, rectanglelabels=["name"], text=["ACME", "Corp"]), drawn("b", 10, 10, labels=["key"], text="By:"))],
+        [
+            made(
+                drawn("a", 60, 10, rectanglelabels=["name"], text=["ACME", "Corp"]),
+                drawn("b", 10, 10, labels=["key"], text="By:"),
+            )
+        ],
     )
     truth = only(READER, tmp_path)
-    assert list(zip(texts(truth), tags(truth), strict=True)) == [("By:", "B-key"), ("ACME", "B-name"), ("Corp", "I-name")]
+    assert list(zip(texts(truth), tags(truth), strict=True)) == [
+        ("By:", "B-key"),
+        ("ACME", "B-name"),
+        ("Corp", "I-name"),
+    ]
     assert truth.pages[0].image.endswith("scans/scan.png")
     assert (truth.pages[0].width, truth.pages[0].height) == (200, 100)
     for shown in ("https://host/a/scan.png", "/data/local-files/?d=a/scan.png", "/data/local-files/?d=scan.png"):
@@ -122,11 +137,16 @@ def test_polygons_are_read_and_other_shapes_are_dropped(tmp_path: Path) -> None:
         ({"value": {"x": "a", "y": 0, "width": 1, "height": 1}}, "expected 4 numbers x, y, width, height"),
         ({"value": {"x": 1e300, "y": 0, "width": 1, "height": 1}}, "region a: box .* not finite"),
         ({"value": {"x": 200, "y": 0, "width": 1, "height": 1}}, "region a: box .* outside its page"),
-        ({"value": {"x": 0, "y": 0, "width": 1, "height": 1, "rectanglelabels": ["a", "b"]}}, "carries the labels .* expected one"),
+        (
+            {"value": {"x": 0, "y": 0, "width": 1, "height": 1, "rectanglelabels": ["a", "b"]}},
+            "carries the labels .* expected one",
+        ),
         ({"original_width": 0}, "0 x 100 pixels"),
     ],
 )
-def test_what_is_wrong_with_a_region_is_told_with_its_task(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_what_is_wrong_with_a_region_is_told_with_its_task(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
     write(tmp_path, [made(drawn("a", 0, 0, text="x") | change)])
     with pytest.raises(DocumentError, match=rf"project-1\.json#7.*{message}"):
         only(READER, tmp_path)

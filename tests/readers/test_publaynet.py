@@ -14,7 +14,14 @@ CATEGORIES = [{"id": 1, "name": "text"}, {"id": 5, "name": "figure"}]
 
 
 def region(image: int, *bbox: object, category: int = 1) -> dict[str, Any]:
-    return {"id": 77, "image_id": image, "category_id": category, "bbox": list(bbox), "segmentation": [[1.0, 2.0]], "iscrowd": 0}
+    return {
+        "id": 77,
+        "image_id": image,
+        "category_id": category,
+        "bbox": list(bbox),
+        "segmentation": [[1.0, 2.0]],
+        "iscrowd": 0,
+    }
 
 
 def coco(images: Sequence[str], *regions: dict[str, Any]) -> dict[str, Any]:
@@ -62,10 +69,14 @@ def test_the_full_download_of_which_most_pictures_are_missing(tmp_path: Path) ->
     found = items(READER, tmp_path)
     assert set(found) == {("train", "a"), ("dev", "b"), ("test", "c"), ("", "cover")}
     assert [len(READER.read(item).regions or ()) for item in found.values()] == [0, 0, 1, 0]
-    assert [bool(item.annotation) for item in found.values()] == [False, False, True, True], "named without regions is not unnamed"
+    assert [bool(item.annotation) for item in found.values()] == [False, False, True, True], (
+        "named without regions is not unnamed"
+    )
 
 
-@pytest.mark.parametrize(("stem", "split"), [("train", "train"), ("val", "dev"), ("dev", "dev"), ("test", "test"), ("samples", "")])
+@pytest.mark.parametrize(
+    ("stem", "split"), [("train", "train"), ("val", "dev"), ("dev", "dev"), ("test", "test"), ("samples", "")]
+)
 def test_the_json_tells_the_split(tmp_path: Path, stem: str, split: str) -> None:
     put(tmp_path / f"{stem}.json", coco(["a.jpg"]))
     put_picture(tmp_path / "train/a.jpg")
@@ -90,7 +101,10 @@ def test_a_box_that_is_nowhere_is_refused_by_the_pictures_name(tmp_path: Path, b
     ("bad", "message"),
     [
         (coco(["a.jpg"], region(40, 1, 2, 3)), r"annotations\[0\]: `bbox` is .*expected 4 numbers x, y, width, height"),
-        (coco(["a.jpg"], region(40, 1, 2, 3, 4, category=9)), r"annotations\[0\]: `category_id` is 9, the file's `categories` have 1, 5"),
+        (
+            coco(["a.jpg"], region(40, 1, 2, 3, 4, category=9)),
+            r"annotations\[0\]: `category_id` is 9, the file's `categories` have 1, 5",
+        ),
         (coco(["a.jpg"]) | {"annotations": ["text"]}, r"annotations\[0\]: is 'text', expected an object"),
         (
             coco(["a.jpg"]) | {"images": [{"id": 1, "file_name": "a.jpg", "width": 0, "height": 9}]},

@@ -17,7 +17,12 @@ def texts_and_tags(*regions: Region) -> list[tuple[str, str | None]]:
 
 def test_an_area_labels_the_words_whose_centres_it_holds_as_one_entity() -> None:
     area = Region(Box(0.13, 0.05, 0.33, 0.2), "name")
-    assert texts_and_tags(*known("by ACME Corp to"), area) == [("by", "O"), ("ACME", "B-name"), ("Corp", "I-name"), ("to", "O")]
+    assert texts_and_tags(*known("by ACME Corp to"), area) == [
+        ("by", "O"),
+        ("ACME", "B-name"),
+        ("Corp", "I-name"),
+        ("to", "O"),
+    ]
     inner = Region(Box(0.2, 0.1, 0.3, 0.15), "kind")
     assert [tag for _, tag in texts_and_tags(*known("by ACME Corp to"), area, inner)] == ["O", "B-name", "B-kind", "O"]
 
@@ -34,7 +39,10 @@ def test_areas_around_nothing_and_words_without_text_come_to_nothing() -> None:
 
 def test_blanks_part_a_transcription_into_words_of_one_entity() -> None:
     (first, second), _ = words_of([region(0.1, 0.1, "name", "ACME Corp", width=0.09)])
-    assert [(word.text, word.tag, word.line) for word in (first, second)] == [("ACME", "B-name", 0), ("Corp", "I-name", 0)]
+    assert [(word.text, word.tag, word.line) for word in (first, second)] == [
+        ("ACME", "B-name", 0),
+        ("Corp", "I-name", 0),
+    ]
     assert first.box.x1 < second.box.x0
 
 
@@ -42,8 +50,18 @@ def test_added_words_stand_beside_those_of_their_line_or_below_those_above() -> 
     below = region(0.1, 0.3, text="below")
     right, left = region(0.45, 0.11, text="right"), region(0.0, 0.6, text="last", width=0.02)
     made, _ = words_of([left, right, *known("a b c"), below])
-    assert [(word.text, word.line) for word in made] == [("a", 0), ("b", 0), ("c", 0), ("right", 0), ("below", 1), ("last", 2)]
-    assert [word.text for word in words_of([region(0.1, 0.1, text="x"), region(0.3, 0.1, text="y"), region(0.2, 0.1, text="m")])[0]] == [
+    assert [(word.text, word.line) for word in made] == [
+        ("a", 0),
+        ("b", 0),
+        ("c", 0),
+        ("right", 0),
+        ("below", 1),
+        ("last", 2),
+    ]
+    assert [
+        word.text
+        for word in words_of([region(0.1, 0.1, text="x"), region(0.3, 0.1, text="y"), region(0.2, 0.1, text="m")])[0]
+    ] == [
         "x",
         "m",
         "y",
@@ -52,12 +70,17 @@ def test_added_words_stand_beside_those_of_their_line_or_below_those_above() -> 
 
 def test_words_of_one_label_are_one_entity_unless_they_came_as_two() -> None:
     def tags(*entities: int | None) -> list[str | None]:
-        regions = [Region(Box(0, 0, 1, 1), "item", "w", number=n, line=0, block=0, entity=entity) for n, entity in enumerate(entities)]
+        regions = [
+            Region(Box(0, 0, 1, 1), "item", "w", number=n, line=0, block=0, entity=entity)
+            for n, entity in enumerate(entities)
+        ]
         return [word.tag for word in words_of(regions)[0]]
 
     assert tags(0, 0, 1) == ["B-item", "I-item", "B-item"]
     assert tags(None, None) == ["B-item", "I-item"], "words that a person has labelled"
-    assert tags(0, None, 0, None, 1) == ["B-item", "I-item", "I-item", "I-item", "B-item"], "a missed word within an entity"
+    assert tags(0, None, 0, None, 1) == ["B-item", "I-item", "I-item", "I-item", "B-item"], (
+        "a missed word within an entity"
+    )
 
 
 def test_a_page_may_be_empty() -> None:

@@ -11,7 +11,9 @@ from layoutray.readers import load
 from tests.readers.native import items, put, texts
 
 READER = load("scitldr")
-PAPER = json.dumps({"source": ["We train.", "", "It works\u2028well."], "target": ["Works.", " "], "title": "On"}, ensure_ascii=False)
+PAPER = json.dumps(
+    {"source": ["We train.", "", "It works\u2028well."], "target": ["Works.", " "], "title": "On"}, ensure_ascii=False
+)
 
 
 def test_each_line_is_a_document_named_by_its_number(tmp_path: Path) -> None:
@@ -30,7 +32,12 @@ def test_each_line_is_a_document_named_by_its_number(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "wrong"),
-    [("{", "not JSON"), ("[]", "expected an object"), ('{"source": ["a"]}', "`target` is missing"), ('{"source": [1]}', "a list of texts")],
+    [
+        ("{", "not JSON"),
+        ("[]", "expected an object"),
+        ('{"source": ["a"]}', "`target` is missing"),
+        ('{"source": [1]}', "a list of texts"),
+    ],
 )
 def test_a_line_that_is_wrong_is_named(tmp_path: Path, line: str, wrong: str) -> None:
     put(tmp_path / "train.jsonl", f"{PAPER}\n{line}")
@@ -50,7 +57,10 @@ def test_one_version_of_the_papers_is_enough(tmp_path: Path) -> None:
 def test_real_papers(data_root: Path) -> None:
     found = items(READER, data_root / "scitldr")
     counts = Counter(split for split, _ in found)
-    summaries = {split: Counter(len(READER.read(found[split, str(number)]).document.fields) for number in range(1, 51)) for split in counts}
+    summaries = {
+        split: Counter(len(READER.read(found[split, str(number)]).document.fields) for number in range(1, 51))
+        for split in counts
+    }
     assert set(summaries["train"]) == {1}
     assert max(summaries["dev"]) > 1
     if counts != {"train": 1992, "dev": 619, "test": 588}:

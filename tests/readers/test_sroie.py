@@ -39,7 +39,9 @@ def test_the_transcript_keeps_commas_and_quotes(tmp_path: Path) -> None:
 
 
 def test_blank_lines_and_crlf_are_no_text(tmp_path: Path) -> None:
-    truth = only(READER, receipt(tmp_path, f"{LINE}ONE\r\n\r\n{LINE.replace('20', '50').replace('40', '60')}TWO\r\n\r\n"))
+    truth = only(
+        READER, receipt(tmp_path, f"{LINE}ONE\r\n\r\n{LINE.replace('20', '50').replace('40', '60')}TWO\r\n\r\n")
+    )
     assert texts(truth) == ["ONE", "TWO"]
     assert [word.line for word in truth.pages[0].words] == [0, 1]
 

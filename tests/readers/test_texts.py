@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from layoutray.document import Field
 from layoutray.errors import DocumentError, Reason
-from layoutray.readers import Item
+from layoutray.readers import DocumentRef
 from layoutray.readers.texts import COLUMNS, LINES, text_truth
 
-ITEM = Item("a", "a.txt", "", "", "train")
+ITEM = DocumentRef("a", "a.txt", "", "", "train")
 LONG = "x" * (COLUMNS + 5)
 
 
@@ -32,8 +32,18 @@ def test_every_word_stands_once_in_order_and_apart_from_the_others(text: str) ->
 
 def test_words_stand_where_a_typewriter_puts_them() -> None:
     (page,) = text_truth(ITEM, "id", f"Ab cde\n\n{LONG} f", []).pages
-    assert [(word.text[:3], word.line, word.block) for word in page.words] == [("Ab", 0, 0), ("cde", 0, 0), ("xxx", 1, 1), ("f", 2, 1)]
-    assert [(word.box.x0 * COLUMNS, word.box.x1 * COLUMNS) for word in page.words] == [(0, 2), (3, 6), (0, COLUMNS), (0, 1)]
+    assert [(word.text[:3], word.line, word.block) for word in page.words] == [
+        ("Ab", 0, 0),
+        ("cde", 0, 0),
+        ("xxx", 1, 1),
+        ("f", 2, 1),
+    ]
+    assert [(word.box.x0 * COLUMNS, word.box.x1 * COLUMNS) for word in page.words] == [
+        (0, 2),
+        (3, 6),
+        (0, COLUMNS),
+        (0, 1),
+    ]
     assert (page.words[1].box.y0, page.words[1].box.y1) == (0, 1 / LINES)
     assert (page.width, page.height, page.image, page.split) == (640, 800, "", "train")
     assert "50 lines of 80 characters" in page.provenance.reason

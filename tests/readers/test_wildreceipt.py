@@ -43,7 +43,10 @@ def test_boxes_are_entities_of_their_class(tmp_path: Path) -> None:
 def test_quads_of_any_turn_become_boxes_in_shares_of_the_stated_size(tmp_path: Path) -> None:
     turned = box("b") | {"box": [50.5, 20, 50.5, 30, 10, 30, 10, 20]}
     page = only(READER, write(tmp_path, receipt(box("a"), turned))).pages[0]
-    assert [seen.box.to_pixels(200, 100) for seen in page.words] == [pytest.approx((10, 20, 50, 30)), pytest.approx((10, 20, 50.5, 30))]
+    assert [seen.box.to_pixels(200, 100) for seen in page.words] == [
+        pytest.approx((10, 20, 50, 30)),
+        pytest.approx((10, 20, 50.5, 30)),
+    ]
     assert (page.width, page.height, page.number, page.split) == (200, 100, 1, "test")
 
 
@@ -58,7 +61,12 @@ def test_lines_begin_below_and_to_the_left(tmp_path: Path) -> None:
 
 
 def test_pictures_may_be_missing_and_every_document_has_its_own_identity(tmp_path: Path) -> None:
-    write(tmp_path, receipt(box("a"), name="image_files/1/here.jpeg"), "", receipt(box("b"), name="image_files/1/gone.jpeg"))
+    write(
+        tmp_path,
+        receipt(box("a"), name="image_files/1/here.jpeg"),
+        "",
+        receipt(box("b"), name="image_files/1/gone.jpeg"),
+    )
     write(tmp_path, receipt(box("c"), name="image_files/2/7.jpeg"), split="train")
     picture = put_picture(tmp_path / "image_files/1/here.jpeg")
     found = items(READER, tmp_path)
@@ -107,7 +115,9 @@ def test_a_broken_line_costs_itself_alone(tmp_path: Path, bad: str, message: str
 
 
 def test_a_class_list_that_says_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match=r"class_list\.txt, line 2: 'Store_name_value' is not a number and a name") as caught:
+    with pytest.raises(
+        DocumentError, match=r"class_list\.txt, line 2: 'Store_name_value' is not a number and a name"
+    ) as caught:
         list(READER.discover(str(write(tmp_path, receipt(), classes="0 Ignore\nStore_name_value"))))
     assert caught.value.reason is Reason.BAD_ANNOTATION
 
@@ -129,7 +139,9 @@ def test_real_receipts_hold_what_is_annotated(data_root: Path) -> None:
         assert texts(truth) == [part for box in boxes for part in box["text"].split()]
         entities = sum(1 for box in boxes if box["text"].strip() and box["label"] not in (0, 25))
         assert len(spans(tags(truth))) == entities
-        counts.update(boxes=len(boxes), dropped=truth.dropped, repairs=truth.repairs, entities=entities, pictures=bool(item.image))
+        counts.update(
+            boxes=len(boxes), dropped=truth.dropped, repairs=truth.repairs, entities=entities, pictures=bool(item.image)
+        )
     if len(found) != 433:
         pytest.skip("not the 433 receipts that the totals are known of")
     assert counts == {"boxes": 17_817, "dropped": 890, "repairs": 0, "entities": 10_890, "pictures": 197}

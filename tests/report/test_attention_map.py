@@ -57,7 +57,9 @@ def test_blocks_are_labelled_with_the_mean_of_their_seen_words() -> None:
 @pytest.mark.parametrize("count", [1, 30, 300])
 def test_labels_do_not_overlap_and_stay_on_the_sheet(count: int) -> None:
     words = shown(*[(0.1, 0.4 + 0.0001 * number) for number in range(count)])
-    one = dataclasses.replace(words, words=tuple(dataclasses.replace(word, block=number) for number, word in enumerate(words.words)))
+    one = dataclasses.replace(
+        words, words=tuple(dataclasses.replace(word, block=number) for number, word in enumerate(words.words))
+    )
     notes = list(attention_map._notes(one, [0], np.full(count, 0.001), (1000, 800)))
     heights = [height for _, height in attention_map._spread(notes, 800)]
     assert len(heights) == min(count, 800 // 22)
@@ -72,7 +74,13 @@ def test_any_page_becomes_a_picture() -> None:
 
 
 def test_numbers_have_at_most_two_digits_that_count() -> None:
-    assert [percent(share) for share in (0.00123456, 0.0121, 0.5, 1.0, 0.0)] == ["0.12 %", "1.2 %", "50 %", "100 %", "0 %"]
+    assert [percent(share) for share in (0.00123456, 0.0121, 0.5, 1.0, 0.0)] == [
+        "0.12 %",
+        "1.2 %",
+        "50 %",
+        "100 %",
+        "0 %",
+    ]
 
 
 def test_a_selection_outlines_nothing_and_says_kept() -> None:

@@ -54,7 +54,9 @@ def test_any_page_becomes_a_picture_of_readable_size(size: tuple[int, int]) -> N
 def test_places_follow_the_scale() -> None:
     picture = draw(blank(4000, 4000), [entity("date", (2000, 2000, 3000, 3000))])
     scale = SHOWN_WIDTH[1] / 4000
-    assert picture.getpixel((int(2500 * scale), int(2500 * scale))) == pytest.approx(tint(colours_of(["date"])["date"]), abs=1)
+    assert picture.getpixel((int(2500 * scale), int(2500 * scale))) == pytest.approx(
+        tint(colours_of(["date"])["date"]), abs=1
+    )
 
 
 def test_a_page_without_entities_stays_as_it_is() -> None:
@@ -101,7 +103,10 @@ def test_a_crowd_of_labels_hides_no_box() -> None:
 
 
 def test_colour_pages_arrays_and_odd_contents_are_taken() -> None:
-    found = [entity("date", (100, 200, 300, 260), content="ж 日本 " + "long " * 100), entity("", (0, 0, 1, 1), content="")]
+    found = [
+        entity("date", (100, 200, 300, 260), content="ж 日本 " + "long " * 100),
+        entity("", (0, 0, 1, 1), content=""),
+    ]
     picture = draw(np.full((800, 1000, 3), 255, np.uint8), found)
     assert picture.mode == "RGB"
     assert draw(Image.new("RGBA", (1000, 800), (255, 255, 255, 255)), found).size == picture.size

@@ -8,7 +8,11 @@ from layoutray.errors import InputError
 from layoutray.report.png import png
 from layoutray.report.scaling import Measured, parse, scaling
 
-ROWS = [Measured("skimformer", 1024, 0.25, 3 * 2**20), Measured("skimformer", 512, 0.125, 2**20), Measured("bert", 512, 0.5, 2**21)]
+ROWS = [
+    Measured("skimformer", 1024, 0.25, 3 * 2**20),
+    Measured("skimformer", 512, 0.125, 2**20),
+    Measured("bert", 512, 0.5, 2**21),
+]
 
 
 def test_lines_are_sorted_by_length_in_milliseconds_and_mebibytes() -> None:
@@ -29,7 +33,9 @@ def test_many_models_stay_apart() -> None:
 
 
 def test_the_names_of_many_models_fit_above_both_plots() -> None:
-    names = [f"Skimformer, no contextualiser{of}" for of in ("", ", compiled", ", GPU")] + [f"model {index}" for index in range(9)]
+    names = [f"Skimformer, no contextualiser{of}" for of in ("", ", compiled", ", GPU")] + [
+        f"model {index}" for index in range(9)
+    ]
     figure = scaling([Measured(name, 512, 1, 1000) for name in names])
     png(figure)
     legend, whole = figure.legends[0].get_window_extent(), figure.bbox

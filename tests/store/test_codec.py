@@ -86,7 +86,10 @@ def test_numbers_are_read_without_making_objects() -> None:
 
 
 def test_documents_come_back_as_they_were() -> None:
-    documents = [Document("a", "a.png", "train", 2, (Field("total", "9.00"), Field("date", ""))), Document("b", "ä", "", 0)]
+    documents = [
+        Document("a", "a.png", "train", 2, (Field("total", "9.00"), Field("date", ""))),
+        Document("b", "ä", "", 0),
+    ]
     table = codec.documents_table(documents)
     assert table.schema.equals(DOCUMENTS, check_metadata=True)
     assert list(codec.documents_of(table)) == documents
@@ -117,8 +120,13 @@ def test_answers_are_a_row_for_each_entity_and_one_for_a_document_without() -> N
 
 def test_fields_are_a_row_for_each_value() -> None:
     regions = (Region(2, (1.0, 2.0, 3.0, 2.0, 3.0, 4.0, 1.0, 4.0)), Region(2, (0.0,) * 8))
-    answers = (FieldAnswer("total", "9", "9.00", 0.5, 1.25, regions), FieldAnswer("date", "2021-03-04", "4/3/21", 0.25, 0.25, regions[1:]))
-    table = codec.fields_table([DocumentFields("a", "a.pdf", "m", "1", answers), DocumentFields("b", "b.pdf", "m", "1", ())])
+    answers = (
+        FieldAnswer("total", "9", "9.00", 0.5, 1.25, regions),
+        FieldAnswer("date", "2021-03-04", "4/3/21", 0.25, 0.25, regions[1:]),
+    )
+    table = codec.fields_table(
+        [DocumentFields("a", "a.pdf", "m", "1", answers), DocumentFields("b", "b.pdf", "m", "1", ())]
+    )
     assert table.schema.equals(FIELDS, check_metadata=True)
     rows = table.to_pylist()
     assert [(row["doc_id"], row["name"], row["value"], row["score"], row["page"]) for row in rows] == [

@@ -15,7 +15,9 @@ from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
 @pytest.fixture
 def pages() -> pa.Table:
-    return codec.pages_table([page("a", 1, word("x", tag="O")), page("b", 1), page("c", 2, word("é", confidence=0.5))], "abc")
+    return codec.pages_table(
+        [page("a", 1, word("x", tag="O")), page("b", 1), page("c", 2, word("é", confidence=0.5))], "abc"
+    )
 
 
 @pytest.fixture
@@ -59,7 +61,9 @@ def test_some_columns_of_some_rows(pages: pa.Table, folder: str) -> None:
 def test_scan_gives_every_row_once(pages: pa.Table, folder: str) -> None:
     for name in ("part-1.parquet", "part-2.parquet"):
         shards.write(pages, folder, name)
-    assert [row for table in shards.scan(folder, PAGES, ["doc_id"]) for row in table["doc_id"].to_pylist()] == list("abcabc")
+    assert [row for table in shards.scan(folder, PAGES, ["doc_id"]) for row in table["doc_id"].to_pylist()] == list(
+        "abcabc"
+    )
 
 
 def test_each_shard_has_its_address_and_may_be_replaced_at_once(pages: pa.Table, folder: str) -> None:
@@ -141,14 +145,18 @@ def test_another_table_is_refused_by_name(pages: pa.Table, folder: str) -> None:
 
 
 def test_another_version_is_refused(pages: pa.Table, folder: str) -> None:
-    shards.write(pages.replace_schema_metadata({**PAGES.metadata, b"layoutray.version": b"0"}), folder, "part-1.parquet")
+    shards.write(
+        pages.replace_schema_metadata({**PAGES.metadata, b"layoutray.version": b"0"}), folder, "part-1.parquet"
+    )
     with pytest.raises(SchemaError, match="version 0"):
         shards.read(folder, PAGES)
 
 
 def test_pages_outlive_a_new_version_of_examples(pages: pa.Table, folder: str) -> None:
     assert (PAGES.metadata[b"layoutray.version"], EXAMPLES.metadata[b"layoutray.version"]) == (b"1", b"3")
-    old = EXAMPLES.remove(EXAMPLES.get_field_index("neighbours")).with_metadata({**EXAMPLES.metadata, b"layoutray.version": b"1"})
+    old = EXAMPLES.remove(EXAMPLES.get_field_index("neighbours")).with_metadata(
+        {**EXAMPLES.metadata, b"layoutray.version": b"1"}
+    )
     shards.write(old.empty_table(), folder, "part-1.parquet")
     with pytest.raises(SchemaError, match="version 1, this program reads version 3; make it again"):
         shards.read(folder, EXAMPLES)
@@ -169,7 +177,9 @@ def test_an_object_store_is_written_and_read_alike(pages: pa.Table) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pages", "examples"])
-def test_hugging_face_datasets_reads_them_without_our_code(kind: str, folder: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_hugging_face_datasets_reads_them_without_our_code(
+    kind: str, folder: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     table = request.getfixturevalue(kind)
     uri = shards.write(table, folder, "part-1.parquet")
     loaded = datasets.load_dataset("parquet", data_files=uri, split="train", cache_dir=str(tmp_path / "cache"))

@@ -21,7 +21,14 @@ from layoutray.bench.object_store import object_store
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.store import sources
 
-FILES = {"b/two.pdf": b"2", "b/c/three four.png": b"34", "a.png": b"1", "b/ä.png": b"5", ".hidden": b"x", "b/.cache/x.png": b"x"}
+FILES = {
+    "b/two.pdf": b"2",
+    "b/c/three four.png": b"34",
+    "a.png": b"1",
+    "b/ä.png": b"5",
+    ".hidden": b"x",
+    "b/.cache/x.png": b"x",
+}
 SEEN = [b"1", b"34", b"2", b"5"]
 
 
@@ -76,7 +83,9 @@ def test_local_files_are_in_the_order_of_their_bytes(names: set[str]) -> None:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.touch()
         there = [str(path) for path in Path(folder).rglob("*") if path.is_file()]
-        seen = [path for path in there if not any(part.startswith(".") for part in path.removeprefix(folder).split("/"))]
+        seen = [
+            path for path in there if not any(part.startswith(".") for part in path.removeprefix(folder).split("/"))
+        ]
         assert list(sources.list_files(folder)) == sorted(seen, key=os.fsencode)
 
 
@@ -102,7 +111,9 @@ class _Refusing(BaseHTTPRequestHandler):
     """As S3 answers to a key that it does not know."""
 
     def do_GET(self) -> None:
-        body = b"<Error><Code>InvalidAccessKeyId</Code><Message>The key does not exist in our records.</Message></Error>"
+        body = (
+            b"<Error><Code>InvalidAccessKeyId</Code><Message>The key does not exist in our records.</Message></Error>"
+        )
         self.send_response(403)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -151,7 +162,16 @@ def test_a_missing_file_is_a_document_error_that_names_it(root: str) -> None:
 
 @pytest.mark.usefixtures("server")
 @pytest.mark.parametrize(
-    "uri", ["s3://b", "s3://b/", "s3://b/c/", "s3://b/c%20%C3%A4%2Fd", "s3://b/a+b:c@d,e;f=g&h'i(j)*!$~", "s3://b/c?region=x", "s3://b/c#d"]
+    "uri",
+    [
+        "s3://b",
+        "s3://b/",
+        "s3://b/c/",
+        "s3://b/c%20%C3%A4%2Fd",
+        "s3://b/a+b:c@d,e;f=g&h'i(j)*!$~",
+        "s3://b/c?region=x",
+        "s3://b/c#d",
+    ],
 )
 def test_a_key_is_what_arrow_takes_it_for(uri: str) -> None:
     files, path = sources.filesystem(uri)
@@ -191,7 +211,9 @@ def test_what_is_no_address_is_refused(uri: str) -> None:
 
 
 @pytest.mark.usefixtures("server")
-def test_a_bucket_is_connected_to_once_until_the_environment_names_another_store(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_is_connected_to_once_until_the_environment_names_another_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     first = sources.filesystem("s3://scans/in/a.png")[0]
     assert sources.filesystem("s3://scans/out")[0] is first
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -239,7 +261,12 @@ def test_what_may_not_be_read_is_said() -> None:
             (folder / "locked").mkdir(exist_ok=True)
             (folder / "locked/page.png").touch()
             (folder / "locked").chmod(mode)
-            with unprivileged(), pytest.raises(InputError, match=r"locked' cannot be listed: Permission denied; its files would be lost"):
+            with (
+                unprivileged(),
+                pytest.raises(
+                    InputError, match=r"locked' cannot be listed: Permission denied; its files would be lost"
+                ),
+            ):
                 list(sources.list_files(name))
             (folder / "locked").chmod(0o755)
 
@@ -282,7 +309,9 @@ def test_a_data_uri_needs_no_type() -> None:
     assert sources.read_bytes("data:,A%20brief%20note") == b"A brief note"
 
 
-@pytest.mark.parametrize("uri", ["data:text/plain", "data:,100%", "data:,%7g", "data:,two words", "data:,ä", "data:;base64,QQ=="])
+@pytest.mark.parametrize(
+    "uri", ["data:text/plain", "data:,100%", "data:,%7g", "data:,two words", "data:,ä", "data:;base64,QQ=="]
+)
 def test_a_malformed_data_uri_is_a_document_error_that_does_not_repeat_it(uri: str) -> None:
     with pytest.raises(DocumentError, match=rf"a data: URI of {len(uri)} characters is not") as caught:
         sources.read_bytes(uri)

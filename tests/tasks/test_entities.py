@@ -36,7 +36,9 @@ def examples(made: Page, max_length: int, *, labelled: bool = True) -> list[Exam
     cuts = cut([word.text for word in made.words], boxes, VOCABULARY, max_length)
     targets = [np.array(TASK.targets(made, one, LABELS), np.int32) if labelled else None for one in cuts]
     return [
-        Example("d", 3, number, one.input_ids, one.boxes, one.word_index, one.neighbours, (made.width, made.height), target)
+        Example(
+            "d", 3, number, one.input_ids, one.boxes, one.word_index, one.neighbours, (made.width, made.height), target
+        )
         for number, (one, target) in enumerate(zip(cuts, targets, strict=True))
     ]
 
@@ -57,7 +59,8 @@ def test_labels_are_both_tags_of_every_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tags", "message"), [([["O"]], "no page carries entity tags"), ([["O", "paragraph"]], "'paragraph' is neither IOB2 nor BIOES")]
+    ("tags", "message"),
+    [([["O"]], "no page carries entity tags"), ([["O", "paragraph"]], "'paragraph' is neither IOB2 nor BIOES")],
 )
 def test_pages_without_entities_cannot_be_learned_from(tags: list[list[str]], message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -75,7 +78,8 @@ def test_targets_stand_on_first_pieces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "message"), [(None, "word 1 .'b'. on page 3 of d.png has no tag"), ("B-shop", "has tag B-shop; the model knows O, B-date")]
+    ("tag", "message"),
+    [(None, "word 1 .'b'. on page 3 of d.png has no tag"), ("B-shop", "has tag B-shop; the model knows O, B-date")],
 )
 def test_a_word_without_a_tag_that_the_model_knows_is_refused(tag: str | None, message: str) -> None:
     with pytest.raises(DocumentError, match=message) as caught:
@@ -121,7 +125,11 @@ def test_a_word_cut_by_a_border_counts_once() -> None:
 def test_confidences_and_temperature_are_of_the_words_that_the_model_saw() -> None:
     made = page(("9", "B-date", 0), ("8", "I-date", 0), ("cash", "O", 0), ("7", "B-total", 0))
     (one,) = examples(made, 512)
-    places = {int(word): int(token) for token, word in enumerate(one.word_index) if word >= 0 and first_pieces(one.word_index)[token]}
+    places = {
+        int(word): int(token)
+        for token, word in enumerate(one.word_index)
+        if word >= 0 and first_pieces(one.word_index)[token]
+    }
     logits = torch.zeros(1, len(one.input_ids), len(LABELS))
     for word, label in ((0, 1), (1, 2), (2, 2), (3, 3)):
         logits[0, places[word], label] = 4.0
@@ -142,7 +150,9 @@ def test_confidences_and_temperature_are_of_the_words_that_the_model_saw() -> No
     assert TASK.temperature(seen(set())) == pytest.approx(4 / math.log(12), rel=1e-3)
     without = seen({places[3]})
     assert TASK.certainties(without, LABELS, 2.0)[0][3] == pytest.approx(1.0)
-    assert TASK.certainties(without, LABELS, 2.0)[1].tolist() == [True, True, False, False], "a dropped word is in no entity, for certain"
+    assert TASK.certainties(without, LABELS, 2.0)[1].tolist() == [True, True, False, False], (
+        "a dropped word is in no entity, for certain"
+    )
     assert TASK.temperature(without) == pytest.approx(4 / math.log(8), rel=1e-3)
     assert TASK.temperature([]) == 1
     assert TASK.certainties([], LABELS, 1.0)[0].shape == (0,)
@@ -163,8 +173,13 @@ def test_an_answer_joins_what_windows_have_cut() -> None:
     made = page(*[(text, None, 0) for text in ("99999999", "88888888", "cash", "77")])
     chosen = {0: (3, 0.8), 1: (4, 0.8), 3: (3, 0.7)}
     cuts = examples(made, 5, labelled=False)
-    starts = [set(one.word_index.tolist()) - set(before.word_index.tolist() if before else []) for before, one in pairwise([None, *cuts])]
-    assert any(0 in one.word_index for one in cuts[1:]), "the first word goes on in the second window, where it is taken for a date"
+    starts = [
+        set(one.word_index.tolist()) - set(before.word_index.tolist() if before else [])
+        for before, one in pairwise([None, *cuts])
+    ]
+    assert any(0 in one.word_index for one in cuts[1:]), (
+        "the first word goes on in the second window, where it is taken for a date"
+    )
     outputs = [
         scored(one, {word: chosen.get(word, (0, 1.0)) if word in new else (1, 1.0) for word in range(4)})
         for one, new in zip(cuts, starts, strict=True)
@@ -176,7 +191,7 @@ def test_an_answer_joins_what_windows_have_cut() -> None:
 
 def test_true_tags_mark_entities_and_words_without_a_tag_are_in_none() -> None:
     made = page(("Nov", "B-date", 0), ("21", None, 0), ("9.00", "B-total", 0), ("cash", "O", 0))
-    found = TASK.marked(made, [word.tag for word in made.words], [1.0] * 4)
+    found = TASK.entities_from_tags(made, [word.tag for word in made.words], [1.0] * 4)
     assert [(entity.type, entity.words) for entity in found] == [("date", (0,)), ("total", (2,))]
 
 

@@ -38,7 +38,9 @@ def window(words: range) -> Window:
     return Window(np.arange(len(index), dtype=np.int32), np.zeros((len(index), 4), np.int32), index, alone)
 
 
-def example(made: Page, number: int, words: range, task: WordLabelling = TASK, labels: tuple[str, ...] = LABELS) -> Example:
+def example(
+    made: Page, number: int, words: range, task: WordLabelling = TASK, labels: tuple[str, ...] = LABELS
+) -> Example:
     one, size = window(words), (made.width, made.height)
     targets = np.array(task.targets(made, one, labels), np.int32)
     return Example("d", 1, number, one.input_ids, one.boxes, one.word_index, one.neighbours, size, targets)
@@ -52,7 +54,9 @@ class Fixed(torch.nn.Module):
         self.logits, self.examples = logits, examples
 
     def scores(self, batch: object) -> tuple[Encoded, torch.Tensor]:
-        rows = torch.tensor([[self.logits.get(word, [0.0] * 5) for word in one.word_index.tolist()] for one in self.examples])
+        rows = torch.tensor(
+            [[self.logits.get(word, [0.0] * 5) for word in one.word_index.tolist()] for one in self.examples]
+        )
         origin = torch.arange(rows.shape[1]).expand(rows.shape[:2])
         return Encoded(torch.zeros(*rows.shape[:2], 8), torch.ones(rows.shape[:2], dtype=torch.bool), origin), rows
 
@@ -98,7 +102,10 @@ def test_decoding_runs_over_the_whole_page() -> None:
     assert whole.gold == whole.predicted == ["B-total", "I-total", "I-total", "O"]
     assert TASK.summarise(travelled, LABELS)["f1"] == 1.0
     assert TASK.confusion(travelled, LABELS) == {("total", "total"): 3, ("O", "O"): 1}
-    outputs = [(one, torch.softmax(torch.tensor([logits.get(word, [0.0] * 5) for word in one.word_index.tolist()]), -1)) for one in cuts]
+    outputs = [
+        (one, torch.softmax(torch.tensor([logits.get(word, [0.0] * 5) for word in one.word_index.tolist()]), -1))
+        for one in cuts
+    ]
     (entity,) = TASK.answer(made, outputs, LABELS)
     assert (entity.type, entity.words) == ("total", (0, 1, 2))
     shares = [float(outputs[0][1][1, 1]), float(outputs[0][1][2, 2]), float(outputs[1][1][1, 3])]
@@ -140,10 +147,12 @@ def test_a_legal_prediction_scores_as_in_task_entities() -> None:
 
 
 def test_a_model_learns_and_answers_receipts(tmp_path: Path) -> None:
-    one = job(tmp_path, recipe("entities_bioes", model=NO_DROPOUT, steps=70, learning_rate=1e-2, max_length=24), pages(4))
+    one = job(
+        tmp_path, recipe("entities_bioes", model=NO_DROPOUT, steps=70, learning_rate=1e-2, max_length=24), pages(4)
+    )
     alone(one)
     extractor = Extractor.load(one.out)
     assert extractor.entity_types == ("date", "total")
     for made, found in zip(pages(4), extractor.extract(pages(4)), strict=True):
-        true = Entities().marked(made, [word.tag for word in made.words], [1.0] * len(made.words))
+        true = Entities().entities_from_tags(made, [word.tag for word in made.words], [1.0] * len(made.words))
         assert [(entity.type, entity.words) for entity in found] == [(entity.type, entity.words) for entity in true]

@@ -18,11 +18,18 @@ def entity(kind: str, content: str, confidence: float, page: int = 1) -> Entity:
 def test_equal_values_of_all_pages_are_one_with_the_sum_of_their_scores() -> None:
     found = [entity("total", "RM 9.00", 0.4), entity("total", "8.00", 0.6), entity("total", "9", 0.5, page=2)]
     (answer,) = field_answers(found, SCHEMA)
-    assert answer == FieldAnswer("total", "9", "9", 0.5, pytest.approx(0.9), (Region(2, (0.0,) * 8),)), "the surest of them shows it"
+    assert answer == FieldAnswer("total", "9", "9", 0.5, pytest.approx(0.9), (Region(2, (0.0,) * 8),)), (
+        "the surest of them shows it"
+    )
 
 
 def test_a_field_of_many_values_has_them_all_from_the_best_on() -> None:
-    found = [entity("party", "Nike, Inc.", 0.2), entity("party", "A & B", 0.3), entity("party", "a and B", 0.3), entity("party", "C", 0.1)]
+    found = [
+        entity("party", "Nike, Inc.", 0.2),
+        entity("party", "A & B", 0.3),
+        entity("party", "a and B", 0.3),
+        entity("party", "C", 0.1),
+    ]
     assert [(answer.value, answer.content) for answer in field_answers(found, SCHEMA)] == [
         ("A AND B", "A & B"),
         ("NIKE INC.", "Nike, Inc."),

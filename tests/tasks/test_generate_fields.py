@@ -22,7 +22,13 @@ def page(*words: str) -> Page:
 
 def test_the_text_has_the_wanted_fields_in_the_order_of_the_schema() -> None:
     assert isinstance(TASK, Writes)
-    given = [Field("total", "9.00"), Field("address", "Here"), Field("party", "B\nCo"), Field("party", "A"), Field("total", "9.00")]
+    given = [
+        Field("total", "9.00"),
+        Field("address", "Here"),
+        Field("party", "B\nCo"),
+        Field("party", "A"),
+        Field("total", "9.00"),
+    ]
     assert TASK.text(with_fields(pages(0), *given), SCHEMA) == "party: B Co\nparty: A\ntotal: 9.00"
     assert TASK.text(with_fields(pages(0), given[1]), SCHEMA) == ""
     with pytest.raises(DocumentError, match=r"receipt-0\.png has no fields") as refused:
@@ -31,7 +37,14 @@ def test_the_text_has_the_wanted_fields_in_the_order_of_the_schema() -> None:
 
 
 def test_values_are_read_from_lines_and_the_surest_is_answered() -> None:
-    lines = [("total: 9. 00", 0.25), ("of it", 1.0), ("total: 8", 0.5), ("party: b & co.", 0.75), ("total: 9.0", 0.5), ("party: none", 0.5)]
+    lines = [
+        ("total: 9. 00", 0.25),
+        ("of it", 1.0),
+        ("total: 8", 0.5),
+        ("party: b & co.", 0.75),
+        ("total: 9.0", 0.5),
+        ("party: none", 0.5),
+    ]
     answers = written_fields(lines, [page("A", "B"), page("&", "Co.", "9.00")], SCHEMA)
     assert [(one.name, one.value, one.content, one.confidence, one.score) for one in answers] == [
         ("party", "B AND CO.", "B & Co.", 0.75, 0.75),
@@ -43,7 +56,9 @@ def test_values_are_read_from_lines_and_the_surest_is_answered() -> None:
 
 def test_lines_that_say_nothing_give_no_fields() -> None:
     assert written_fields([], [], SCHEMA) == ()
-    assert written_fields([("", 1.0), ("total:", 1.0), ("total: none", 1.0), ("party 9", 1.0)], [page("A")], SCHEMA) == ()
+    assert (
+        written_fields([("", 1.0), ("total:", 1.0), ("total: none", 1.0), ("party 9", 1.0)], [page("A")], SCHEMA) == ()
+    )
 
 
 def test_it_finds_no_entities() -> None:

@@ -23,7 +23,8 @@ ALONE = np.full((1, MOST_NEIGHBOURS), -1, np.int32)
 def page(*words: tuple[str, str | None, int]) -> Page:
     """Words of (text, tag, block), below each other."""
     placed = tuple(
-        Word(text, Box(0.1, row / 10, 0.5, (row + 1) / 10), line=row, block=block, tag=tag) for row, (text, tag, block) in enumerate(words)
+        Word(text, Box(0.1, row / 10, 0.5, (row + 1) / 10), line=row, block=block, tag=tag)
+        for row, (text, tag, block) in enumerate(words)
     )
     return Page("d", 1, 100, 200, placed, "d.txt", "", "train", Provenance("annotation", ""))
 
@@ -51,10 +52,15 @@ def test_a_word_outside_the_labelled_regions_has_no_target_and_is_not_scored() -
         """Scores that take every word for a title, and padding, whatever it claims to stand for, for none."""
 
         def scores(self, batch: object) -> tuple[Encoded, torch.Tensor]:
-            origin, logits = torch.tensor([[0, 1, 2, 3, 4, 5, 2]]), torch.tensor([[[0.0, 0.0, 1.0]] * 6 + [[1.0, 0.0, 0.0]]])
+            origin, logits = (
+                torch.tensor([[0, 1, 2, 3, 4, 5, 2]]),
+                torch.tensor([[[0.0, 0.0, 1.0]] * 6 + [[1.0, 0.0, 0.0]]]),
+            )
             return Encoded(torch.zeros(1, 7, 8), torch.arange(7)[None] < 6, origin), logits
 
-    example = Example("d", 1, 0, window.input_ids, window.boxes, words, window.neighbours, (600, 800), np.array(targets, np.int32))
+    example = Example(
+        "d", 1, 0, window.input_ids, window.boxes, words, window.neighbours, (600, 800), np.array(targets, np.int32)
+    )
     (seen,) = TASK.observe(Titles(), None, [example])  # pyright: ignore[reportArgumentType]
     assert (seen.words.tolist(), seen.gold.tolist()) == ([1, 2], [2, 0])
     assert TASK.confusion([seen], LABELS) == {("title", "title"): 1, ("paragraph", "title"): 1}
@@ -62,7 +68,11 @@ def test_a_word_outside_the_labelled_regions_has_no_target_and_is_not_scored() -
 
 def test_scores_weigh_by_area_and_by_word() -> None:
     words, areas, gold = (np.array(column, np.int32) for column in ((0, 1, 2), (10, 30, 60), (2, 0, 0)))
-    seen = [WindowLabels("d", 1, 0, words, areas, gold, scores=np.array([[1, 0, 0]] * 3, np.float32), kept=np.ones(3, np.bool_))]
+    seen = [
+        WindowLabels(
+            "d", 1, 0, words, areas, gold, scores=np.array([[1, 0, 0]] * 3, np.float32), kept=np.ones(3, np.bool_)
+        )
+    ]
     found = TASK.summarise(seen, LABELS)
     assert (found["area_precision.paragraph"], found["area_recall.paragraph"]) == (pytest.approx(0.9), 1.0)
     assert (found["token_precision.paragraph"], found["token_f1.title"]) == (pytest.approx(2 / 3), 0.0)
@@ -72,7 +82,7 @@ def test_scores_weigh_by_area_and_by_word() -> None:
 
 def test_words_in_a_row_with_one_label_in_one_block_are_a_region() -> None:
     made = page(("Deep", "title", 0), ("nets", "title", 0), ("We", "paragraph", 1), ("show", "paragraph", 2))
-    regions = TASK.marked(made, [str(word.tag) for word in made.words], [1.0, 0.25, 1.0, 0.5])
+    regions = TASK.entities_from_tags(made, [str(word.tag) for word in made.words], [1.0, 0.25, 1.0, 0.5])
     assert [(region.type, region.content, region.words) for region in regions] == [
         ("title", "Deep nets", (0, 1)),
         ("paragraph", "We", (2,)),
@@ -84,7 +94,7 @@ def test_words_in_a_row_with_one_label_in_one_block_are_a_region() -> None:
 
 def test_words_without_a_label_are_in_no_region() -> None:
     made = page(("4", None, 0), ("Deep", "title", 1), ("|", None, 1), ("nets", "title", 1))
-    regions = TASK.marked(made, [word.tag for word in made.words], [1.0] * 4)
+    regions = TASK.entities_from_tags(made, [word.tag for word in made.words], [1.0] * 4)
     assert [(region.type, region.words) for region in regions] == [("title", (1,)), ("title", (3,))]
 
 
@@ -94,4 +104,7 @@ def test_an_answer_takes_the_most_likely_label_at_each_words_first_token() -> No
     ids, boxes = np.array([1, 5, 6, 7, 2]), np.zeros((5, 4), np.int32)
     example = Example("d", 1, 0, ids, boxes, words, ALONE.repeat(2, axis=0), (600, 800), None)
     shares = torch.tensor([[0, 1, 0], [0.1, 0.1, 0.8], [1, 0, 0], [0.2, 0.6, 0.2], [1, 0, 0]])
-    assert [(region.type, region.words) for region in TASK.answer(made, [(example, shares)], LABELS)] == [("title", (0,)), ("table", (1,))]
+    assert [(region.type, region.words) for region in TASK.answer(made, [(example, shares)], LABELS)] == [
+        ("title", (0,)),
+        ("table", (1,)),
+    ]

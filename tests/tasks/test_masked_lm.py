@@ -52,7 +52,9 @@ def test_shares_are_berts() -> None:
 def test_random_words_come_from_the_whole_vocabulary() -> None:
     batch = text(400, 500)
     corrupted = masked(batch, 2, share=1.0)
-    replaced = corrupted.input_ids[(corrupted.input_ids != batch.input_ids) & (corrupted.input_ids != VOCABULARY.mask_id)]
+    replaced = corrupted.input_ids[
+        (corrupted.input_ids != batch.input_ids) & (corrupted.input_ids != VOCABULARY.mask_id)
+    ]
     assert len(replaced.unique()) == VOCABULARY.vocab_size - 1
 
 

@@ -86,13 +86,18 @@ def test_what_is_left_keeps_its_place_and_its_neighbours() -> None:
     assert given.neighbours is not None
     for row in range(len(WHOLES)):
         boxes = {
-            int(word): whole.boxes[row][whole.word_index[row] == word][0].tolist() for word in whole.word_index[row].unique() if word >= 0
+            int(word): whole.boxes[row][whole.word_index[row] == word][0].tolist()
+            for word in whole.word_index[row].unique()
+            if word >= 0
         }
         seen, index = given.boxes[row][given.mask[row]], given.word_index[row][given.mask[row]]
         assert index[[0, -1]].tolist() == [-1, -1]
         assert index[1:-1].unique().tolist() == list(range(int(index.max()) + 1))
         places = {int(word): seen[index == word][0].tolist() for word in index.unique() if word >= 0}
-        near = {tuple(boxes[word]): {tuple(boxes[int(other)]) for other in whole.neighbours[row][word] if other >= 0} for word in boxes}
+        near = {
+            tuple(boxes[word]): {tuple(boxes[int(other)]) for other in whole.neighbours[row][word] if other >= 0}
+            for word in boxes
+        }
         for word, place in places.items():
             others = {tuple(places[int(other)]) for other in given.neighbours[row][word] if other >= 0}
             assert others == {other for other in near[tuple(place)] if list(other) in places.values()}

@@ -46,7 +46,9 @@ def test_the_loss_is_that_of_each_word_after_the_true_ones() -> None:
     made, given = model().eval(), batch()
     expected = 0.0
     for row, text in enumerate(([7, 8, 9, 3], [6, 3])):
-        encoded = made.encoded(Batch(given.input_ids[row : row + 1], given.boxes[row : row + 1], given.mask[row : row + 1]))
+        encoded = made.encoded(
+            Batch(given.input_ids[row : row + 1], given.boxes[row : row + 1], given.mask[row : row + 1])
+        )
         for place, word in enumerate(text):
             logits = made.head.decoder(torch.tensor([[2, *text[:place]]]), encoded)
             expected += float(functional.cross_entropy(logits[0, -1:], torch.tensor([word])))

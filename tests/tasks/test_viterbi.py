@@ -59,7 +59,11 @@ def test_twenty_thousand_words_take_seconds_at_most() -> None:
     [
         (np.zeros((3, 2)), LABELS, r"shape \(3, 2\), expected \(words, 9\)"),
         (np.zeros((3, 1)), ["paragraph"], "'paragraph' is neither IOB2 nor BIOES"),
-        (np.zeros((1, 3)), ["B-a", "I-a", "E-a"], "no BIOES sequence of 1 words has a finite score under the labels B-a, I-a, E-a"),
+        (
+            np.zeros((1, 3)),
+            ["B-a", "I-a", "E-a"],
+            "no BIOES sequence of 1 words has a finite score under the labels B-a, I-a, E-a",
+        ),
         (np.full((2, 9), -np.inf), LABELS, "no BIOES sequence of 2 words has a finite score"),
     ],
 )

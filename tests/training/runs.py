@@ -12,7 +12,7 @@ import torch
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
-from layoutray.training.reporter import History, Reporter, Together
+from layoutray.training.reporter import CompositeReporter, History, Reporter
 
 Series = dict[str, list[tuple[int, float]]]
 
@@ -23,8 +23,8 @@ def alone(job: Job, *, resume_from: Path | None = None, also: Reporter | None = 
     torch.set_num_threads(1)
     history = History()
     try:
-        reporter = Together([history, also] if also else [history])
-        jobs.train(job, worlds.alone(), reporter, job.out / "state", resume_from)
+        reporter = CompositeReporter([history, also] if also else [history])
+        jobs.train(job, worlds.single_process(), reporter, job.out / "state", resume_from)
     except Stopped:
         pass
     finally:
@@ -35,9 +35,19 @@ def alone(job: Job, *, resume_from: Path | None = None, also: Reporter | None = 
 def under_torchrun(job: Job, processes: int) -> Series:
     """Train in so many processes that meet through gloo; what the first reported, by metric."""
     arguments = [job.examples, str(job.out), json.dumps(job.recipe.to_dict())]
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}", "-m", "tests.training.worker"]
+    launch = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        f"--nproc-per-node={processes}",
+        "-m",
+        "tests.training.worker",
+    ]
     repository = Path(__file__).resolve().parents[2]
-    done = subprocess.run([*launch, *arguments], cwd=repository, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [*launch, *arguments], cwd=repository, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     return read_history(job.out / "history.jsonl")
 

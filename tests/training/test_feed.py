@@ -22,7 +22,9 @@ from tests.jobs import pages, vocabulary
 VOCABULARY = vocabulary()
 
 
-def feed(*, batch_size: int = 8, micro_batch_size: int = 2, seed: int = 5, task: str = "masked_lm", made: Sequence[Page] = ()) -> Feed:
+def feed(
+    *, batch_size: int = 8, micro_batch_size: int = 2, seed: int = 5, task: str = "masked_lm", made: Sequence[Page] = ()
+) -> Feed:
     made = made or pages(13)
     labels = tasks.load(task).label_names([[str(word.tag) for word in page.words] for page in made])
     encoder = Encoder(TaskRecipe(task), 32, labels, VOCABULARY.inner.to_str())
@@ -42,7 +44,11 @@ def same(one: MicroBatch, other: MicroBatch) -> bool:
 def test_a_step_is_the_same_whenever_and_wherever_it_is_asked_for() -> None:
     first, again = feed(), feed()
     later = [again.training(step, 0, 1) for step in (9, 4, 7)]
-    assert all(same(a, b) for step, got in zip((9, 4, 7), later, strict=True) for a, b in zip(first.training(step, 0, 1), got, strict=True))
+    assert all(
+        same(a, b)
+        for step, got in zip((9, 4, 7), later, strict=True)
+        for a, b in zip(first.training(step, 0, 1), got, strict=True)
+    )
 
 
 def test_another_seed_gives_other_batches() -> None:

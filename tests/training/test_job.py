@@ -70,7 +70,9 @@ def test_a_recipe_may_have_got_keys_since_a_job_was_finished(tmp_path: Path) -> 
     (one.out / jobs.JOB).write_text(json.dumps(noted))
     assert jobs.finished(one)
     with pytest.raises(CheckpointError, match="another recipe"):
-        jobs.finished(dataclasses.replace(one, recipe=recipe("masked_lm", steps=2, patience=one.recipe.train.patience + 1)))
+        jobs.finished(
+            dataclasses.replace(one, recipe=recipe("masked_lm", steps=2, patience=one.recipe.train.patience + 1))
+        )
     for other in ({**noted, "recipe": noted["recipe"] | {"no_such_key": 1}}, {}):
         (one.out / jobs.JOB).write_text(json.dumps(other))
         with pytest.raises(CheckpointError, match="another recipe"):
@@ -80,10 +82,10 @@ def test_a_recipe_may_have_got_keys_since_a_job_was_finished(tmp_path: Path) -> 
 def test_what_was_interrupted_is_gone_on_with_in_place(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=6, checkpoint_every=2))
     with pytest.raises(Stopped):
-        jobs.train_in_place(one, worlds.alone(), StopAfter(5))
+        jobs.train_in_place(one, worlds.single_process(), StopAfter(5))
     assert not jobs.finished(one)
     history = History()
-    jobs.train_in_place(one, worlds.alone(), history)
+    jobs.train_in_place(one, worlds.single_process(), history)
     assert [step for step, _ in history.series["loss"]] == [5, 6], "the state of step 4 was kept"
     assert jobs.best(one) == history.series["dev.perplexity"][-1][1]
     assert sorted(file.name for file in one.out.iterdir()) == sorted([*checkpoint.FILES, jobs.FINISHED, jobs.JOB])
@@ -95,13 +97,13 @@ def test_a_bucket_is_trained_from_and_into_like_a_folder(tmp_path: Path) -> None
     pafs.copy_files(here.examples, "s3://scans/windows")
     there = dataclasses.replace(here, examples="s3://scans/windows", out="s3://scans/trained=1")
     with pytest.raises(Stopped):
-        jobs.train_in_place(there, worlds.alone(), StopAfter(5))
+        jobs.train_in_place(there, worlds.single_process(), StopAfter(5))
     assert not jobs.finished(there)
     with pytest.raises(CheckpointError, match="s3://scans/trained=1 holds the training of another recipe"):
         jobs.finished(dataclasses.replace(there, init=("elsewhere",)))
     history = History()
-    jobs.train_in_place(there, worlds.alone(), history)
-    jobs.train_in_place(here, worlds.alone(), History())
+    jobs.train_in_place(there, worlds.single_process(), history)
+    jobs.train_in_place(here, worlds.single_process(), History())
     assert [step for step, _ in history.series["loss"]] == [5, 6], "the state of step 4 was kept"
     assert jobs.finished(there)
     assert jobs.best(there) == jobs.best(here)
@@ -113,9 +115,9 @@ def test_a_bucket_is_trained_from_and_into_like_a_folder(tmp_path: Path) -> None
 def test_what_came_before_a_state_was_reported_before_it_is_kept(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=6, checkpoint_every=2))
     with pytest.raises(Stopped):
-        jobs.train_in_place(one, worlds.alone(), StopWhenSaved(4))
+        jobs.train_in_place(one, worlds.single_process(), StopWhenSaved(4))
     history = History()
-    jobs.train_in_place(one, worlds.alone(), history)
+    jobs.train_in_place(one, worlds.single_process(), history)
     assert [step for step, _ in history.series["loss"]] == [3, 4, 5, 6]
 
 

@@ -29,12 +29,16 @@ def test_every_loss_is_the_same_in_one_process_and_in_several(task: str, process
     single, several = alone(one), under_torchrun(elsewhere(one, tmp_path / "several"), processes)
     assert [step for step, _ in several["loss"]] == list(range(1, 21))
     for name in ("loss", "dev.loss", "dev.f1", "learning_rate"):
-        assert several.get(name, []) == [(step, pytest.approx(value, abs=1e-5)) for step, value in single.get(name, [])], name
+        assert several.get(name, []) == [
+            (step, pytest.approx(value, abs=1e-5)) for step, value in single.get(name, [])
+        ], name
     assert single["loss"][-1][1] < single["loss"][0][1] - 0.1, "and it learns meanwhile"
 
 
 @pytest.mark.parametrize("stopped_after", [5, 8, 14])
-def test_a_resumed_run_repeats_the_uninterrupted_one_to_the_bit(masked: Job, stopped_after: int, tmp_path: Path) -> None:
+def test_a_resumed_run_repeats_the_uninterrupted_one_to_the_bit(
+    masked: Job, stopped_after: int, tmp_path: Path
+) -> None:
     whole = alone(elsewhere(masked, tmp_path / "whole"))
     halted = elsewhere(masked, tmp_path / "halted")
     alone(halted, also=StopAfter(stopped_after))
@@ -60,7 +64,10 @@ def test_accumulated_micro_batches_equal_one_large_batch(tmp_path: Path) -> None
 def test_a_tiny_model_learns_its_pages_by_heart(tmp_path: Path) -> None:
     settings = recipe("entities", model=NO_DROPOUT, steps=120, learning_rate=5e-3, warmup_steps=10)
     made = pages(6)
-    copies = [dataclasses.replace(page, split="dev", doc_id=f"copy of {page.doc_id}", source=f"copy of {page.source}") for page in made]
+    copies = [
+        dataclasses.replace(page, split="dev", doc_id=f"copy of {page.doc_id}", source=f"copy of {page.source}")
+        for page in made
+    ]
     series = alone(job(tmp_path, settings, [*made, *copies]))
     assert series["loss"][-1][1] < 0.02
     assert series["dev.f1"] == [(120, 1.0)]
@@ -84,7 +91,7 @@ def test_the_kept_checkpoint_is_the_best_evaluation(tmp_path: Path) -> None:
     assert (loaded.metrics["step"], loaded.metrics["dev.perplexity"]) == (step, best)
     dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
     task = tasks.load("masked_lm")
-    values = task.summarise(loop.observe(loaded.model, task, dev, world.alone()), ())
+    values = task.summarise(loop.observe(loaded.model, task, dev, world.single_process()), ())
     assert values["perplexity"] == pytest.approx(best, rel=1e-6), "the weights in it are those that were measured"
 
 
@@ -94,12 +101,14 @@ def test_the_kept_temperature_is_the_best_on_dev(tmp_path: Path) -> None:
     loaded = checkpoint.load(one.out)
     dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
     task = tasks.load("entities")
-    seen = loop.observe(loaded.model, task, dev, world.alone())
+    seen = loop.observe(loaded.model, task, dev, world.single_process())
     assert loaded.temperature != 1
     assert loaded.temperature == pytest.approx(task.temperature(seen), rel=1e-4)
 
     def loss(temperature: float) -> float:
-        logits, gold = (torch.from_numpy(np.concatenate([getattr(one, column) for one in seen])) for column in ("scores", "gold"))
+        logits, gold = (
+            torch.from_numpy(np.concatenate([getattr(one, column) for one in seen])) for column in ("scores", "gold")
+        )
         return float(torch.nn.functional.cross_entropy(logits / temperature, gold.long()))
 
     # Nearly: a word that a window cuts is twice in here, and once in what was fitted.

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.training.reporter import History, JsonLines, ProgressBar, Together, read_history
+from layoutray.training.reporter import CompositeReporter, History, JsonLines, ProgressBar, read_history
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
 
 def test_all_of_several_hear_everything(tmp_path: Path) -> None:
     history, lines = History(), JsonLines(tmp_path / "history.jsonl")
-    together = Together([history, lines])
+    together = CompositeReporter([history, lines])
     together.start(0, 2)
     together.metrics(1, {"loss": 2.0})
     together.saved(1, tmp_path, {})

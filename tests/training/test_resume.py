@@ -37,7 +37,9 @@ def test_weights_optimiser_and_progress_come_back_exactly(tmp_path: Path) -> Non
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
     mine, theirs = optimizer.state_dict()["state"], its.state_dict()["state"]
     assert mine.keys() == theirs.keys()
-    assert all(torch.equal(value, theirs[index][name]) for index, values in mine.items() for name, value in values.items())
+    assert all(
+        torch.equal(value, theirs[index][name]) for index, values in mine.items() for name, value in values.items()
+    )
 
 
 def test_a_killed_save_leaves_the_state_of_before(tmp_path: Path) -> None:
@@ -52,7 +54,11 @@ def test_a_killed_save_leaves_the_state_of_before(tmp_path: Path) -> None:
 def test_only_the_last_state_takes_room(tmp_path: Path) -> None:
     for step in (2, 4):
         resume.save(tmp_path, *trained(), Progress(step=step))
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["model-4.safetensors", "optimizer-4.safetensors", "progress.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "model-4.safetensors",
+        "optimizer-4.safetensors",
+        "progress.json",
+    ]
 
 
 def test_an_unfinished_first_save_is_no_state(tmp_path: Path) -> None:

@@ -60,11 +60,15 @@ def test_two_processes_drop_the_same_positions_as_one(masked: Job, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("suppression", "shares"), [("linear", (1.0, 1.0)), ("none", (1.0, 0.0))])
-def test_fine_tuning_does_not_bring_positions_back(masked: Job, suppression: str, shares: tuple[float, float], tmp_path: Path) -> None:
+def test_fine_tuning_does_not_bring_positions_back(
+    masked: Job, suppression: str, shares: tuple[float, float], tmp_path: Path
+) -> None:
     pretrained = elsewhere(masked, tmp_path / "pretrained")
     alone(pretrained)
     for init, share in zip(((str(pretrained.out),), ()), shares, strict=True):
         model = {"position_dropout": suppression}
-        tuned = job(tmp_path / f"from {len(init)}", of("entities", model, vocabulary=str(pretrained.out), steps=3), init=init)
+        tuned = job(
+            tmp_path / f"from {len(init)}", of("entities", model, vocabulary=str(pretrained.out), steps=3), init=init
+        )
         alone(tuned)
         assert checkpoint.load(tuned.out).model.state_dict()[SHARE].item() == share

@@ -38,7 +38,9 @@ SKIMMING_MASK = {"arch": "skimming_mask", "top_k": 4, **TEXT, **LAYOUT}
 
 
 def of(model: dict[str, Any], task: str = "entities", vocabulary: str = "") -> Recipe:
-    return recipes.from_dict(recipe(task, steps=1, learning_rate=0.0, vocabulary=vocabulary).to_dict() | {"model": model})
+    return recipes.from_dict(
+        recipe(task, steps=1, learning_rate=0.0, vocabulary=vocabulary).to_dict() | {"model": model}
+    )
 
 
 def fresh(chosen: Recipe) -> TaskModel:
@@ -69,7 +71,9 @@ def test_an_encoder_starts_from_another_tasks_checkpoint(tmp_path: Path) -> None
     head = {name: tensor.clone() for name, tensor in model.head.state_dict().items()}
     assert start_model(model, of(MODEL), VOCABULARY, [source]) == ()
     assert all(torch.equal(tensor, model.encoder.state_dict()[name]) for name, tensor in encoder_of(source).items())
-    assert all(torch.equal(tensor, model.head.state_dict()[name]) for name, tensor in head.items()), "the head stays fresh"
+    assert all(torch.equal(tensor, model.head.state_dict()[name]) for name, tensor in head.items()), (
+        "the head stays fresh"
+    )
 
 
 def writer_of(task: str, **decoder: Any) -> Recipe:
@@ -91,14 +95,18 @@ def test_a_writer_starts_from_the_encoder_and_the_decoder_of_a_pretrained_one(tm
 def test_a_decoder_of_another_make_is_refused(changed: dict[str, Any], tmp_path: Path) -> None:
     source, chosen = trained_as(writer_of("span_infilling"), tmp_path), writer_of("summary", **changed)
     with pytest.raises(
-        CheckpointError, match=rf"has task.writing.decoder.{next(iter(changed))} .*, the recipe has {next(iter(changed.values()))!r}"
+        CheckpointError,
+        match=rf"has task.writing.decoder.{next(iter(changed))} .*, the recipe has {next(iter(changed.values()))!r}",
     ):
         start_model(fresh(chosen), chosen, VOCABULARY, [source])
 
 
 def test_a_writer_that_starts_from_an_encoder_alone_draws_its_decoder(tmp_path: Path) -> None:
     chosen = writer_of("summary")
-    source, model = trained_as(recipes.from_dict(chosen.to_dict() | {"task": {"name": "masked_lm"}}), tmp_path), fresh(chosen)
+    source, model = (
+        trained_as(recipes.from_dict(chosen.to_dict() | {"task": {"name": "masked_lm"}}), tmp_path),
+        fresh(chosen),
+    )
     layers = {name: tensor.clone() for name, tensor in model.head.decoder.layers.state_dict().items()}
     assert start_model(model, chosen, VOCABULARY, [source]) == ()
     assert all(torch.equal(tensor, layers[name]) for name, tensor in model.head.decoder.layers.state_dict().items())
@@ -119,7 +127,9 @@ def test_skim_embeddings_take_tables_from_a_skimformer_and_the_rest_from_a_bert(
 
 
 @pytest.mark.parametrize(("core", "text"), [("bert", BERT), ("layoutlm", LAYOUTLM)])
-def test_skimming_mask_skims_as_its_skimformer_and_reads_as_its_core(core: str, text: dict[str, Any], tmp_path: Path) -> None:
+def test_skimming_mask_skims_as_its_skimformer_and_reads_as_its_core(
+    core: str, text: dict[str, Any], tmp_path: Path
+) -> None:
     chosen = of(SKIMMING_MASK | {"core": core})
     model = fresh(chosen).eval()
     skimformer, peer = trained(tmp_path / "skimformer", SKIMFORMER), trained(tmp_path / "peer", text)
@@ -136,7 +146,9 @@ def test_skimming_mask_skims_as_its_skimformer_and_reads_as_its_core(core: str, 
 
 @pytest.mark.parametrize("core", ["roberta", "bert"])
 def test_lambert_reads_as_its_roberta_or_bert_until_it_has_learned_where_words_stand(core: str, tmp_path: Path) -> None:
-    kind: dict[str, Any] = {"segments": 1, "norm_epsilon": 1e-5} if core == "roberta" else {"segments": 2, "norm_epsilon": 1e-12}
+    kind: dict[str, Any] = (
+        {"segments": 1, "norm_epsilon": 1e-5} if core == "roberta" else {"segments": 2, "norm_epsilon": 1e-12}
+    )
     chosen, source = of(LAMBERT | kind | {"core": core}), trained(tmp_path, BERT | kind | {"model_type": core})
     model = fresh(chosen).eval()
     left = start_model(model, chosen, VOCABULARY, [source])
@@ -144,7 +156,9 @@ def test_lambert_reads_as_its_roberta_or_bert_until_it_has_learned_where_words_s
     torch.nn.init.zeros_(model.encoder.layout.adapter.weight)
     batch = random_batch()
     batch = replace(batch, input_ids=batch.input_ids % 100)
-    torch.testing.assert_close(model.encoder(batch).states, checkpoint.load(source).model.encoder(batch).states, atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        model.encoder(batch).states, checkpoint.load(source).model.encoder(batch).states, atol=1e-5, rtol=0
+    )
 
 
 @pytest.mark.parametrize("name", registry.names("layoutray.architectures", "ARCHITECTURE"))
@@ -165,17 +179,57 @@ def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("start", "model", "message"),
     [
-        pytest.param(MODEL | {"layers": 1}, MODEL, r"does not fit the recipe's skimformer: missing layers\.1\.", id="fewer layers"),
-        pytest.param(SKIMFORMER, SKIM_EMBEDDINGS | {"layout_hidden": 32}, r"boxes\.tables\.x\.weight is \(1024, 48\)", id="a shape"),
-        pytest.param(BERT, SKIM_EMBEDDINGS | {"layers": 1}, r"model\.layers 2, the recipe has model\.layers 1", id="layers"),
-        pytest.param(BERT, SKIM_EMBEDDINGS | {"heads": 4}, r"model\.heads 2, the recipe has model\.heads 4", id="heads, of no shape"),
-        pytest.param(BERT, SKIMMING_MASK | {"core": "layoutlm"}, r"model_type 'bert', the recipe has model\.core 'layoutlm'", id="core"),
-        pytest.param(LAYOUTLM, SKIM_EMBEDDINGS, r"model_type 'layoutlm'; skim_embeddings starts from hf with 'bert' alone", id="type"),
-        pytest.param(SKIMFORMER | {"layout": "uniform"}, SKIM_EMBEDDINGS, r"layout 'uniform'.* with 'boxes' alone", id="layout"),
-        pytest.param(BERT, LAMBERT, r"model_type 'bert', the recipe has model\.core 'roberta'", id="positions counted otherwise"),
-        pytest.param(BERT | {"model_type": "roberta"}, LAMBERT, r"model\.norm_epsilon 1e-12, the recipe has", id="epsilon, of no shape"),
-        pytest.param(BERT | {"norm_epsilon": 1e-5}, SKIM_EMBEDDINGS, r"norm_epsilon 1e-05; skim_embeddings starts", id="epsilon"),
-        pytest.param(BERT, MODEL, "architecture hf, and skimformer starts from checkpoints of skimformer alone", id="no heir"),
+        pytest.param(
+            MODEL | {"layers": 1},
+            MODEL,
+            r"does not fit the recipe's skimformer: missing layers\.1\.",
+            id="fewer layers",
+        ),
+        pytest.param(
+            SKIMFORMER,
+            SKIM_EMBEDDINGS | {"layout_hidden": 32},
+            r"boxes\.tables\.x\.weight is \(1024, 48\)",
+            id="a shape",
+        ),
+        pytest.param(
+            BERT, SKIM_EMBEDDINGS | {"layers": 1}, r"model\.layers 2, the recipe has model\.layers 1", id="layers"
+        ),
+        pytest.param(
+            BERT,
+            SKIM_EMBEDDINGS | {"heads": 4},
+            r"model\.heads 2, the recipe has model\.heads 4",
+            id="heads, of no shape",
+        ),
+        pytest.param(
+            BERT,
+            SKIMMING_MASK | {"core": "layoutlm"},
+            r"model_type 'bert', the recipe has model\.core 'layoutlm'",
+            id="core",
+        ),
+        pytest.param(
+            LAYOUTLM,
+            SKIM_EMBEDDINGS,
+            r"model_type 'layoutlm'; skim_embeddings starts from hf with 'bert' alone",
+            id="type",
+        ),
+        pytest.param(
+            SKIMFORMER | {"layout": "uniform"}, SKIM_EMBEDDINGS, r"layout 'uniform'.* with 'boxes' alone", id="layout"
+        ),
+        pytest.param(
+            BERT, LAMBERT, r"model_type 'bert', the recipe has model\.core 'roberta'", id="positions counted otherwise"
+        ),
+        pytest.param(
+            BERT | {"model_type": "roberta"},
+            LAMBERT,
+            r"model\.norm_epsilon 1e-12, the recipe has",
+            id="epsilon, of no shape",
+        ),
+        pytest.param(
+            BERT | {"norm_epsilon": 1e-5}, SKIM_EMBEDDINGS, r"norm_epsilon 1e-05; skim_embeddings starts", id="epsilon"
+        ),
+        pytest.param(
+            BERT, MODEL, "architecture hf, and skimformer starts from checkpoints of skimformer alone", id="no heir"
+        ),
         pytest.param(
             MODEL | {"arch": "longskimformer", "window": 4},
             SKIMMING_MASK,
@@ -184,7 +238,9 @@ def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(start: dict[str, Any], model: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_what_does_not_fit_is_refused(
+    start: dict[str, Any], model: dict[str, Any], message: str, tmp_path: Path
+) -> None:
     source = trained(tmp_path, start)
     with pytest.raises(CheckpointError, match=message):
         start_model(fresh(of(model)), of(model), VOCABULARY, [source])
@@ -192,7 +248,9 @@ def test_what_does_not_fit_is_refused(start: dict[str, Any], model: dict[str, An
 
 def test_two_checkpoints_that_give_the_same_are_refused(tmp_path: Path) -> None:
     one, other = trained(tmp_path / "one", BERT), trained(tmp_path / "other", BERT)
-    with pytest.raises(CheckpointError, match=r"other and .*one both give layers\.0\..* and \d+ more; start from one of them"):
+    with pytest.raises(
+        CheckpointError, match=r"other and .*one both give layers\.0\..* and \d+ more; start from one of them"
+    ):
         start_model(fresh(of(SKIM_EMBEDDINGS)), of(SKIM_EMBEDDINGS), VOCABULARY, [one, other])
 
 
@@ -208,4 +266,6 @@ def test_a_job_starts_from_two_checkpoints_and_says_so(tmp_path: Path) -> None:
     assert set(provenance["fresh"]) == PROJECTIONS
     assert json.loads((joined.out / "job.json").read_text())["init"] == list(folders)
     tables = load_file(joined.out / "model.safetensors")["encoder.boxes.tables.x.weight"]
-    assert torch.equal(tables, encoder_of(folders[0])["layout_embedding.x.weight"]), "one step at learning rate 0 changes nothing"
+    assert torch.equal(tables, encoder_of(folders[0])["layout_embedding.x.weight"]), (
+        "one step at learning rate 0 changes nothing"
+    )

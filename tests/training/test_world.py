@@ -6,7 +6,7 @@ from layoutray.training import world
 
 
 def test_alone_leads_and_sums_with_nobody() -> None:
-    one = world.alone()
+    one = world.single_process()
     assert (one.rank, one.size, one.leads) == (0, 1, True)
     assert one.sum(1.5, 2.0) == (1.5, 2.0)
     assert one.gather([1, 2]) == [1, 2]

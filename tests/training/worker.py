@@ -10,7 +10,7 @@ from layoutray import recipe
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
-from layoutray.training.reporter import JsonLines, Together
+from layoutray.training.reporter import CompositeReporter, JsonLines
 
 
 def main() -> None:
@@ -19,7 +19,12 @@ def main() -> None:
     job = Job(recipe.from_dict(json.loads(values)), examples, Path(out))
     job.out.mkdir(parents=True, exist_ok=True)
     with worlds.from_environment() as world:
-        jobs.train(job, world, Together([JsonLines(job.out / "history.jsonl")] if world.leads else []), job.out / "state")
+        jobs.train(
+            job,
+            world,
+            CompositeReporter([JsonLines(job.out / "history.jsonl")] if world.leads else []),
+            job.out / "state",
+        )
 
 
 if __name__ == "__main__":

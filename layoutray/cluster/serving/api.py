@@ -66,7 +66,9 @@ class Routes:
     def api(self) -> FastAPI:
         """The application that serves them."""
         api = _DocumentedApi(
-            title="layoutray", version=layoutray.__version__, description="Entities from pages, or summaries of documents."
+            title="layoutray",
+            version=layoutray.__version__,
+            description="Entities from pages, or summaries of documents.",
         )
         failures.handle_failures(api)
         documented = failures.documented()
@@ -91,7 +93,9 @@ class Routes:
         return api
 
     async def extract(
-        self, request: Request, words: Annotated[bool, Query(description="also answer all words that were read")] = False
+        self,
+        request: Request,
+        words: Annotated[bool, Query(description="also answer all words that were read")] = False,
     ) -> schema.ExtractAnswer:
         """Find entities in a document: a file, or pages of words and boxes."""
         async with self._admitted():
@@ -103,7 +107,9 @@ class Routes:
         return answer
 
     async def summarize(
-        self, request: Request, explain: Annotated[bool, Query(description="also answer the words that the model has kept most of")] = False
+        self,
+        request: Request,
+        explain: Annotated[bool, Query(description="also answer the words that the model has kept most of")] = False,
     ) -> schema.SummarizeAnswer:
         """Write a summary of a document: a file, pages of words and boxes, or a text."""
         async with self._admitted():
@@ -124,7 +130,10 @@ class Routes:
         async with _within(_HEALTH_SECONDS):
             model = await self._service.model()
         found = schema.ModelAnswer(
-            model_id=model.model_id, model_version=model.model_version, path=model.path, entity_types=list(model.entity_types)
+            model_id=model.model_id,
+            model_version=model.model_version,
+            path=model.path,
+            entity_types=list(model.entity_types),
         )
         return schema.ModelsAnswer(models=[found])
 
@@ -134,7 +143,9 @@ class Routes:
             async with asyncio.timeout(_HEALTH_SECONDS):
                 await self._service.model()
         except TimeoutError as error:
-            raise ApiError(503, failures.UNAVAILABLE, f"no model replica answered in {_HEALTH_SECONDS:g} s", retryable=True) from error
+            raise ApiError(
+                503, failures.UNAVAILABLE, f"no model replica answered in {_HEALTH_SECONDS:g} s", retryable=True
+            ) from error
         return schema.HealthAnswer()
 
     async def metrics(self) -> Response:
@@ -149,9 +160,13 @@ async def _within(seconds: float) -> AsyncGenerator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError as error:
-        raise ApiError(504, "timeout", f"not done within {seconds:g} s; send fewer pages, or try again later", retryable=True) from error
+        raise ApiError(
+            504, "timeout", f"not done within {seconds:g} s; send fewer pages, or try again later", retryable=True
+        ) from error
     except ApiError:
         raise
     except Exception as error:
         _log.exception("a request failed")
-        raise ApiError(500, "internal", "the request failed; the service's log has the cause", retryable=True) from error
+        raise ApiError(
+            500, "internal", "the request failed; the service's log has the cause", retryable=True
+        ) from error

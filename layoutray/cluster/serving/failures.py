@@ -18,7 +18,13 @@ UNAVAILABLE = "unavailable"
 _RETRY_AFTER_SECONDS = 2
 _UNUSABLE = 422
 """Status where the bytes themselves are at fault: all reasons that are not in the table."""
-_STATUSES = {Reason.UNSUPPORTED_TYPE: 415, Reason.TOO_LARGE: 413, Reason.TIMEOUT: 504, Reason.INTERNAL: 500, UNAVAILABLE: 503}
+_STATUSES = {
+    Reason.UNSUPPORTED_TYPE: 415,
+    Reason.TOO_LARGE: 413,
+    Reason.TIMEOUT: 504,
+    Reason.INTERNAL: 500,
+    UNAVAILABLE: 503,
+}
 _CODES = {400: "malformed_request", 404: "not_found", 405: "method_not_allowed"}
 _MEANINGS = {
     400: "no file, or a body that cannot be parsed",

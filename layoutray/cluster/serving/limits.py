@@ -43,7 +43,9 @@ class Admission:
     def enter(self) -> Generator[None]:
         """Be in work during the block. Raises ApiError (503) when the house is full."""
         if self._inside >= self._most:
-            raise ApiError(503, "overloaded", f"{self._inside} documents are in work, allowed are {self._most}", retryable=True)
+            raise ApiError(
+                503, "overloaded", f"{self._inside} documents are in work, allowed are {self._most}", retryable=True
+            )
         self._inside += 1
         try:
             yield

@@ -47,16 +47,16 @@ class ReadPage:
 
 
 @dataclass(frozen=True)
-class Answered(Generic[Result]):
+class BatchResult(Generic[Result]):
     """What the model says of one item, and the seconds and number of items of the batch that it was in."""
 
-    said: Result
+    value: Result
     seconds: float
     batch_size: int
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WriteRequest:
     """A document to write about, as its pages in order, and whether to tell what was kept of it."""
 
     pages: Sequence[Page]
@@ -99,8 +99,8 @@ class PageReader:
 def ready(loaded: Checkpoint, beams: int) -> Extractor | TextGenerator:
     """The model of a checkpoint as its task answers: by entities, or by a text. Raises CheckpointError for one that was only pretrained."""
     if isinstance(tasks.load(loaded.recipe.task.name), Writes):
-        return TextGenerator(loaded, world.alone().device, beams)
-    return Extractor(loaded, loaded.recipe.name, world.alone().device)
+        return TextGenerator(loaded, world.single_process().device, beams)
+    return Extractor(loaded, loaded.recipe.name, world.single_process().device)
 
 
 def path_of(model: Extractor | TextGenerator) -> ServedPath:
@@ -127,26 +127,30 @@ class ModelReplica:
         return Model(model.model_id, self._version, path_of(model), writes, types, model.fields, explains)
 
     @serve.batch
-    async def extract(self, pages: list[Page]) -> list[Answered[tuple[Entity, ...]] | Problem]:
+    async def extract(self, pages: list[Page]) -> list[BatchResult[tuple[Entity, ...]] | Problem]:
         """Entities of pages; asked of an extractor alone."""
         assert isinstance(self._model, Extractor)
         # In a thread: the event loop goes on taking the next batch's pages. One batch at a time, so one thread at a time.
         return await asyncio.to_thread(_answered, self._model.extract, pages)
 
     @serve.batch
-    async def summarize(self, documents: list[Asked]) -> list[Answered[tuple[Text, Selection | None]] | Problem]:
+    async def summarize(
+        self, documents: list[WriteRequest]
+    ) -> list[BatchResult[tuple[Text, Selection | None]] | Problem]:
         """Texts about documents, and what was kept of those to explain; asked of a writer alone."""
         assert isinstance(self._model, TextGenerator)
         return await asyncio.to_thread(_answered, partial(_summarized, self._model), documents)
 
 
-def _summarized(writer: TextGenerator, documents: Sequence[Asked]) -> list[tuple[Text, Selection | None]]:
+def _summarized(writer: TextGenerator, documents: Sequence[WriteRequest]) -> list[tuple[Text, Selection | None]]:
     kept = iter(writer.selections([one.pages for one in documents if one.explain]) if writer.shows_selection else ())
     texts = writer.write([one.pages for one in documents])
     return [(text, next(kept) if one.explain else None) for one, text in zip(documents, texts, strict=True)]
 
 
-def _answered(answer: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]) -> list[Answered[Result] | Problem]:
+def _answered(
+    answer: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
+) -> list[BatchResult[Result] | Problem]:
     started = time.perf_counter()
     try:
         said = answer(items)
@@ -155,7 +159,7 @@ def _answered(answer: Callable[[Sequence[Item]], Sequence[Result]], items: Seque
             return [result for item in items for result in _answered(answer, [item])]
         return [_model_problem(error)]
     seconds = time.perf_counter() - started
-    return [Answered(one, seconds, len(items)) for one in said]
+    return [BatchResult(one, seconds, len(items)) for one in said]
 
 
 async def _guarded(work: Callable[[], Result], page_number: int | None) -> Result | Problem:

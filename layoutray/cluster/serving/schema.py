@@ -12,7 +12,8 @@ ServedPath = Literal["/v1/extract", "/v1/summarize"]
 """Where a model answers documents."""
 Confidence = Annotated[float, Field(ge=0, le=1)]
 Polygon = Annotated[
-    list[float], Field(min_length=8, max_length=8, description="x and y of four corners, clockwise from top left, in pixels")
+    list[float],
+    Field(min_length=8, max_length=8, description="x and y of four corners, clockwise from top left, in pixels"),
 ]
 
 
@@ -24,7 +25,9 @@ class WordInput(_Wire):
     """A word that the caller has read."""
 
     text: str = Field(min_length=1, examples=["TOTAL"])
-    box: tuple[float, float, float, float] = Field(description="x0, y0, x1, y1 in pixels of the page", examples=[[40, 610, 118, 634]])
+    box: tuple[float, float, float, float] = Field(
+        description="x0, y0, x1, y1 in pixels of the page", examples=[[40, 610, 118, 634]]
+    )
 
 
 class PageInput(_Wire):
@@ -45,7 +48,9 @@ class SummarizeRequest(_Wire):
     """Pages with words, for callers with an OCR of their own, or a text that has no pages."""
 
     pages: list[PageInput] | None = Field(default=None, min_length=1)
-    text: str | None = Field(default=None, description="a paragraph in each line", examples=["We read documents.\nThen we sum them up."])
+    text: str | None = Field(
+        default=None, description="a paragraph in each line", examples=["We read documents.\nThen we sum them up."]
+    )
 
     @model_validator(mode="after")
     def _has_one_of_them(self) -> Self:
@@ -75,9 +80,15 @@ class FieldAnswer(_Wire):
     """One value of a field of the document, whichever of its pages state it."""
 
     name: str
-    value: str = Field(description="its normal form, so that values that mean the same are the same text", examples=["2021-03-04"])
-    content: str = Field(description="its words as they stand where they are surest, joined by blanks", examples=["4 March 2021"])
-    confidence: Confidence = Field(description="of the place where it is surest, or of the line that a model has written")
+    value: str = Field(
+        description="its normal form, so that values that mean the same are the same text", examples=["2021-03-04"]
+    )
+    content: str = Field(
+        description="its words as they stand where they are surest, joined by blanks", examples=["4 March 2021"]
+    )
+    confidence: Confidence = Field(
+        description="of the place where it is surest, or of the line that a model has written"
+    )
     score: float = Field(ge=0, description="confidences of all places that state it, summed up; can be above 1")
     bounding_regions: list[RegionAnswer] = Field(
         description="where it is surest, one per line that it stands on; none of a value that a model has written"
@@ -90,7 +101,8 @@ class DocumentAnswer(_Wire):
     entities: list[EntityAnswer]
     fields: list[FieldAnswer] = Field(description="empty for a model that looks for no fields of whole documents")
     cut: bool | None = Field(
-        default=None, description="whether a model that writes fields has read but the beginning of the document; absent with other models"
+        default=None,
+        description="whether a model that writes fields has read but the beginning of the document; absent with other models",
     )
 
 
@@ -99,7 +111,9 @@ class WordAnswer(_Wire):
 
     content: str
     polygon: Polygon
-    confidence: Confidence | None = Field(default=None, description="of the OCR engine; absent where the words did not come from one")
+    confidence: Confidence | None = Field(
+        default=None, description="of the OCR engine; absent where the words did not come from one"
+    )
 
 
 class PageAnswer(_Wire):
@@ -128,7 +142,9 @@ class Timings(_Wire):
 
     ocr_ms: float = Field(description="reading words, summed over pages")
     model_ms: float = Field(description="the pages' shares of the model's batches, summed")
-    queue_ms: float = Field(description="waiting for a free replica and for batches, transport included, summed over pages")
+    queue_ms: float = Field(
+        description="waiting for a free replica and for batches, transport included, summed over pages"
+    )
     total_ms: float = Field(description="from the first byte of the request to the answer")
 
 
@@ -179,7 +195,9 @@ class SummarizeAnswer(_Wire):
     model_id: str
     model_version: str
     schema_version: str = SCHEMA_VERSION
-    status: Literal["success", "partial_success"] = Field(description="partial where pages could not be read, which the summary leaves out")
+    status: Literal["success", "partial_success"] = Field(
+        description="partial where pages could not be read, which the summary leaves out"
+    )
     doc_id: str = Field(description="SHA-256 of the uploaded file, or of the JSON body")
     summary: SummaryAnswer
     explanation: ExplanationAnswer | None = Field(default=None, description="only with ?explain=true")

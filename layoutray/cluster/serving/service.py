@@ -15,7 +15,7 @@ from ray.serve.handle import DeploymentHandle
 from layoutray.answers import Entity, FieldAnswer, Problem
 from layoutray.cluster.serving import failures, schema
 from layoutray.cluster.serving.failures import ApiError
-from layoutray.cluster.serving.replicas import Answered, Asked, Model, ReadPage
+from layoutray.cluster.serving.replicas import BatchResult, Model, ReadPage, WriteRequest
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.submission import UploadedFile, WordPages
 from layoutray.cluster.serving.telemetry import Telemetry
@@ -57,7 +57,9 @@ class Service:
             document does not stand before everybody else's single pages.
     """
 
-    def __init__(self, reader: DeploymentHandle, model: DeploymentHandle, *, reading_at_once: int, telemetry: Telemetry) -> None:
+    def __init__(
+        self, reader: DeploymentHandle, model: DeploymentHandle, *, reading_at_once: int, telemetry: Telemetry
+    ) -> None:
         self._reader = reader
         self._model = model
         self._reading_at_once = reading_at_once
@@ -91,7 +93,7 @@ class Service:
         fields, cut = field_answers(found, model.fields), None
         if model.writes:
             pages = [outcome.page for outcome in outcomes if outcome.page]
-            text, _, writing = await self._written(Asked(pages, explain=False))
+            text, _, writing = await self._written(WriteRequest(pages, explain=False))
             fields, cut = written_fields(text.lines, pages, model.fields), text.tokens_read < text.tokens
             outcomes = [*outcomes, writing]
         return schema.ExtractAnswer(
@@ -107,7 +109,9 @@ class Service:
             timings=_timings(outcomes, time.perf_counter() - started),
         )
 
-    async def summarize(self, document: UploadedFile | WordPages, model: Model, *, explain: bool) -> schema.SummarizeAnswer:
+    async def summarize(
+        self, document: UploadedFile | WordPages, model: Model, *, explain: bool
+    ) -> schema.SummarizeAnswer:
         """What `model` writes about those pages of a document that could be read.
 
         Raises:
@@ -119,7 +123,7 @@ class Service:
         outcomes = await self._outcomes(document, _only_read)
         problems = self._problems(outcomes)
         pages = [outcome.page for outcome in outcomes if outcome.page]
-        text, selection, writing = await self._written(Asked(pages, explain))
+        text, selection, writing = await self._written(WriteRequest(pages, explain))
         return schema.SummarizeAnswer(
             model_id=model.model_id,
             model_version=model.model_version,
@@ -155,9 +159,13 @@ class Service:
         if isinstance(num_pages, Problem):
             raise failures.of_problem(num_pages)
         free = asyncio.Semaphore(self._reading_at_once)
-        return await asyncio.gather(*(self._page_of_file(file, data, number, then, free) for number in range(1, num_pages + 1)))
+        return await asyncio.gather(
+            *(self._page_of_file(file, data, number, then, free) for number in range(1, num_pages + 1))
+        )
 
-    async def _page_of_file(self, file: UploadedFile, data: Any, number: int, then: _Then, free: asyncio.Semaphore) -> _Outcome:
+    async def _page_of_file(
+        self, file: UploadedFile, data: Any, number: int, then: _Then, free: asyncio.Semaphore
+    ) -> _Outcome:
         started = time.perf_counter()
         async with free:
             read: ReadPage | Problem = await _answer_of(self._reader.read.remote(data, number), "ocr", number)
@@ -170,22 +178,26 @@ class Service:
 
     async def _extracted(self, page: Page, ocr: float, started: float) -> _Outcome:
         """Run the model on a page that took `ocr` seconds to read, and has been under way since `started`."""
-        found: Answered[tuple[Entity, ...]] | Problem = await _answer_of(self._model.extract.remote(page), "model", page.number)
+        found: BatchResult[tuple[Entity, ...]] | Problem = await _answer_of(
+            self._model.extract.remote(page), "model", page.number
+        )
         if isinstance(found, Problem):
             return _Outcome(page, problem=replace(found, page_number=page.number), ocr=ocr)
         queue = max(time.perf_counter() - started - ocr - found.seconds, 0.0)
         self._telemetry.answered(found.seconds, found.batch_size, queue)
-        return _Outcome(page, found.said, ocr=ocr, model=found.seconds / found.batch_size, queue=queue)
+        return _Outcome(page, found.value, ocr=ocr, model=found.seconds / found.batch_size, queue=queue)
 
-    async def _written(self, asked: Asked) -> tuple[Text, Selection | None, _Outcome]:
+    async def _written(self, asked: WriteRequest) -> tuple[Text, Selection | None, _Outcome]:
         """What the model writes about a document, and how long that took. Raises ApiError when it fails."""
         started = time.perf_counter()
-        found: Answered[tuple[Text, Selection | None]] | Problem = await _answer_of(self._model.summarize.remote(asked), "model", None)
+        found: BatchResult[tuple[Text, Selection | None]] | Problem = await _answer_of(
+            self._model.summarize.remote(asked), "model", None
+        )
         if isinstance(found, Problem):
             raise failures.of_problem(found)
         queue = max(time.perf_counter() - started - found.seconds, 0.0)
         self._telemetry.answered(found.seconds, found.batch_size, queue, pages=len(asked.pages))
-        return *found.said, _Outcome(None, model=found.seconds / found.batch_size, queue=queue)
+        return *found.value, _Outcome(None, model=found.seconds / found.batch_size, queue=queue)
 
 
 async def _only_read(page: Page, ocr: float, started: float) -> _Outcome:
@@ -215,10 +227,14 @@ def _field(field: FieldAnswer) -> schema.FieldAnswer:
 
 def _page(page: Page) -> schema.PageAnswer:
     words = [
-        schema.WordAnswer(content=word.text, polygon=list(word.box.polygon(page.width, page.height)), confidence=word.confidence)
+        schema.WordAnswer(
+            content=word.text, polygon=list(word.box.polygon(page.width, page.height)), confidence=word.confidence
+        )
         for word in page.words
     ]
-    return schema.PageAnswer(page_number=page.number, width=page.width, height=page.height, num_words=len(words), words=words)
+    return schema.PageAnswer(
+        page_number=page.number, width=page.width, height=page.height, num_words=len(words), words=words
+    )
 
 
 def _explanation(selection: Selection, pages: Sequence[Page]) -> schema.ExplanationAnswer:

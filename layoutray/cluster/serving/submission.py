@@ -45,7 +45,9 @@ class WordPages:
     pages: tuple[Page, ...]
 
 
-async def receive(request: Request, limits: Limits, pages_in: Callable[[bytes, Limits], WordPages]) -> UploadedFile | WordPages:
+async def receive(
+    request: Request, limits: Limits, pages_in: Callable[[bytes, Limits], WordPages]
+) -> UploadedFile | WordPages:
     """The document in `request`.
 
     Args:
@@ -102,7 +104,9 @@ def _limited(request: Request, most: int) -> Request:
 
 
 def _too_large(most: int) -> ApiError:
-    return ApiError(413, "too_large", f"the body is larger than {most} bytes, which is the most that is taken", retryable=False)
+    return ApiError(
+        413, "too_large", f"the body is larger than {most} bytes, which is the most that is taken", retryable=False
+    )
 
 
 def word_pages(body: bytes, limits: Limits) -> WordPages:
@@ -116,7 +120,12 @@ def word_pages_or_text(body: bytes, limits: Limits) -> WordPages:
     if wanted.text is None:
         return _given_pages(doc_id, wanted.pages or [], limits)
     if len(wanted.text) > (most := limits.max_pages * LINES * COLUMNS):  # before the time that setting it would take
-        raise ApiError(413, "too_large", f"the text has {len(wanted.text)} characters, allowed are {most}; split it", retryable=False)
+        raise ApiError(
+            413,
+            "too_large",
+            f"the text has {len(wanted.text)} characters, allowed are {most}; split it",
+            retryable=False,
+        )
     pages = typeset_pages(wanted.text, doc_id)
     if not pages:
         raise failures.invalid("text: it must have at least one word")
@@ -147,7 +156,9 @@ def _check_number(pages: int, limits: Limits) -> None:
 
 def _page(doc_id: str, number: int, page: PageInput) -> Page:
     boxes = [_box(word, page, f"pages[{number - 1}].words[{index}]") for index, word in enumerate(page.words)]
-    words = tuple(Word(word.text, box, line=line) for word, box, line in zip(page.words, boxes, _lines(boxes), strict=True))
+    words = tuple(
+        Word(word.text, box, line=line) for word, box, line in zip(page.words, boxes, _lines(boxes), strict=True)
+    )
     origin = Provenance("annotation", "the caller sent words and boxes")
     return Page(doc_id, number, page.width, page.height, words, source="", image="", split="", provenance=origin)
 

@@ -2,10 +2,14 @@ import pytest
 import torch
 
 from layoutray.errors import InputError
-from layoutray.nn.names import NameTable
+from layoutray.nn.weight_names import NameTable
 
 TABLE = NameTable(
-    (("body.block.{}.out.{}.dense", "layers.{}.parts.{}.output"), ("body.bias", "head.decoder.bias"), ("body", "encoder")),
+    (
+        ("body.block.{}.out.{}.dense", "layers.{}.parts.{}.output"),
+        ("body.bias", "head.decoder.bias"),
+        ("body", "encoder"),
+    ),
     ("body.again", "body.block.{}.unused"),
 )
 

@@ -4,8 +4,8 @@ The release wraps a model of the transformers library and registers its parts on
 tensor up to three times, or any one of its names.
 """
 
-from layoutray.nn.names import NameTable
-from layoutray.nn.names.bert import EMBEDDINGS, bert, layers
+from layoutray.nn.weight_names import NameTable
+from layoutray.nn.weight_names.bert import EMBEDDINGS, bert, layers
 
 _SIDES = ("sequential", "horizontal", "vertical")
 

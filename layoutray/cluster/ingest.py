@@ -22,16 +22,16 @@ from layoutray import readers
 from layoutray.cluster.connect import connect, num_workers
 from layoutray.cluster.meters import IngestMeter
 from layoutray.cluster.page_worker import DocumentOpener, PageWorker
-from layoutray.cluster.progress import Progress, unseen
+from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.errors import InputError, LayoutrayError
-from layoutray.prepare import packed
+from layoutray.prepare import plan_storage
 from layoutray.prepare.manifest import Manifest, Run, manifest_of
 from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Done, Output
-from layoutray.prepare.plan import as_measured, plan_of
+from layoutray.prepare.page_tasks import OpenedDocument, PageTask, Plan, items_table, opened_of, units_table
+from layoutray.prepare.plan import apply_measured_split, plan_of
 from layoutray.prepare.recognise import ATTEMPTS, lane, open_item
-from layoutray.prepare.units import Opened, Plan, Unit, items_table, opened_of, units_table
-from layoutray.readers import Item
+from layoutray.readers import DocumentRef
 from layoutray.recipe import IngestRecipe
 from layoutray.store.spilled import SpilledDict, SpilledList
 
@@ -53,7 +53,7 @@ class Found:
         without_picture: sources of those left out because OCR has nothing to look at.
     """
 
-    items: Sequence[Item]
+    items: Sequence[DocumentRef]
     splits: Collection[str]
     without_picture: Sequence[str]
 
@@ -65,7 +65,7 @@ def ingest(
     *,
     limit: int | None = None,
     workers: int | None = None,
-    progress: Callable[[Progress], None] = unseen,
+    progress: Callable[[Progress], None] = ignore_progress,
 ) -> Manifest:
     """Ingest the data set below `root` into folder `out`, and return its manifest (also in `out/manifest.json`).
 
@@ -84,7 +84,7 @@ def ingest(
     output.clear_half_written()
     done = output.done()
     plan = plan_for(root, recipe, limit=limit, output=output, progress=progress)
-    pages = carry_out(plan, done, output, recipe, chosen, progress)
+    pages = run_plan(plan, done, output, recipe, chosen, progress)
     manifest = manifest_of(root, output, plan, recipe, Run(pages, time.monotonic() - started, chosen))
     manifest.write(out)
     return manifest
@@ -96,7 +96,7 @@ def plan_for(
     *,
     limit: int | None = None,
     output: Output | None = None,
-    progress: Callable[[Progress], None] = unseen,
+    progress: Callable[[Progress], None] = ignore_progress,
 ) -> Plan:
     """Open the documents below `root` and plan their pages. Many documents are opened by the cluster's workers.
 
@@ -108,18 +108,18 @@ def plan_for(
     if output:
         opened = open_changed(found.items, recipe, output, root, progress)
     else:
-        opened = packed.opened_by_item(open_all(found.items, recipe, progress))
+        opened = plan_storage.opened_by_item(open_all(found.items, recipe, progress))
     # Workers answer in any order; which of two copies is used must not depend on that.
-    in_order = (opened[packed.item_key(item)] for item in found.items)
+    in_order = (opened[plan_storage.item_key(item)] for item in found.items)
     return plan_of(in_order, recipe, own=found.splits, without_picture=found.without_picture)
 
 
 def find(root: str, recipe: IngestRecipe, limit: int | None = None) -> Found:
     """The documents below `root` that `recipe` takes, of those with something to read the first `limit`. Raises InputError without any."""
-    items, without_picture = packed.items(), SpilledList[str](str, str)
+    items, without_picture = plan_storage.items(), SpilledList[str](str, str)
     splits: set[str] = set()
     for listed in readers.load(recipe.reader).discover(root):
-        item = as_measured(listed, recipe)
+        item = apply_measured_split(listed, recipe)
         if item is None or not fnmatch(item.source.rpartition("/")[2], recipe.only):
             continue
         splits.add(item.split)
@@ -129,7 +129,9 @@ def find(root: str, recipe: IngestRecipe, limit: int | None = None) -> Found:
             items.append(item)
     if not splits:
         whole = "" if recipe.measured == "test" else f", the set's test left out (measured = {recipe.measured!r})"
-        raise InputError(f"no document below {root!r} has a name like {recipe.only!r}{whole}; change `only`, or point to another folder")
+        raise InputError(
+            f"no document below {root!r} has a name like {recipe.only!r}{whole}; change `only`, or point to another folder"
+        )
     if not items and limit != 0:
         raise InputError(
             f"none of the {len(without_picture)} documents below {root!r} comes with a picture; ingest the set with words = 'annotation'"
@@ -138,24 +140,26 @@ def find(root: str, recipe: IngestRecipe, limit: int | None = None) -> Found:
 
 
 def open_changed(
-    items: Iterable[Item], recipe: IngestRecipe, output: Output, root: str, progress: Callable[[Progress], None]
-) -> SpilledDict[Opened]:
+    items: Iterable[DocumentRef], recipe: IngestRecipe, output: Output, root: str, progress: Callable[[Progress], None]
+) -> SpilledDict[OpenedDocument]:
     """As `open_all`, but for what `output` knows of files below `root` that are what they were; by `item_key`."""
-    before, changed, opened = OpenedBefore.of(output, root, recipe), packed.items(), packed.opened_by_item()
+    before, changed, opened = OpenedBefore.of(output, root, recipe), plan_storage.items(), plan_storage.opened_by_item()
     for item in items:
         known = before.recall(item)
         if known is None:
             changed.append(item)
         else:
-            opened[packed.item_key(item)] = known
+            opened[plan_storage.item_key(item)] = known
     for one in open_all(changed, recipe, progress):
-        opened[packed.item_key(one.item)] = one
+        opened[plan_storage.item_key(one.item)] = one
     if changed:
-        before.keep(opened[packed.item_key(item)] for item in changed)
+        before.keep(opened[plan_storage.item_key(item)] for item in changed)
     return opened
 
 
-def open_all(items: Sequence[Item], recipe: IngestRecipe, progress: Callable[[Progress], None] = unseen) -> Iterator[Opened]:
+def open_all(
+    items: Sequence[DocumentRef], recipe: IngestRecipe, progress: Callable[[Progress], None] = ignore_progress
+) -> Iterator[OpenedDocument]:
     """What opening each of the documents tells, in any order."""
     opened = _open_here(items, recipe) if len(items) <= _OPENED_HERE else _open_there(items, recipe)
     for count, one in enumerate(opened, start=1):
@@ -163,22 +167,24 @@ def open_all(items: Sequence[Item], recipe: IngestRecipe, progress: Callable[[Pr
         yield one
 
 
-def left(plan: Plan, done: Done) -> Sequence[Unit]:
+def remaining_pages(plan: Plan, done: Done) -> Sequence[PageTask]:
     """The pages of `plan` that are not `done`."""
-    todo = packed.units()
+    todo = plan_storage.units()
     todo.extend(unit for unit in plan.units if unit not in done)
     return todo
 
 
-def carry_out(plan: Plan, done: Done, output: Output, recipe: IngestRecipe, workers: int, progress: Callable[[Progress], None]) -> int:
+def run_plan(
+    plan: Plan, done: Done, output: Output, recipe: IngestRecipe, workers: int, progress: Callable[[Progress], None]
+) -> int:
     """Do the pages of `plan` that are not `done`, and bring `output` to what the plan says. Returns how many pages were to do."""
-    todo = left(plan, done)
+    todo = remaining_pages(plan, done)
     meter = IngestMeter()
     meter.dead([letter.reason for letter in plan.letters])
     if todo:
         receipts = _recognise(todo, output.root, recipe, min(workers, len(todo)))
         _follow(receipts, Progress("recognise", 0, len(todo), len(plan.units) - len(todo)), progress, meter)
-    output.settle(plan)
+    output.reconcile(plan)
     return len(todo)
 
 
@@ -190,13 +196,13 @@ def batch_sizes(count: int, workers: int, largest: int) -> Iterator[int]:
         count -= size
 
 
-def _open_here(items: Sequence[Item], recipe: IngestRecipe) -> Iterator[Opened]:
+def _open_here(items: Sequence[DocumentRef], recipe: IngestRecipe) -> Iterator[OpenedDocument]:
     with lane(recipe.reader, recipe.words, recipe.recognition) as by:
         for item in items:
             yield open_item(by, item)
 
 
-def _open_there(items: Sequence[Item], recipe: IngestRecipe) -> Iterator[Opened]:
+def _open_there(items: Sequence[DocumentRef], recipe: IngestRecipe) -> Iterator[OpenedDocument]:
     with connect():
         workers, found = num_workers(), iter(items)
         for wave in _waves(len(items), workers):
@@ -205,7 +211,7 @@ def _open_there(items: Sequence[Item], recipe: IngestRecipe) -> Iterator[Opened]
                 yield from opened_of(opened)
 
 
-def _recognise(units: Sequence[Unit], out: str, recipe: IngestRecipe, workers: int) -> Iterator[pa.Table]:
+def _recognise(units: Sequence[PageTask], out: str, recipe: IngestRecipe, workers: int) -> Iterator[pa.Table]:
     pages = iter(units)
     for wave in _waves(len(units), workers):
         tables = [units_table(islice(pages, size)) for size in batch_sizes(wave, workers, recipe.pages_per_shard)]
@@ -245,7 +251,9 @@ def _mapped(tables: Sequence[pa.Table], worker: type, arguments: dict[str, Any],
         raise
 
 
-def _follow(receipts: Iterator[pa.Table], start: Progress, progress: Callable[[Progress], None], meter: IngestMeter) -> None:
+def _follow(
+    receipts: Iterator[pa.Table], start: Progress, progress: Callable[[Progress], None], meter: IngestMeter
+) -> None:
     done = start.done
     progress(start)
     meter.done(done, waiting=start.total - done)

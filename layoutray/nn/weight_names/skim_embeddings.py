@@ -1,7 +1,7 @@
 """Parameter names of others <-> those of BERT + SkimEmbeddings."""
 
-from layoutray.nn.names import NameTable
-from layoutray.nn.names.bert import bert
+from layoutray.nn.weight_names import NameTable
+from layoutray.nn.weight_names.bert import bert
 
 _BODY = "bert_with_skim_embed"
 _SIDES = (("x", "x"), ("y", "y"), ("w", "width"), ("h", "height"))
@@ -9,8 +9,14 @@ _SIDES = (("x", "x"), ("y", "y"), ("w", "width"), ("h", "height"))
 TABLE = NameTable(
     (
         *bert(f"{_BODY}.", "encoder."),
-        *((f"{_BODY}.embeddings.{theirs}_position_embeddings", f"encoder.boxes.tables.{ours}") for theirs, ours in _SIDES),
-        *((f"{_BODY}.embeddings.{theirs}_position_projection", f"encoder.boxes.projections.{ours}") for theirs, ours in _SIDES),
+        *(
+            (f"{_BODY}.embeddings.{theirs}_position_embeddings", f"encoder.boxes.tables.{ours}")
+            for theirs, ours in _SIDES
+        ),
+        *(
+            (f"{_BODY}.embeddings.{theirs}_position_projection", f"encoder.boxes.projections.{ours}")
+            for theirs, ours in _SIDES
+        ),
         ("classifier", "head.classifier"),
     ),
     dropped=(f"{_BODY}.embeddings.position_ids",),
@@ -19,6 +25,14 @@ TABLE = NameTable(
 
 FROM_SKIMFORMER = NameTable(
     tuple((f"layout_embedding.{side}", f"boxes.tables.{side}") for _, side in _SIDES),
-    dropped=("layout_embedding.norm", "contextualiser", "skim_attention", "word_embedding", "segment_embedding", "text_norm", "layers"),
+    dropped=(
+        "layout_embedding.norm",
+        "contextualiser",
+        "skim_attention",
+        "word_embedding",
+        "segment_embedding",
+        "text_norm",
+        "layers",
+    ),
 )
 """Our Skimformer's, of which the tables are taken; both sides are encoders."""

@@ -1,7 +1,7 @@
 """Parameter names of BERT, in the transformers library and in all that is built on it <-> those of our models with BERT's text layers."""
 
-from layoutray.nn.names import NameTable
-from layoutray.nn.names.skimformer import CONTEXTUALISER_LAYER
+from layoutray.nn.weight_names import NameTable
+from layoutray.nn.weight_names.skimformer import CONTEXTUALISER_LAYER
 
 EMBEDDINGS = (
     ("word_embeddings", "word_embedding"),
@@ -13,7 +13,9 @@ EMBEDDINGS = (
 
 def layers(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
     """Pairs for layers; `theirs` and `ours` go in front of the names, dots included."""
-    return tuple((f"{theirs}encoder.layer.{{}}.{name}", f"{ours}layers.{{}}.{own}") for name, own in CONTEXTUALISER_LAYER)
+    return tuple(
+        (f"{theirs}encoder.layer.{{}}.{name}", f"{ours}layers.{{}}.{own}") for name, own in CONTEXTUALISER_LAYER
+    )
 
 
 def bert(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:

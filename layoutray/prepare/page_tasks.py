@@ -10,14 +10,14 @@ from itertools import chain
 import pyarrow as pa
 
 from layoutray.document import Document
-from layoutray.readers import Item
+from layoutray.readers import DocumentRef
 from layoutray.store.codec import document_of
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class PageTask:
     """One page to do.
 
     Attributes:
@@ -28,11 +28,11 @@ class Unit:
     page_id: str
     doc_id: str
     page: int
-    item: Item
+    item: DocumentRef
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedDocument:
     """What opening a document told: either `document`, or the `letter` that says why not.
 
     Attributes:
@@ -42,7 +42,7 @@ class Opened:
         dropped: words of the annotation that were left out: without text or place, or exact repeats.
     """
 
-    item: Item
+    item: DocumentRef
     document: Document | None
     letter: DeadLetter | None = None
     pages: tuple[int, ...] = ()
@@ -70,7 +70,7 @@ class Plan:
         without_picture: sources of documents that the set ships no picture of, where words come by OCR: nothing can be done with them.
     """
 
-    units: Sequence[Unit]
+    units: Sequence[PageTask]
     documents: Sequence[Document]
     letters: Sequence[DeadLetter]
     duplicates: Sequence[Duplicate]
@@ -95,37 +95,39 @@ _OPENED = pa.struct(
 )
 
 
-def items_table(items: Iterable[Item]) -> pa.Table:
+def items_table(items: Iterable[DocumentRef]) -> pa.Table:
     """Items as rows."""
     return pa.Table.from_pylist([asdict(item) for item in items], schema=_ITEMS)
 
 
-def items_of(table: pa.Table) -> Iterator[Item]:
+def items_of(table: pa.Table) -> Iterator[DocumentRef]:
     """The items of `items_table`'s rows."""
-    return (Item(**row) for row in table.to_pylist())
+    return (DocumentRef(**row) for row in table.to_pylist())
 
 
-def units_table(units: Iterable[Unit]) -> pa.Table:
+def units_table(units: Iterable[PageTask]) -> pa.Table:
     """Units as rows."""
     return pa.Table.from_pylist([asdict(unit) for unit in units], schema=_UNITS)
 
 
-def units_of(table: pa.Table) -> Iterator[Unit]:
+def units_of(table: pa.Table) -> Iterator[PageTask]:
     """The units of `units_table`'s rows."""
-    return (Unit(row["page_id"], row["doc_id"], row["page"], Item(**row["item"])) for row in table.to_pylist())
+    return (
+        PageTask(row["page_id"], row["doc_id"], row["page"], DocumentRef(**row["item"])) for row in table.to_pylist()
+    )
 
 
-def opened_table(opened: Iterable[Opened]) -> pa.Table:
-    """Opened documents as one row: each row that a worker yields takes Ray a tenth of a second."""
+def opened_table(opened: Iterable[OpenedDocument]) -> pa.Table:
+    """OpenedDocument documents as one row: each row that a worker yields takes Ray a tenth of a second."""
     return pa.table({"opened": pa.array([[asdict(one) for one in opened]], pa.list_(_OPENED))})
 
 
-def opened_of(table: pa.Table) -> Iterator[Opened]:
+def opened_of(table: pa.Table) -> Iterator[OpenedDocument]:
     """The opened documents of `opened_table`s."""
     for row in chain.from_iterable(table["opened"].to_pylist()):
         document, letter = row["document"], row["letter"]
-        yield Opened(
-            item=Item(**row["item"]),
+        yield OpenedDocument(
+            item=DocumentRef(**row["item"]),
             document=document and document_of(document),
             letter=letter and DeadLetter(**letter),
             pages=tuple(row["pages"]),

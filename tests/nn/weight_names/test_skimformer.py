@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from layoutray.architectures.skimformer import ARCHITECTURE
-from layoutray.nn.names.skimformer import BOXES, POSITIONS
+from layoutray.nn.weight_names.skimformer import BOXES, POSITIONS
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from layoutray.tasks.word_labels import TokenClassificationHead

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from layoutray.nn.names import NameTable
-from layoutray.nn.names.masked_lm import BERT_HEAD, KEPT_TWICE
+from layoutray.nn.weight_names import NameTable
+from layoutray.nn.weight_names.masked_lm import BERT_HEAD, KEPT_TWICE
 
 LAYER = (
     ("attention.output.LayerNorm", "join.norm"),

@@ -1,8 +1,8 @@
 """Parameter names of others <-> those of SkimmingMask."""
 
-from layoutray.nn.names import NameTable
-from layoutray.nn.names.bert import bert
-from layoutray.nn.names.skimformer import CONTEXTUALISER_LAYER
+from layoutray.nn.weight_names import NameTable
+from layoutray.nn.weight_names.bert import bert
+from layoutray.nn.weight_names.skimformer import CONTEXTUALISER_LAYER
 
 _BODY = "skimming_mask_model"
 _SIDES = (("x", "x"), ("y", "y"), ("w", "width"), ("h", "height"))

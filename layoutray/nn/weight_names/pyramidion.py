@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from layoutray.nn.names import NameTable
+from layoutray.nn.weight_names import NameTable
 
 _FEED_FORWARD = (
     ("fc1", "feed_forward.expand"),

@@ -1,8 +1,8 @@
 """Parameter names of LongSkimformer in the Skim-Attention release <-> ours (an encoder and a head within a task model)."""
 
-from layoutray.nn.names import NameTable
-from layoutray.nn.names.masked_lm import KEPT_TWICE, ROBERTA_HEAD
-from layoutray.nn.names.skimformer import CONTEXTUALISER_LAYER, TEXT_LAYER
+from layoutray.nn.weight_names import NameTable
+from layoutray.nn.weight_names.masked_lm import KEPT_TWICE, ROBERTA_HEAD
+from layoutray.nn.weight_names.skimformer import CONTEXTUALISER_LAYER, TEXT_LAYER
 
 _BODY = "longskimformer"
 
@@ -18,7 +18,10 @@ TABLE = NameTable(
         (f"{_BODY}.two_dim_pos_embeddings.LayerNorm", "encoder.layout_embedding.norm"),
         (f"{_BODY}.skim_attention.query", "encoder.skim_attention.query"),
         (f"{_BODY}.skim_attention.key", "encoder.skim_attention.key"),
-        *((f"{_BODY}.layout_encoder.layer.{{}}.{theirs}", f"encoder.contextualiser.{{}}.{ours}") for theirs, ours in CONTEXTUALISER_LAYER),
+        *(
+            (f"{_BODY}.layout_encoder.layer.{{}}.{theirs}", f"encoder.contextualiser.{{}}.{ours}")
+            for theirs, ours in CONTEXTUALISER_LAYER
+        ),
         *((f"{_BODY}.encoder.layer.{{}}.{theirs}", f"encoder.layers.{{}}.{ours}") for theirs, ours in TEXT_LAYER),
         *ROBERTA_HEAD,
         ("classifier", "head.classifier"),

@@ -1,7 +1,7 @@
 """Parameter names of BERT, RoBERTa and LayoutLM in the transformers library <-> ours (a peer and a head within a task model)."""
 
-from layoutray.nn.names import NameTable
-from layoutray.nn.names.masked_lm import BERT_HEAD, KEPT_TWICE, ROBERTA_HEAD
+from layoutray.nn.weight_names import NameTable
+from layoutray.nn.weight_names.masked_lm import BERT_HEAD, KEPT_TWICE, ROBERTA_HEAD
 
 
 def table(model_type: str, names: frozenset[str]) -> NameTable:
@@ -13,7 +13,11 @@ def table(model_type: str, names: frozenset[str]) -> NameTable:
     head = ROBERTA_HEAD if model_type == "roberta" else BERT_HEAD
     has_head = any(name.startswith(theirs) for name in names for theirs, _ in head)
     return NameTable(
-        (*((f"{body}{part}", f"encoder.model.{part}") for part in ("embeddings", "encoder")), *head, ("classifier", "head.classifier")),
+        (
+            *((f"{body}{part}", f"encoder.model.{part}") for part in ("embeddings", "encoder")),
+            *head,
+            ("classifier", "head.classifier"),
+        ),
         dropped=(f"{body}pooler", f"{body}embeddings.position_ids", "cls.seq_relationship", *KEPT_TWICE),
         own=() if has_head else ("head",),
     )

@@ -4,7 +4,7 @@ import pytest
 
 from layoutray.architectures.pyramidion import ARCHITECTURE
 from layoutray.nn.decoder import DecoderConfig
-from layoutray.nn.names.pyramidion import table
+from layoutray.nn.weight_names.pyramidion import table
 from layoutray.tasks import TaskModel, Writing
 from layoutray.tasks.writer import WritingHead
 
@@ -13,8 +13,12 @@ from layoutray.tasks.writer import WritingHead
 def test_every_parameter_has_one_name_on_each_side(halvings: tuple[int, ...]) -> None:
     encoder = ARCHITECTURE.build(replace(ARCHITECTURE.sizes["tiny"], halvings=halvings), vocab_size=20, pad_id=1)
     names = table(halvings)
-    ours = list(TaskModel(encoder, WritingHead(encoder, Writing(decoder=DecoderConfig(layers=2, heads=4)))).state_dict())
+    ours = list(
+        TaskModel(encoder, WritingHead(encoder, Writing(decoder=DecoderConfig(layers=2, heads=4)))).state_dict()
+    )
     theirs = [names.to_theirs(name) for name in ours]
     assert len(set(theirs)) == len(ours)
     assert [names.to_ours(name) for name in theirs] == ours
-    assert [names.is_dropped(f"encoder.pooler.scorer.{layer}.weight") for layer in range(2)] == [number == 0 for number in halvings]
+    assert [names.is_dropped(f"encoder.pooler.scorer.{layer}.weight") for layer in range(2)] == [
+        number == 0 for number in halvings
+    ]
