@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from layoutray.bench.ocr_settings import HEADING, annotated_pictures, measure, variants
+from layoutray.benchmark.ocr_settings import HEADING, annotated_pictures, measure, variants
 from layoutray.errors import InputError
 from pipelines import _terminal as terminal
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 import torch
 
 from layoutray import recipe, tokenizer
-from layoutray.bench import training as bench
-from layoutray.bench.training import Pair, Stopwatch
+from layoutray.benchmark import training as benchmark
+from layoutray.benchmark.training import Pair, Stopwatch
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from layoutray.errors import InputError
-from layoutray.nn.iterative_topk import iterative_topk, nccs
+from benchmarks.measure.iterative_topk import iterative_topk, nccs
 from layoutray.nn.token_pooling import Halving, Pooled, hard_topk, successive_halving_topk, window_pool
 from layoutray.nn.token_scoring import CoordinateScorer, IndexScorer, LinearScorer, NonlinearScorer, received_attention
 from tests.oracle.cases import files, read

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.bench.object_store import object_store
+from benchmarks.measure.object_store import object_store
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.store import sources
 

@@ -1,0 +1,30 @@
+import json
+
+import pytest
+
+from layoutray.errors import InputError
+from benchmarks.commands.growth import main
+
+
+def test_each_step_has_its_price(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--pages", "300", "--words", "20", "--reports", "30"]) == 0
+    costs = {cost["step"]: cost for cost in json.loads(capsys.readouterr().out)}
+    assert {
+        "files listed in a bucket",
+        "unchanged files recalled",
+        "plan",
+        "shards written",
+        "ledger read (what is done)",
+        "manifest counted",
+    } <= costs.keys()
+    peaks = [cost["peak_gib"] for cost in costs.values() if cost["of"] == "pages"]
+    assert peaks == sorted(peaks)
+    assert all(cost["seconds"] > 0 for cost in costs.values())
+    # 20 words of 16 bytes of coordinates are what cannot be compressed away.
+    assert costs["shards written"]["disk_gib"] > 20 * 16 * 1e6 / 2**30
+    assert costs["MLflow"]["of"] == "reports"
+
+
+def test_nothing_cannot_be_measured() -> None:
+    with pytest.raises(InputError, match="--pages is 0"):
+        main(["--pages", "0"])

@@ -1,0 +1,28 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from layoutray.errors import InputError
+from layoutray.readers.synthetic_render import render_set
+from benchmarks.commands.memory import main
+
+
+@pytest.mark.ray
+@pytest.mark.ocr
+def test_every_role_is_weighed_while_pages_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    render_set(tmp_path / "drawn", 4, seed=1)
+    picture = tmp_path / "memory.png"
+    options = ["--pages", "4", "--rounds", "15", "--interval", "0.01", "--out", str(picture)]
+    assert main([str(tmp_path / "drawn"), *options]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["pages"], report["dead"]) == (60, 0), "a picture that comes again is another page"
+    held = {one["role"]: one["tenths"] for one in report["held"]}
+    assert held.keys() == {"driver", "page workers", "OCR", "Ray itself"}
+    assert all(mib > 10 for tenths in held.values() for mib in tenths)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_cannot_be_weighed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--rounds is 0"):
+        main([str(tmp_path), "--rounds", "0"])

@@ -1,0 +1,87 @@
+"""The formulas, against the products that a run of each encoder really makes."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
+from benchmarks.measure.complexity import ORDERS, layer_costs, seen_by_decoder
+from layoutray.errors import InputError
+from layoutray.tensors import Batch, Encoded
+from pipelines.benchmark import main
+
+SMALL = PyramidionConfig(
+    hidden=16,
+    layers=4,
+    heads=2,
+    feed_forward=24,
+    max_length=96,
+    block=8,
+    halvings=(0, 1, 2, 0),
+    lsh_chunk=4,
+    lsh_rounds=3,
+)
+
+
+def counted(config: PyramidionConfig, length: int) -> tuple[FlopCounterMode, Encoded]:
+    torch.manual_seed(0)
+    encoder = ARCHITECTURE.build(config, vocab_size=50, pad_id=0).eval()
+    ids = torch.randint(1, 50, (1, length))
+    batch = Batch(ids, torch.zeros(1, length, 4, dtype=torch.int64), torch.ones(1, length, dtype=torch.bool))
+    # The counter sees into attention where it is made of products.
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        encoded = encoder(batch)
+    return counter, encoded
+
+
+@pytest.mark.parametrize("encoder", ORDERS)
+@pytest.mark.parametrize("length", [64, 50, 3])
+def test_multiplications_are_those_of_a_run(encoder: Any, length: int) -> None:
+    config = replace(SMALL, encoder=encoder)
+    costs = layer_costs(config, length)
+    counter, encoded = counted(config, length)
+    assert counter.get_total_flops() == 2 * sum(layer.multiplications for layer in costs)
+    assert encoded.mask.sum() == seen_by_decoder(config, length)
+    if encoder != "funnel":
+        by_module = counter.get_flop_counts()
+        layers = [2 * (cost.multiplications - cost.pooling) for cost in costs]
+        assert [sum(by_module[f"Pyramidion.layers.{number}"].values()) for number in range(4)] == layers
+
+
+@pytest.mark.parametrize(
+    ("encoder", "factor"), [("vanilla", 4), ("blockwise", 2), ("lsh", 2), ("efficient", 2), ("funnel", 4)]
+)
+def test_attention_grows_with_the_length_or_its_square(encoder: Any, factor: int) -> None:
+    config = replace(SMALL, encoder=encoder)
+    short, long = ([layer.attention for layer in layer_costs(config, length)] for length in (32, 64))
+    assert long == [factor * each for each in short]
+
+
+def test_a_pyramid_costs_less_than_blocks_and_these_less_than_everything() -> None:
+    config = replace(ARCHITECTURE.sizes["base"], scorer="linear")
+    totals = [
+        sum(layer.multiplications for layer in layer_costs(replace(config, encoder=encoder), 8192))
+        for encoder in ("deep_pyramidion", "blockwise", "vanilla")
+    ]
+    assert totals == sorted(totals)
+
+
+def test_an_unknown_scorer_is_refused() -> None:
+    with pytest.raises(InputError, match="scorer is 'nonlinear'; costs are known of 'linear'"):
+        layer_costs(replace(SMALL, scorer="nonlinear"), 8)
+
+
+def test_the_table_has_every_encoder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["complexity", "--length", "8192"]) == 0
+    written = capsys.readouterr()
+    found = json.loads(written.out)
+    assert found.keys() == ORDERS.keys()
+    assert [layer["kept"] for layer in found["deep_pyramidion"]] == [8192, 8192, 2048, 512, 512, 512], (
+        "as the paper has it"
+    )
+    assert "l·n²·d" in written.err

@@ -1,0 +1,31 @@
+import pytest
+
+from layoutray import recipe
+from benchmarks.papers.lambert import LAYOUTS, PAPER_F1, SYSTEMS, sizes
+from layoutray.errors import InputError
+from tests.jobs import recipe as small
+
+BERT = ["model.arch=hf", "model.model_type=bert", "model.hidden=64", "model.heads=2", "model.layers=3"]
+
+
+def test_the_paper_has_a_score_for_every_row() -> None:
+    assert all(scores.keys() == SYSTEMS.keys() for scores in PAPER_F1.values())
+
+
+@pytest.mark.parametrize("row", [*SYSTEMS.values(), *LAYOUTS.values()])
+@pytest.mark.parametrize("name", ["pretrain-lambert", "finetune-sroie"])
+def test_every_row_is_a_model_of_the_starts_sizes(row, name: str) -> None:
+    keys = {**sizes(recipe.load("pretrain-tiny", BERT)), **row.model}
+    model = recipe.load(name, [f"model.{key}={value}" for key, value in keys.items()]).model
+    expected = {"arch": "lambert", "core": "bert", "hidden": 64, "heads": 2, "layers": 3, "segments": 2, **row.model}
+    assert model.items() >= expected.items()
+
+
+def test_a_lambert_is_a_start_of_its_own_sizes() -> None:
+    trained = recipe.load("pretrain-lambert", ["model.size=small"])
+    assert trained.model.items() >= sizes(trained).items() >= {"core": "bert", "hidden": 384}.items()
+
+
+def test_a_start_of_another_architecture_is_refused() -> None:
+    with pytest.raises(InputError, match="of architecture skimformer; LAMBERT starts from hf or lambert"):
+        sizes(small("masked_lm"))

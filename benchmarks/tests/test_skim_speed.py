@@ -1,0 +1,26 @@
+"""A step of every model is measured in a process of its own."""
+
+import pytest
+
+from benchmarks.measure.training_step import product_speed
+from benchmarks.tests.steps import WEIGHTS, case, measured, run
+
+
+@pytest.mark.parametrize("model", ["Skimformer", "LayoutLM, SDPA", "Longformer", "LongSkimformer"])
+def test_a_step_takes_time_and_memory(model: str) -> None:
+    found = measured("skim_speed", model)
+    assert found.seconds > 0
+    assert found.bytes > 4 * WEIGHTS
+    assert found.flops > 6 * 128 * 2 * 12 * 128**2, (
+        "six operations for each weight of two layers and each of 128 tokens"
+    )
+
+
+def test_what_needs_more_memory_than_allowed_fails_by_itself() -> None:
+    done = run("skim_speed", case("LayoutLM, eager", length=2048, windows=8, memory=2 * 2**30))
+    assert done.returncode != 0
+    assert "memory" in done.stderr
+
+
+def test_a_matrix_product_bounds_it() -> None:
+    assert product_speed(size=256, repeats=2) > 1e8

@@ -1,0 +1,23 @@
+import pytest
+import torch
+
+from layoutray import architectures, recipe
+from benchmarks.papers.summary import ENCODERS, PAPER_ROUGE, SCORERS, decoder_keys
+from tests.architectures.contract import random_batch
+
+ROWS = {**ENCODERS, **SCORERS}
+
+
+def test_the_paper_has_scores_for_its_rows() -> None:
+    assert PAPER_ROUGE.keys() == ROWS.keys() - {"Pyramidion"}  # of two layers on 2,048 tokens there is none
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_every_row_is_a_model_whose_decoder_sees_so_many_tokens(name: str) -> None:
+    settings = [f"model.{key}={value}" for key, value in ROWS[name].items()]
+    chosen = recipe.load("finetune-scitldr", ["model.block=16", "model.halvings=[1, 1]", *settings])
+    assert chosen.model.items() >= ROWS[name].items()
+    with torch.no_grad():
+        encoder = architectures.load("pyramidion").build(chosen.arch_config, vocab_size=200, pad_id=0)
+        encoded = encoder.eval()(random_batch(64))
+    assert encoded.mask.sum(1).tolist() == [decoder_keys(ROWS[name], 64, 2)] * 2

@@ -1,0 +1,45 @@
+from pathlib import Path
+
+import pytest
+
+from layoutray.benchmark.ingest import Ratio, Round, measure, ratios, seconds_of_pool, seconds_of_xargs, write_preprocessed
+from layoutray.ocr.settings import Preprocessing, Recognition
+from tests.ocr.files import encoded, picture
+
+SETTINGS = Recognition(preprocessing=Preprocessing(width=400))
+
+
+def test_every_contender_runs_in_every_round_and_the_order_turns_round() -> None:
+    order: list[str] = []
+    told: list[str] = []
+
+    def contender(name: str, seconds: float) -> float:
+        order.append(name)
+        return seconds
+
+    results = measure({"a": lambda: contender("a", 1.0), "b": lambda: contender("b", 2.0)}, 2, told.append)
+    assert order == ["a", "b", "b", "a"]
+    assert [one.seconds for one in results] == [{"a": 1.0, "b": 2.0}] * 2
+    assert len(told) == 4
+
+
+def test_a_ratio_over_one_means_that_ours_is_faster() -> None:
+    results = [Round({"ours": 10.0, "peer": seconds}) for seconds in (20.0, 5.0, 12.0)]
+    assert ratios(results, "ours") == [Ratio("peer", median=1.2, least=0.5, most=2.0)]
+
+
+@pytest.mark.ocr
+def test_the_peers_do_every_page(tmp_path: Path) -> None:
+    files: list[tuple[Path, int]] = []
+    for number in range(3):
+        file = tmp_path / f"{number}.png"
+        file.write_bytes(encoded(picture(f"Invoice 7{number}"), "PNG"))
+        files.append((file, 1))
+    prepared = tmp_path / "prepared"
+    prepared.mkdir()
+    write_preprocessed(files, SETTINGS, prepared, 2)
+    assert len(list(prepared.glob("*.pgm"))) == 3
+    assert seconds_of_xargs(prepared, SETTINGS, 2) > 0
+    words = [file.read_text().split()[-1] for file in sorted(prepared.glob("*.tsv"))]
+    assert words == ["70", "71", "72"]
+    assert seconds_of_pool(files, SETTINGS, 2) > 0
