@@ -1,4 +1,4 @@
-"""Pages per second of ingest on a running Ray, over those of `xargs -P` with bare tesseract and of a bare pool of our OCR."""
+"""Pages per second of ingest on a running Ray, relative to `xargs -P` with tesseract and to a process pool of our OCR."""
 
 import argparse
 import json
@@ -10,30 +10,40 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from layoutray.benchmark.ingest import measure, ratios, seconds_of_pool, seconds_of_xargs, write_preprocessed
+from layoutray.benchmark.ingest import (
+    seconds_of_pool,
+    seconds_of_xargs,
+    speed_ratios,
+    time_contenders,
+    write_preprocessed,
+)
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest, plan_for
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 from layoutray.recipe import IngestRecipe
+from pipelines import _page_sample as page_sample
 from pipelines import _terminal as terminal
-from layoutray.benchmark.page_sample import add_options, collect
 
 _OURS, _XARGS, _POOL = "ingest", "xargs", "pool"
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark ingest", description=__doc__)
-    add_options(parser)
-    parser.add_argument("--rounds", type=int, default=3, help="how often each contender does all pages")
+    page_sample.add_options(parser)
+    parser.add_argument("--rounds", type=int, default=3, help="times that each contender reads all pages (default: 3)")
     parser.add_argument(
-        "--peers", nargs="+", choices=(_XARGS, _POOL), default=[_XARGS, _POOL], help="which of them to compare with"
+        "--peers",
+        nargs="+",
+        choices=(_XARGS, _POOL),
+        default=[_XARGS, _POOL],
+        help="what to compare with (default: both)",
     )
     parser.add_argument(
         "--processes",
         type=int,
         default=num_cores(),
-        help="that read pages; with fewer than cores, Ray's own processes do not compete with them",
+        help="processes that read pages (default: all cores); with fewer, Ray's own processes have a core to themselves",
     )
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
@@ -41,22 +51,20 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace, scratch: Path) -> int:
-    # PDFs that bring their own text are read too: it is OCR that is compared.
-    recipe, processes = (
-        IngestRecipe("folder", dev_share=0, recognition=Recognition(text_layer="never")),
-        options.processes,
-    )
-    chosen, prepared = scratch / "chosen", scratch / "prepared"
+    # Pages with a text layer go through OCR too, because the baselines do OCR for every page.
+    recipe = IngestRecipe("folder", dev_share=0, recognition=Recognition(text_layer="never"))
+    processes = options.processes
+    sample, prepared = scratch / "sample", scratch / "prepared"
     prepared.mkdir()
-    collect(options, chosen)
-    plan = plan_for(str(chosen), recipe)
+    page_sample.collect(options.folders, options.pages, sample)
+    plan = plan_for(str(sample), recipe)
     pages = [(Path(unit.item.image), unit.page) for unit in plan.units]
     if not pages:
-        raise InputError(f"no page of {', '.join(map(str, options.folders))} can be read")
+        raise InputError(f"{', '.join(map(str, options.folders))}: no page can be read")
     if _XARGS in options.peers:
         write_preprocessed(pages, recipe.recognition, prepared, processes)
     terminal.say(f"{len(pages)} pages, {processes} process(es) each, {options.rounds} rounds")
-    # Ray gives its workers a lower priority than other programs have: on a machine with other work that would be measured.
+    # By default Ray lowers the priority of its workers; on a busy machine that would slow only ingest down.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  (Ray reads it in this spelling)
     before = time.perf_counter()
     with connect():
@@ -65,27 +73,24 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
             _XARGS: lambda: seconds_of_xargs(prepared, recipe.recognition, processes),
             _POOL: lambda: seconds_of_pool(pages, recipe.recognition, processes),
         }
-        contenders = {_OURS: lambda: _seconds_of_ingest(chosen, recipe, scratch, processes)} | {
+        contenders = {_OURS: lambda: _seconds_of_ingest(sample, recipe, scratch, processes)} | {
             name: peers[name] for name in options.peers
         }
-        results = measure(contenders, options.rounds, terminal.say)
-    found = ratios(results, _OURS)
-    speeds = [(name, *(len(pages) / one.seconds[name] for one in results)) for name in contenders]
+        results = time_contenders(contenders, options.rounds, terminal.say)
+    ratios = speed_ratios(results, _OURS)
+    speeds = [(name, *(len(pages) / result.seconds[name] for result in results)) for name in contenders]
     terminal.show_table("Pages per second", ("", *(f"round {number + 1}" for number in range(options.rounds))), speeds)
     terminal.show_table(
-        "Ingest over its peers", ("peer", "median", "least", "most"), [tuple(asdict(one).values()) for one in found]
+        "Speed of ingest relative to", ("", "median", "least", "most"), [tuple(asdict(one).values()) for one in ratios]
     )
-    terminal.say(f"Starting Ray took {start:.1f} s and is not counted.")
-    print(
-        json.dumps(
-            {
-                "pages": len(pages),
-                "ray_start": start,
-                "rounds": [dict(one.seconds) for one in results],
-                "ratios": [asdict(one) for one in found],
-            }
-        )
-    )
+    terminal.say(f"The start of Ray took {start:.1f} s and is not included.")
+    report = {
+        "pages": len(pages),
+        "ray_start": start,
+        "rounds": [dict(result.seconds) for result in results],
+        "ratios": [asdict(one) for one in ratios],
+    }
+    sys.stdout.write(json.dumps(report) + "\n")
     return 0
 
 

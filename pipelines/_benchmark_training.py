@@ -1,4 +1,4 @@
-"""Training: Ray Train beside the same loop under torchrun, with the same job and as many processes of one thread each."""
+"""Training speed under Ray Train relative to torchrun: same job, same number of processes, one thread each."""
 
 import argparse
 import json
@@ -17,8 +17,7 @@ import pyarrow as pa
 import torch
 
 from layoutray import recipe, tokenizer
-from layoutray.benchmark import training as benchmark
-from layoutray.benchmark.training import Pair, Stopwatch
+from layoutray.benchmark.training import STEP_TIMES, SpeedPair, StepTimer, compare, summary
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
@@ -41,39 +40,44 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark training", description=__doc__)
     parser.add_argument(
         "--examples",
-        help="folder that `layoutray encode` has written for masked_lm (default: made-up windows of 128 tokens)",
+        help="folder that `layoutray encode` has written for masked_lm (default: random windows of 128 tokens)",
     )
-    parser.add_argument("--workers", type=int, default=2, help="processes of each side")
-    parser.add_argument("--steps", type=int, default=60, help="optimiser steps of each run, the warm-up included")
-    parser.add_argument("--warmup", type=int, default=10, help="first steps that do not count")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each side, in turns")
+    parser.add_argument("--workers", type=int, default=2, help="processes of each training (default: 2)")
+    parser.add_argument("--steps", type=int, default=60, help="optimiser steps of each training, including the warm-up")
+    parser.add_argument("--warmup", type=int, default=10, help="first steps, which are not measured")
+    parser.add_argument("--repeats", type=int, default=3, help="trainings of each kind, in alternating order")
     options = parser.parse_args(arguments)
     if not 0 < options.warmup < options.steps:
         raise InputError(
-            f"--warmup is {options.warmup}; it must be at least 1 and below --steps, which is {options.steps}"
+            f"--warmup is {options.warmup}; it must be at least 1 and less than --steps, which is {options.steps}"
         )
     with tempfile.TemporaryDirectory() as folder, connect():
-        chosen = _recipe(options.steps, options.workers)
-        examples = sources.absolute(options.examples) if options.examples else _made_up(chosen, f"{folder}/examples")
-        job = Job(replace(chosen, max_length=Card.read(examples).max_length), examples, Path(folder))
+        masked_lm = _recipe(options.steps, options.workers)
+        examples = (
+            sources.absolute(options.examples)
+            if options.examples
+            else _random_examples(masked_lm, f"{folder}/examples")
+        )
+        job = Job(replace(masked_lm, max_length=Card.read(examples).max_length), examples, Path(folder))
         peer, ours = partial(_under_torchrun, job, options.workers), partial(_on_ray, job, options.workers)
-        pairs: list[Pair] = []
-        for pair in bench.compare(peer, ours, Path(folder), repeats=options.repeats, warmup=options.warmup):
+        pairs: list[SpeedPair] = []
+        for pair in compare(peer, ours, Path(folder), repeats=options.repeats, warmup=options.warmup):
             pairs.append(pair)
             terminal.say(
-                f"torchrun {pair.peer.steps_per_second:.2f} steps/s, Ray Train {pair.ours.steps_per_second:.2f}: {pair.ratio:.3f}"
+                f"torchrun {pair.peer.steps_per_second:.2f} steps/s, "
+                f"Ray Train {pair.ours.steps_per_second:.2f} steps/s, ratio {pair.ratio:.3f}"
             )
     terminal.show_table(
-        f"Ray Train over torchrun, {options.workers} processes",
+        f"Ray Train relative to torchrun, {options.workers} processes",
         ("measure", "value"),
-        list(bench.summary(pairs).items()),
+        list(summary(pairs).items()),
     )
-    sys.stdout.write(json.dumps({"benchmark": "training", **bench.summary(pairs)}) + "\n")
+    sys.stdout.write(json.dumps({"benchmark": "training", **summary(pairs)}) + "\n")
     return 0
 
 
 def _recipe(steps: int, workers: int) -> Recipe:
-    """MVLM of the small Skimformer, four windows per worker and step, neither evaluated nor saved on the way."""
+    """Masked language modelling with the small Skimformer: four windows per worker and step, no evaluation or saving."""
     return recipe.from_dict(
         {
             "name": "benchmark",
@@ -85,15 +89,15 @@ def _recipe(steps: int, workers: int) -> Recipe:
     )
 
 
-def _made_up(chosen: Recipe, out: str) -> str:
-    """EXAMPLES of random words and boxes, every window full; returns their folder."""
+def _random_examples(masked_lm: Recipe, out: str) -> str:
+    """Write EXAMPLES of full windows with random tokens and boxes to `out`; returns `out`."""
     random = np.random.default_rng(0)
     words = ["".join(random.choice(list("abcdefghijklmnop"), random.integers(2, 9))) for _ in range(5000)]
     vocabulary = tokenizer.train_wordpiece(words, 4000)
     rows = [_row(number, random, vocabulary.vocab_size) for number in range(256)]
     shards.write(pa.Table.from_pylist(rows, schema=EXAMPLES), sources.join(out, "train"), "part-0.parquet")
     vocabulary.save(Path(out, "tokenizer.json"))
-    Card(chosen.task.name, _LENGTH, (), (), {}, {"train": len(rows)}, 0, "made up").write(out)
+    Card(masked_lm.task.name, _LENGTH, (), (), {}, {"train": len(rows)}, 0, "random").write(out)
     return out
 
 
@@ -113,11 +117,11 @@ def _row(number: int, random: np.random.Generator, vocab_size: int) -> dict[str,
 
 
 def _on_ray(job: Job, workers: int, out: Path) -> None:
-    on_ray.train(replace(job, out=out), Workers(workers), partial(_stopwatch, out), History())
+    on_ray.train(replace(job, out=out), Workers(workers), partial(_step_timer, out), History())
 
 
-def _stopwatch(out: Path) -> Sequence[Reporter]:
-    return [Stopwatch(out / bench.PACE)]
+def _step_timer(out: Path) -> Sequence[Reporter]:
+    return [StepTimer(out / STEP_TIMES)]
 
 
 def _under_torchrun(job: Job, workers: int, out: Path) -> None:
@@ -135,11 +139,11 @@ def _under_torchrun(job: Job, workers: int, out: Path) -> None:
 
 
 def _plain_worker(examples: str, out: Path, values: str) -> None:
-    """What torchrun starts: the same training function, without Ray."""
+    """What torchrun runs in each process: the same training function, without Ray."""
     torch.set_num_threads(1)
     job = Job(recipe.from_dict(json.loads(values)), examples, out)
     with worlds.from_environment() as world:
-        jobs.train(job, world, CompositeReporter(_stopwatch(out) if world.leads else []), out / "state")
+        jobs.train(job, world, CompositeReporter(_step_timer(out) if world.leads else []), out / "state")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measure ours beside a peer's in one run: `layoutray benchmark NAME …`."""
+"""Measure ingest, training, serving and OCR settings on this machine and your own pages: `layoutray benchmark NAME …`."""
 
 import sys
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""Measurements of ours beside a peer's, in the same run."""
+"""Measurements that size a machine for a user's own pages: ingest, training, serving and OCR settings."""

@@ -1,6 +1,6 @@
-"""What ingest's peers need for the same pages: the bare `tesseract` program under xargs, and a bare pool of our own OCR.
+"""Baselines for the speed of ingest on the same pages: the `tesseract` program under xargs, and a process pool of our OCR.
 
-Both get what ingest has to work out for itself (which pages there are), and neither writes a data set.
+Both baselines are given the list of pages, which ingest has to find out, and neither writes a data set.
 """
 
 import multiprocessing
@@ -25,15 +25,15 @@ from layoutray.ocr.settings import Recognition
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """Seconds that each contender took for the same pages, one after the other."""
+class TimedRound:
+    """Seconds that each contender took for the same pages, one contender after the other."""
 
     seconds: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
-    """How many times as fast as `peer` ingest is, over the rounds of one run."""
+class SpeedRatio:
+    """Speed of ingest divided by the speed of `peer`, over the rounds of one run."""
 
     peer: str
     median: float
@@ -41,46 +41,51 @@ class Ratio:
     most: float
 
 
-def measure(contenders: Mapping[str, Callable[[], float]], rounds: int, tell: Callable[[str], None]) -> list[Round]:
-    """Let the contenders run in turn, `rounds` times, in an order that turns round each time.
+def time_contenders(
+    contenders: Mapping[str, Callable[[], float]], rounds: int, report: Callable[[str], None]
+) -> list[TimedRound]:
+    """Run the contenders in turn, `rounds` times; every other round runs in reverse order.
 
     Args:
-        contenders: each does all pages and returns the seconds that count.
-        tell: is told each result.
+        contenders: each processes all pages and returns the measured seconds.
+        report: called with a line of text after each measurement.
     """
-    results: list[Round] = []
+    results: list[TimedRound] = []
     for number in range(rounds):
         names = list(contenders) if number % 2 == 0 else list(contenders)[::-1]
         seconds: dict[str, float] = {}
         for name in names:
             seconds[name] = contenders[name]()
-            tell(f"round {number + 1} of {rounds}: {name} took {seconds[name]:.1f} s")
-        results.append(Round(seconds))
+            report(f"round {number + 1} of {rounds}: {name} took {seconds[name]:.1f} s")
+        results.append(TimedRound(seconds))
     return results
 
 
-def ratios(results: Sequence[Round], ours: str) -> list[Ratio]:
-    """Speed of `ours` over each peer's."""
-    found: list[Ratio] = []
+def speed_ratios(results: Sequence[TimedRound], ours: str) -> list[SpeedRatio]:
+    """Speed of the contender `ours` relative to each other contender."""
+    ratios: list[SpeedRatio] = []
     for peer in results[0].seconds:
         if peer != ours:
-            each = [one.seconds[peer] / one.seconds[ours] for one in results]
-            found.append(Ratio(peer, statistics.median(each), min(each), max(each)))
-    return found
+            by_round = [result.seconds[peer] / result.seconds[ours] for result in results]
+            ratios.append(SpeedRatio(peer, statistics.median(by_round), min(by_round), max(by_round)))
+    return ratios
 
 
 def write_preprocessed(pages: Sequence[tuple[Path, int]], settings: Recognition, folder: Path, processes: int) -> None:
-    """Write each page (file and number) as the picture that our engine would see, for a program that has no preprocessing."""
+    """Write each page (file and page number) as the preprocessed picture that our OCR engine gets.
+
+    The bare `tesseract` program has no such preprocessing.
+    """
     work = [(file, number, settings, folder / f"{index:05d}.pgm") for index, (file, number) in enumerate(pages)]
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         pool.starmap(_write_preprocessed, work, chunksize=4)
 
 
 def seconds_of_xargs(folder: Path, settings: Recognition, processes: int) -> float:
-    """`xargs -P` with one `tesseract` for each .pgm file in `folder`, words as .tsv beside it.
+    """Time `xargs -P` with one `tesseract` process per .pgm file in `folder`; writes the words as .tsv beside each file.
 
     Raises:
-        MissingDependencyError: when one of the programs is not installed.
+        MissingDependencyError: when `xargs` or `tesseract` is not installed.
     """
     for program in ("xargs", "tesseract"):
         if shutil.which(program) is None:
@@ -111,8 +116,9 @@ def seconds_of_xargs(folder: Path, settings: Recognition, processes: int) -> flo
 
 
 def seconds_of_pool(pages: Sequence[tuple[Path, int]], settings: Recognition, processes: int) -> float:
-    """A `multiprocessing.Pool` that calls `recognise_page` on each page's bytes, from making the pool to the last result."""
-    # A process of its own, where forking is safe: Ray's threads live in this one. Its start is not counted.
+    """Time a `multiprocessing.Pool` that calls `recognise_page` on each page, from its creation to the last result."""
+    # The pool forks. This process may run Ray's threads, so the pool is created in a spawned process, whose start is
+    # not part of the measured time.
     spawn = multiprocessing.get_context("spawn")
     receiver, sender = spawn.Pipe(duplex=False)
     timed = spawn.Process(target=_time_pool, args=(list(pages), settings, processes, sender))
@@ -129,8 +135,8 @@ def _time_pool(pages: Sequence[tuple[Path, int]], settings: Recognition, process
     work = [(file, number, settings) for file, number in pages]
     started = time.perf_counter()
     with multiprocessing.get_context("fork").Pool(processes) as pool:
-        found = sum(1 for _ in pool.imap_unordered(_recognise, work))
-    assert found == len(pages)
+        recognised = sum(1 for _ in pool.imap_unordered(_recognise, work))
+    assert recognised == len(pages)
     sender.send(time.perf_counter() - started)
 
 

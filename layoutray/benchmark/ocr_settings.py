@@ -1,8 +1,8 @@
-"""Which OCR settings find the most words: recall and precision on real pages whose words are known.
+"""Compare OCR settings: word recall and precision on real pages whose words are known.
 
-Pictures: a data set's own annotation is the truth. Born-digital PDF files: a page's text layer is. Recall and precision
-compare bags of words, whatever their order; the order counts in pairs of neighbours, which a reader that runs across columns
-breaks. Choose on training pages, state the choice's numbers on others.
+The ground truth of a picture is its data set's annotation; the ground truth of a born-digital PDF file is its text layer.
+Recall and precision compare bags of words, so word order does not matter. Pairs of neighbouring words measure the order:
+reading across columns breaks them. Choose settings on training pages and report their scores on other pages.
 """
 
 import time
@@ -19,13 +19,13 @@ from layoutray.ocr.render import render_page
 from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
 from layoutray.store import sources
 
-Choice = TypeVar("Choice")
+Item = TypeVar("Item")
 
 HEADING = ("data", "variant", "pages", "recall", "precision", "in order", "s/page")
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class KnownPage:
     """A page whose words are known."""
 
     file: bytes
@@ -34,11 +34,11 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One variant on one set of pages; shares are means over pages, 0..1.
+class SettingsScore:
+    """One variant of the settings on one set of pages; recall, precision and in_order are means over pages, 0..1.
 
     Attributes:
-        in_order: share of the true pairs of neighbouring words that were read as neighbours.
+        in_order: recall of pairs of neighbouring words.
     """
 
     data: str
@@ -50,13 +50,13 @@ class Row:
     seconds_per_page: float
 
     def cells(self) -> tuple[str, ...]:
-        """The row as text, in the order of HEADING."""
+        """The values as text, in the order of HEADING."""
         shares = (f"{share:.3f}" for share in (self.recall, self.precision, self.in_order))
         return self.data, self.variant, str(self.pages), *shares, f"{self.seconds_per_page:.2f}"
 
 
 def variants() -> dict[str, Recognition]:
-    """The default settings, and what comes of changing one of them at a time."""
+    """The default settings, and variants that each change one setting."""
     default = Recognition()
     steps, tesseract = default.preprocessing, default.tesseract
     changed_steps: dict[str, Preprocessing] = {
@@ -80,60 +80,62 @@ def variants() -> dict[str, Recognition]:
     }
 
 
-def annotated_pictures(reader: str, root: str, split: str, limit: int) -> list[Sample]:
-    """Up to `limit` pages of data set `reader` that have both a picture and words, spread evenly over `split` ("" for all)."""
+def annotated_pictures(reader: str, root: str, split: str, limit: int) -> list[KnownPage]:
+    """Pages with a picture and annotated words, of at most `limit` documents, spread evenly over `split` ("" for all)."""
     source = readers.load(reader)
-    items = [item for item in source.discover(root) if item.image and item.annotation and split in ("", item.split)]
-    samples: list[Sample] = []
-    for item in _spread(items, limit):
-        samples += [
-            Sample(sources.read_bytes(item.image), 1, tuple(word.text for word in page.words))
-            for page in source.read(item).pages
+    references = [one for one in source.discover(root) if one.image and one.annotation and split in ("", one.split)]
+    pages: list[KnownPage] = []
+    for reference in _spread(references, limit):
+        pages += [
+            KnownPage(sources.read_bytes(reference.image), 1, tuple(word.text for word in page.words))
+            for page in source.read(reference).pages
         ]
-    return samples
+    return pages
 
 
-def born_digital_pages(root: str, limit: int) -> list[Sample]:
-    """The first page of up to `limit` PDF files below `root` whose text layer is usable: it is the truth."""
+def born_digital_pages(root: str, limit: int) -> list[KnownPage]:
+    """First pages of at most `limit` PDF files below `root`; files without a usable text layer are left out."""
     settings = Recognition()
-    found: list[Sample] = []
+    pages: list[KnownPage] = []
     for uri in _spread([uri for uri in sources.list_files(root) if uri.lower().endswith(".pdf")], limit):
         file = sources.read_bytes(uri)
         with pdf.opened(file, settings) as document, pdf.opened_page(document, 1) as page:
             layer = pdf_text.read(page)
         if pdf_text.has_usable_text(layer, settings)[0]:
-            found.append(Sample(file, 1, tuple(word.text for word in layer.words)))
-    return found
+            pages.append(KnownPage(file, 1, tuple(word.text for word in layer.words)))
+    return pages
 
 
-def measure(data: str, samples: Sequence[Sample], choices: Mapping[str, Recognition]) -> Iterator[Row]:
-    """A row for each of `choices` on `samples` (at least one), as soon as it is known; times are rendering, preprocessing and OCR, here."""
-    for name, settings in choices.items():
+def score_settings(
+    data: str, pages: Sequence[KnownPage], settings: Mapping[str, Recognition]
+) -> Iterator[SettingsScore]:
+    """Yield the scores of each of `settings` on `pages` (at least one); seconds include rendering and preprocessing."""
+    for name, recognition in settings.items():
         started = time.perf_counter()
-        found = [_read(sample, settings) for sample in samples]
+        recognised = [_recognise(page, recognition) for page in pages]
         seconds = time.perf_counter() - started
-        shares = [_shares(texts, sample.truth) for texts, sample in zip(found, samples, strict=True)]
-        recall, precision, in_order = (sum(column) / len(shares) for column in zip(*shares, strict=True))
-        yield Row(data, name, len(samples), recall, precision, in_order, seconds / len(samples))
+        scores = [_scores(texts, page.truth) for texts, page in zip(recognised, pages, strict=True)]
+        recall, precision, in_order = (sum(column) / len(scores) for column in zip(*scores, strict=True))
+        yield SettingsScore(data, name, len(pages), recall, precision, in_order, seconds / len(pages))
 
 
-def _read(sample: Sample, settings: Recognition) -> tuple[str, ...]:
-    picture = preprocess(render_page(sample.file, sample.page, settings).image, settings.preprocessing).image
+def _recognise(page: KnownPage, settings: Recognition) -> tuple[str, ...]:
+    picture = preprocess(render_page(page.file, page.page, settings).image, settings.preprocessing).image
     return tuple(word.text for word in ocr.load(settings.engine).recognise(picture, settings.tesseract))
 
 
-def _shares(found: Sequence[str], truth: Sequence[str]) -> tuple[float, float, float]:
-    recall, precision = word_recall(found, truth)
-    return recall, precision, word_recall(_neighbours(found), _neighbours(truth))[0]
+def _scores(texts: Sequence[str], truth: Sequence[str]) -> tuple[float, float, float]:
+    recall, precision = word_recall(texts, truth)
+    return recall, precision, word_recall(_word_pairs(texts), _word_pairs(truth))[0]
 
 
-def _neighbours(texts: Sequence[str]) -> Iterator[str]:
-    """Each word glued to the next one, marks aside."""
+def _word_pairs(texts: Sequence[str]) -> Iterator[str]:
+    """Each word joined to the next one, without punctuation."""
     words = ["".join(filter(str.isalnum, text)) for text in texts]
     return map("".join, pairwise(word for word in words if word))
 
 
-def _spread(items: list[Choice], limit: int) -> list[Choice]:
-    """At most `limit` of `items`, at even distances."""
+def _spread(items: list[Item], limit: int) -> list[Item]:
+    """At most `limit` of `items`, evenly spaced."""
     step = max(len(items) / max(limit, 1), 1.0)
     return [items[int(index * step)] for index in range(min(limit, len(items)))]

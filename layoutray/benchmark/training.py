@@ -1,4 +1,4 @@
-"""How fast training goes once it goes, and what a cluster adds to that: ours beside a peer, in turns on the same machine."""
+"""Training speed of two launchers of the same job, run in turns on one machine, without their start-up time."""
 
 import json
 import statistics
@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-PACE = "pace.jsonl"
+STEP_TIMES = "step_times.jsonl"
 
-Run = Callable[[Path], None]
-"""Trains from start to end with a `Stopwatch` on `folder / PACE`."""
+Launch = Callable[[Path], None]
+"""Runs a whole training into a folder, with a `StepTimer` on `folder / STEP_TIMES`."""
 
 
 @dataclass
-class Stopwatch:
-    """A reporter that notes when each step was done: seconds since 1970, one JSON pair (step, time) a line."""
+class StepTimer:
+    """A reporter that writes the end of each step to `file`: one JSON pair (step, seconds since 1970) per line."""
 
     file: Path
 
     def start(self, step: int, steps: int) -> None:
-        """Time counts from the launch of the run, which is earlier."""
+        """Does nothing: the start-up time counts from the launch of the processes, which is earlier."""
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         if "loss" in values:
@@ -28,16 +28,16 @@ class Stopwatch:
                 stream.write(json.dumps([step, time.time()]) + "\n")
 
     def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
-        """Saving is no step."""
+        """Does nothing: saving a checkpoint is not a step."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """One run.
+class TrainingSpeed:
+    """Speed of one training.
 
     Attributes:
         startup: seconds from launch to the end of the first step.
-        steps_per_second: after the warm-up, without start-up.
+        steps_per_second: over the steps after the warm-up.
     """
 
     startup: float
@@ -45,39 +45,39 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """The peer's run, and ours right after or before it."""
+class SpeedPair:
+    """A training by the peer and one by us, run one after the other."""
 
-    peer: Pace
-    ours: Pace
+    peer: TrainingSpeed
+    ours: TrainingSpeed
 
     @property
     def ratio(self) -> float:
-        """Our steps per second over the peer's: 1 means that ours costs nothing."""
+        """Our steps per second divided by the peer's; 1 means no overhead."""
         return self.ours.steps_per_second / self.peer.steps_per_second
 
 
-def compare(peer: Run, ours: Run, folder: Path, *, repeats: int, warmup: int) -> Iterator[Pair]:
-    """Run both `repeats` times, the first place changing hands, so that a machine that slows down slows both.
+def compare(peer: Launch, ours: Launch, folder: Path, *, repeats: int, warmup: int) -> Iterator[SpeedPair]:
+    """Run both `repeats` times and alternate which runs first, so that a change of the machine's speed affects both.
 
     Args:
-        folder: for the runs' folders.
-        warmup: first steps that do not count (caches, allocator, first collective calls).
+        folder: a new folder for each training is created in it.
+        warmup: number of first steps that are not measured (caches, allocator, first collective calls).
     """
     for turn in range(repeats):
-        runs = {"peer": peer, "ours": ours} if turn % 2 == 0 else {"ours": ours, "peer": peer}
-        paces = {name: _measured(run, folder / f"{name}-{turn}", warmup) for name, run in runs.items()}
-        yield Pair(paces["peer"], paces["ours"])
+        launches = {"peer": peer, "ours": ours} if turn % 2 == 0 else {"ours": ours, "peer": peer}
+        speeds = {name: _run(launch, folder / f"{name}-{turn}", warmup) for name, launch in launches.items()}
+        yield SpeedPair(speeds["peer"], speeds["ours"])
 
 
-def pace(ends: Mapping[int, float], launched: float, warmup: int) -> Pace:
-    """The pace of a run whose step `n` was done at second `ends[n]`; the steps after `warmup` count."""
+def speed(ends: Mapping[int, float], launched: float, warmup: int) -> TrainingSpeed:
+    """Speed of a training whose step `n` ended at second `ends[n]`, over the steps after `warmup`."""
     last = max(ends)
-    return Pace(ends[min(ends)] - launched, (last - warmup) / (ends[last] - ends[warmup]))
+    return TrainingSpeed(ends[min(ends)] - launched, (last - warmup) / (ends[last] - ends[warmup]))
 
 
-def summary(pairs: list[Pair]) -> dict[str, float]:
-    """Mean ratio, its extremes, and the means of both sides."""
+def summary(pairs: list[SpeedPair]) -> dict[str, float]:
+    """Mean, minimum and maximum of the ratio, and the means of both sides."""
     ratios = [pair.ratio for pair in pairs]
     return {
         "ratio": statistics.fmean(ratios),
@@ -90,9 +90,9 @@ def summary(pairs: list[Pair]) -> dict[str, float]:
     }
 
 
-def _measured(run: Run, folder: Path, warmup: int) -> Pace:
+def _run(launch: Launch, folder: Path, warmup: int) -> TrainingSpeed:
     folder.mkdir(parents=True)
     launched = time.time()
-    run(folder)
-    ends = dict(json.loads(line) for line in (folder / PACE).read_text(encoding="utf-8").splitlines())
-    return pace(ends, launched, warmup)
+    launch(folder)
+    ends = dict(json.loads(line) for line in (folder / STEP_TIMES).read_text(encoding="utf-8").splitlines())
+    return speed(ends, launched, warmup)

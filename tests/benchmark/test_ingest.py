@@ -2,34 +2,43 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.benchmark.ingest import Ratio, Round, measure, ratios, seconds_of_pool, seconds_of_xargs, write_preprocessed
+from layoutray.benchmark.ingest import (
+    SpeedRatio,
+    TimedRound,
+    seconds_of_pool,
+    seconds_of_xargs,
+    speed_ratios,
+    time_contenders,
+    write_preprocessed,
+)
 from layoutray.ocr.settings import Preprocessing, Recognition
 from tests.ocr.files import encoded, picture
 
 SETTINGS = Recognition(preprocessing=Preprocessing(width=400))
 
 
-def test_every_contender_runs_in_every_round_and_the_order_turns_round() -> None:
+def test_every_contender_runs_in_every_round_and_the_order_alternates() -> None:
     order: list[str] = []
-    told: list[str] = []
+    reported: list[str] = []
 
     def contender(name: str, seconds: float) -> float:
         order.append(name)
         return seconds
 
-    results = measure({"a": lambda: contender("a", 1.0), "b": lambda: contender("b", 2.0)}, 2, told.append)
+    contenders = {"a": lambda: contender("a", 1.0), "b": lambda: contender("b", 2.0)}
+    results = time_contenders(contenders, 2, reported.append)
     assert order == ["a", "b", "b", "a"]
     assert [one.seconds for one in results] == [{"a": 1.0, "b": 2.0}] * 2
-    assert len(told) == 4
+    assert len(reported) == 4
 
 
-def test_a_ratio_over_one_means_that_ours_is_faster() -> None:
-    results = [Round({"ours": 10.0, "peer": seconds}) for seconds in (20.0, 5.0, 12.0)]
-    assert ratios(results, "ours") == [Ratio("peer", median=1.2, least=0.5, most=2.0)]
+def test_a_ratio_above_one_means_that_ours_is_faster() -> None:
+    results = [TimedRound({"ours": 10.0, "peer": seconds}) for seconds in (20.0, 5.0, 12.0)]
+    assert speed_ratios(results, "ours") == [SpeedRatio("peer", median=1.2, least=0.5, most=2.0)]
 
 
 @pytest.mark.ocr
-def test_the_peers_do_every_page(tmp_path: Path) -> None:
+def test_the_baselines_read_every_page(tmp_path: Path) -> None:
     files: list[tuple[Path, int]] = []
     for number in range(3):
         file = tmp_path / f"{number}.png"

@@ -3,50 +3,73 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.benchmark.ocr_settings import HEADING, Sample, annotated_pictures, born_digital_pages, measure, variants
+from layoutray.benchmark.ocr_settings import (
+    HEADING,
+    KnownPage,
+    annotated_pictures,
+    born_digital_pages,
+    score_settings,
+    variants,
+)
+from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
-from tests.ocr.files import encoded, picture
+from pipelines.benchmark import main
+from tests.ocr.files import encoded, pdf, picture, typed
 
 pytestmark = pytest.mark.ocr
 
 WORDS = "the apples and oranges are sold\nat market stalls near the river\nevery morning before seven"
 
 
-def sample(truth: str) -> Sample:
-    return Sample(encoded(picture(WORDS), "PNG"), 1, tuple(truth.split()))
+def known_page(truth: str) -> KnownPage:
+    return KnownPage(encoded(picture(WORDS), "PNG"), 1, tuple(truth.split()))
 
 
-def test_each_variant_is_another_one() -> None:
-    choices = variants()
-    assert choices["default"] == Recognition()
-    assert len(set(choices.values())) == len(choices)
+def test_the_variants_differ() -> None:
+    settings = variants()
+    assert settings["default"] == Recognition()
+    assert len(set(settings.values())) == len(settings)
 
 
-def test_order_counts_apart_from_words() -> None:
+def test_word_order_is_scored_separately() -> None:
     backwards = " ".join(reversed(WORDS.split()))
-    (forth,) = measure("page", [sample(WORDS)], {"default": Recognition()})
-    (back,) = measure("page", [sample(backwards)], {"default": Recognition()})
+    (forth,) = score_settings("page", [known_page(WORDS)], {"default": Recognition()})
+    (back,) = score_settings("page", [known_page(backwards)], {"default": Recognition()})
     assert (forth.recall, forth.precision, forth.in_order) == (1, 1, 1)
     assert (back.recall, back.precision, back.in_order) == (1, 1, 0)
 
 
-def test_unreadable_settings_find_less() -> None:
+def test_a_resolution_that_is_too_low_lowers_recall() -> None:
     default = Recognition()
     tiny = replace(default, preprocessing=replace(default.preprocessing, width=60))
-    good, bad = measure("page", [sample(WORDS)], {"default": default, "tiny": tiny})
+    good, bad = score_settings("page", [known_page(WORDS)], {"default": default, "tiny": tiny})
     assert bad.recall < 0.5 < good.recall
     assert len(good.cells()) == len(HEADING)
 
 
 def test_receipts_are_sampled_with_their_words(data_root: Path) -> None:
-    samples = annotated_pictures("sroie", str(data_root / "sroie" / "SROIE2019"), "test", 3)
-    assert len(samples) == 3
-    assert all(len(sample.truth) > 10 for sample in samples)
-    (row,) = measure("sroie", samples, {"default": Recognition()})
+    pages = annotated_pictures("sroie", str(data_root / "sroie" / "SROIE2019"), "test", 3)
+    assert len(pages) == 3
+    assert all(len(page.truth) > 10 for page in pages)
+    (row,) = score_settings("sroie", pages, {"default": Recognition()})
     assert row.recall > 0.6
 
 
-def test_the_text_layer_is_the_truth_of_born_digital_pages(data_root: Path) -> None:
-    samples = born_digital_pages(str(data_root / "kleister-nda" / "documents"), 1)
-    (row,) = measure("nda", samples, {"default": Recognition()})
+def test_the_text_layer_is_the_ground_truth_of_born_digital_pages(data_root: Path) -> None:
+    pages = born_digital_pages(str(data_root / "kleister-nda" / "documents"), 1)
+    (row,) = score_settings("nda", pages, {"default": Recognition()})
     assert row.recall > 0.9
+
+
+def test_own_pdf_files_are_compared_with_their_text_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "typed.pdf").write_bytes(
+        pdf("".join(typed(line, x=50, y=700 - 40 * n) for n, line in enumerate(WORDS.splitlines())))
+    )
+    assert main(["ocr", "folder", str(tmp_path), "--variant", "default"]) == 0
+    assert "default" in capsys.readouterr().err
+
+
+def test_a_folder_without_text_layers_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(pdf(""))
+    with pytest.raises(InputError, match="has no PDF file whose first page has a usable text layer"):
+        main(["ocr", "folder", str(tmp_path)])
