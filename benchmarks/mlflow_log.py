@@ -1,4 +1,4 @@
-"""What a benchmark has found, as a run of MLflow: its numbers as JSON, and its pictures."""
+"""The results of a benchmark as an MLflow run."""
 
 import json
 from collections.abc import Mapping
@@ -8,10 +8,13 @@ from layoutray import tracking
 from pipelines import _terminal as terminal
 
 
-def log(benchmark: str, parameters: Mapping[str, Any], found: Any, pictures: Mapping[str, bytes]) -> None:
-    """A finished run of experiment `benchmarks`, in the store that MLFLOW_TRACKING_URI names (default: ./mlflow.db)."""
+def log(benchmark: str, parameters: Mapping[str, Any], results: Any, pictures: Mapping[str, bytes]) -> None:
+    """Write a finished run of the experiment `benchmarks`, with `results` as JSON and `pictures` as PNG files.
+
+    The store is the one that MLFLOW_TRACKING_URI names (default: ./mlflow.db).
+    """
     run = tracking.create_run(tracking.default_uri(), "benchmarks", benchmark, parameters, {})
-    run.client.log_text(run.run_id, json.dumps(found, indent=2), f"{benchmark}.json")
+    run.client.log_text(run.run_id, json.dumps(results, indent=2), f"{benchmark}.json")
     for name, picture in pictures.items():
         run.log_picture(name, picture)
     run.finish()

@@ -1,6 +1,7 @@
-"""What the benchmarks of a training step share: rounds in which every model runs in a process of its own, and their report."""
+"""Shared by the benchmarks of a training step: rounds in which each model runs in a new process, and their report."""
 
 import argparse
+import itertools
 import json
 import statistics
 import subprocess
@@ -12,111 +13,130 @@ from pathlib import Path
 import psutil
 from torch import nn
 
-from benchmarks.measure.training_step import Case, Measured, measure, product_speed
-from layoutray.errors import LayoutrayError
-from layoutray.report import png, scaling
-from pipelines import _terminal as terminal
+from benchmarks.figures.step_cost import StepCostRow, draw_step_costs, parse
+from benchmarks.measure.training_step import StepCase, StepCost, matrix_product_speed, measure_step
 from benchmarks.mlflow_log import log
+from benchmarks.options import png_file
+from layoutray.errors import InputError, LayoutrayError
+from layoutray.report import png
+from pipelines import _terminal as terminal
 
 Key = tuple[str, int]
 """Model and length."""
 
-Models = Mapping[str, Callable[[Case], nn.Module]]
+Models = Mapping[str, Callable[[StepCase], nn.Module]]
+"""How each model is built, by its name."""
+
+_REPOSITORY = Path(__file__).resolve().parents[1]
+_WINDOWS = 8
 
 
 def add_options(parser: argparse.ArgumentParser, models: Models, *, size: str, lengths: Sequence[int]) -> None:
-    parser.add_argument("--size", default=size, choices=("tiny", "small", "base"))
+    """Options of all benchmarks of a training step, with the defaults of one of them."""
+    parser.add_argument("--size", default=size, choices=("tiny", "small", "base"), help=f"model size (default: {size})")
     parser.add_argument("--lengths", type=int, nargs="+", default=lengths, help="tokens per window")
-    parser.add_argument("--models", nargs="+", choices=models, default=list(models))
+    parser.add_argument("--models", nargs="+", choices=models, default=list(models), help="default: all")
     parser.add_argument(
-        "--tokens", type=int, default=4096, help="per step at most; windows per step are 8, or fewer to keep to this"
+        "--tokens", type=int, default=4096, help=f"maximum tokens per step; a step has at most {_WINDOWS} windows"
     )
-    parser.add_argument("--compile", action="store_true", help="also through torch.compile")
-    parser.add_argument("--steps", type=int, default=2, help="that count, of each case in each round")
-    parser.add_argument("--rounds", type=int, default=3, help="in each, all models are measured one after the other")
-    parser.add_argument("--out", type=Path, help="also write the rows to this file, for `layoutray picture scaling`")
+    parser.add_argument("--compile", action="store_true", help="also measure each model with torch.compile")
+    parser.add_argument("--steps", type=int, default=2, help="measured steps of each model, length and round")
+    parser.add_argument("--rounds", type=int, default=3, help="each round measures all models one after the other")
+    parser.add_argument("--out", type=Path, metavar="FILE.json", help="also write the rows to this file")
+    parser.add_argument(
+        "--picture", type=png_file, metavar="FILE.png", help="also write the figure of time and memory by length"
+    )
+    parser.add_argument(
+        "--add",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE.json",
+        help="rows of earlier runs (their --out), which are drawn in the same figure",
+    )
 
 
 def run(benchmark: str, options: argparse.Namespace, peers: str) -> int:
     """Measure, show and log.
 
     Args:
-        benchmark: its name; its module here runs one case in a process (`run_case`).
-        peers: the models whose names start so are what the others are compared with.
+        benchmark: name of the benchmark; its module runs one case per process (`run_case`).
+        peers: prefix of the names of the models that the other models are compared with.
     """
-    speed = product_speed()
-    terminal.say(f"a large matrix product here: {speed / 1e9:.0f} GFLOP/s")
-    rows = [row for length in options.lengths for row in _length(benchmark, options, length)]
-    for length in options.lengths:
-        _show(length, [row for row in rows if row[0][1] == length], speed, peers)
-    report = [
-        {
-            "model": model,
-            "length": length,
-            "seconds": statistics.median(one.seconds for one in found),
-            "bytes": max(one.bytes for one in found),
-        }
-        for (model, length), found in rows
+    added = [row for file in options.add for row in parse(file.read_bytes())]
+    speed = matrix_product_speed()
+    terminal.say(f"speed of a large matrix product on this machine: {speed / 1e9:.0f} GFLOP/s")
+    costs = [row for length in options.lengths for row in _measure_length(benchmark, options, length)]
+    if not costs:
+        raise InputError("no model could be measured; the lines above have the cause of each")
+    for length, by_model in itertools.groupby(costs, key=lambda row: row[0][1]):
+        _show(length, list(by_model), speed, peers)
+    rows = [
+        StepCostRow(model, length, statistics.median(one.seconds for one in rounds), max(one.bytes for one in rounds))
+        for (model, length), rounds in costs
     ]
+    report = [asdict(row) for row in rows]
     sys.stdout.write(json.dumps(report) + "\n")
-    picture = png.png(scaling.scaling(scaling.parse(json.dumps(report).encode())))
+    picture = png.png(draw_step_costs(rows + added))
     log(benchmark, {name: str(value) for name, value in vars(options).items()}, report, {"scaling": picture})
+    if options.picture:
+        options.picture.write_bytes(picture)
     if options.out:
         options.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return 0
 
 
 def run_case(models: Models, text: str) -> None:
-    """Measure the case that `text` has as JSON in this process, and print what was measured as JSON."""
-    case = Case(**json.loads(text))
-    sys.stdout.write(json.dumps(asdict(measure(case, models[case.model]))) + "\n")
+    """Measure the case in the JSON `text` in this process, and write the result to stdout as JSON."""
+    case = StepCase(**json.loads(text))
+    sys.stdout.write(json.dumps(asdict(measure_step(case, models[case.model]))) + "\n")
 
 
-def _length(benchmark: str, options: argparse.Namespace, length: int) -> list[tuple[Key, list[Measured]]]:
-    """All models at one length, round by round, so that a machine that slows down slows all of them."""
-    batch = max(1, min(8, options.tokens // length))
+def _measure_length(benchmark: str, options: argparse.Namespace, length: int) -> list[tuple[Key, list[StepCost]]]:
+    """All models at one length, round by round, so that a change of the machine's speed affects all of them."""
+    batch = max(1, min(_WINDOWS, options.tokens // length))
     memory = int(0.9 * psutil.virtual_memory().available)
-    found: dict[Key, list[Measured]] = {}
+    costs: dict[Key, list[StepCost]] = {}
     failed: set[Key] = set()
-    variants = [
-        (model, compiled) for model in options.models for compiled in ((False, True) if options.compile else (False,))
-    ]
+    variants = list(itertools.product(options.models, (False, True) if options.compile else (False,)))
     for model, compiled in variants * options.rounds:
         key = (f"{model}, compiled" if compiled else model, length)
         if key in failed:
             continue
         try:
-            one = _in_a_process(benchmark, Case(model, options.size, length, batch, compiled, options.steps, memory))
+            case = StepCase(model, options.size, length, batch, compiled, options.steps, memory)
+            cost = _in_new_process(benchmark, case)
         except LayoutrayError as error:
             failed.add(key)
             terminal.say(f"{key[0]} at {length} tokens: {error}")
             continue
-        found.setdefault(key, []).append(one)
-        terminal.say(f"{key[0]} at {batch} x {length} tokens: {1000 * one.seconds:.0f} ms, {one.bytes / 2**20:.0f} MiB")
-    return list(found.items())
+        costs.setdefault(key, []).append(cost)
+        terminal.say(
+            f"{key[0]} at {batch} x {length} tokens: {1000 * cost.seconds:.0f} ms, {cost.bytes / 2**20:.0f} MiB"
+        )
+    return list(costs.items())
 
 
-def _in_a_process(benchmark: str, case: Case) -> Measured:
-    module = f"pipelines._benchmark_{benchmark.replace('-', '_')}"
-    done = subprocess.run(
-        [sys.executable, "-m", module, json.dumps(asdict(case))], capture_output=True, text=True, check=False
-    )
+def _in_new_process(benchmark: str, case: StepCase) -> StepCost:
+    module = f"benchmarks.commands.{benchmark.replace('-', '_')}"
+    command = [sys.executable, "-m", module, json.dumps(asdict(case))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_REPOSITORY)
     if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or [f"ended with status {done.returncode}"]
+        last = done.stderr.strip().splitlines()[-1:] or [f"the process ended with status {done.returncode}"]
         raise LayoutrayError(last[0][:200])
-    return Measured(**json.loads(done.stdout.strip().splitlines()[-1]))
+    return StepCost(**json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-def _show(length: int, rows: Sequence[tuple[Key, list[Measured]]], speed: float, peers: str) -> None:
-    seconds = {model: [one.seconds for one in found] for (model, _), found in rows}
-    memory = {model: max(one.bytes for one in found) for (model, _), found in rows}
+def _show(length: int, rows: Sequence[tuple[Key, list[StepCost]]], speed: float, peers: str) -> None:
+    seconds = {model: [one.seconds for one in rounds] for (model, _), rounds in rows}
+    memory = {model: max(one.bytes for one in rounds) for (model, _), rounds in rows}
     compared = [model for model in seconds if model.startswith(peers)] or list(seconds)[:1]
     fastest = min(compared, key=lambda model: statistics.median(seconds[model]))
     smallest = min(compared, key=lambda model: memory[model])
     cells: list[tuple[object, ...]] = []
-    for (model, _), found in rows:
+    for (model, _), rounds in rows:
         ratios = [theirs / ours for theirs, ours in zip(seconds[fastest], seconds[model], strict=False)]
-        flops = statistics.median(one.flops for one in found)
+        flops = statistics.median(one.flops for one in rounds)
         cells.append(
             (
                 model,
@@ -131,10 +151,10 @@ def _show(length: int, rows: Sequence[tuple[Key, list[Measured]]], speed: float,
     columns = (
         "model",
         "ms",
-        f"times as fast as {fastest}",
+        f"speed relative to {fastest}",
         "peak MiB",
-        f"over {smallest}",
+        f"memory relative to {smallest}",
         "GFLOP",
-        "of the product's speed",
+        "share of the product's speed",
     )
     terminal.show_table(f"A training step at {length} tokens", columns, cells)

@@ -1,4 +1,4 @@
-"""Pages per second of ingest on a running Ray, relative to `xargs -P` with tesseract and to a process pool of our OCR."""
+"""Pages per second of ingest on a running Ray, relative to tesseract under `xargs -P` and a process pool of our OCR."""
 
 import argparse
 import json
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         "--processes",
         type=int,
         default=num_cores(),
-        help="processes that read pages (default: all cores); with fewer, Ray's own processes have a core to themselves",
+        help="processes that read pages (default: all cores); with fewer, Ray's own processes have a core",
     )
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:

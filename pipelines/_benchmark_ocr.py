@@ -1,4 +1,4 @@
-"""Word recall and precision of OCR settings on pages whose words are known: annotated pictures, or your own PDF files."""
+"""Word recall and precision of OCR settings on pages with known words: annotated pictures, or your own PDF files."""
 
 import argparse
 import sys

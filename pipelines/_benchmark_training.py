@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _recipe(steps: int, workers: int) -> Recipe:
-    """Masked language modelling with the small Skimformer: four windows per worker and step, no evaluation or saving."""
+    """Masked language modelling with the small Skimformer: four windows per worker and step, no evaluation."""
     return recipe.from_dict(
         {
             "name": "benchmark",

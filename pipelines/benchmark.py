@@ -1,4 +1,4 @@
-"""Measure ingest, training, serving and OCR settings on this machine and your own pages: `layoutray benchmark NAME …`."""
+"""Measure ingest, training, serving or OCR settings on this machine with your pages: `layoutray benchmark NAME …`."""
 
 import sys
 from collections.abc import Sequence

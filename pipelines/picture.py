@@ -1,4 +1,4 @@
-"""Draw what papers show: attention over a page, what is kept of it, the graph of its words, curves, time and memory, reliability."""
+"""Draw what papers show: attention over a page, what is kept of it, the graph of its words, curves, reliability."""
 
 import sys
 from collections.abc import Sequence

@@ -5,6 +5,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHIPPED = ("layoutray", "pipelines")
+CHECKED = (*SHIPPED, "benchmarks")
 MAX_FILE_LINES = 350
 MAX_FUNCTION_LINES = 60
 MAX_FUNCTION_LINES_P90 = 35
@@ -63,28 +65,28 @@ def tracked_texts() -> Iterator[tuple[str, str]]:
 
 
 def test_files_answer_one_question() -> None:
-    lengths = {name(path): len(path.read_text().splitlines()) for path in sources(*SHIPPED, "tests")}
+    lengths = {name(path): len(path.read_text().splitlines()) for path in sources(*CHECKED, "tests")}
     assert {path: lines for path, lines in lengths.items() if lines > MAX_FILE_LINES} == {}
 
 
 def test_functions_are_short() -> None:
-    lengths = {place: length(function) for place, function in functions(*SHIPPED, "tests")}
+    lengths = {place: length(function) for place, function in functions(*CHECKED, "tests")}
     assert {place: lines for place, lines in lengths.items() if lines > MAX_FUNCTION_LINES} == {}
 
 
 def test_nine_of_ten_functions_fit_half_a_screen() -> None:
-    lengths = [length(function) for _, function in functions(*SHIPPED)]
+    lengths = [length(function) for _, function in functions(*CHECKED)]
     assert statistics.quantiles(lengths, n=10)[-1] <= MAX_FUNCTION_LINES_P90
 
 
 def test_functions_take_few_parameters() -> None:
-    counts = {place: num_parameters(function) for place, function in functions(*SHIPPED)}
+    counts = {place: num_parameters(function) for place, function in functions(*CHECKED)}
     assert {place: count for place, count in counts.items() if count > MAX_PARAMETERS} == {}
 
 
 def test_modules_are_named_for_what_they_hold() -> None:
     vague = {"utils", "util", "helpers", "helper", "manager", "base", "common", "misc"}
-    assert [name(path) for path in sources(*SHIPPED) if vague & set(path.stem.split("_"))] == []
+    assert [name(path) for path in sources(*CHECKED) if vague & set(path.stem.split("_"))] == []
 
 
 FORBIDDEN_CALLS = {
@@ -107,7 +109,7 @@ def test_nothing_prints_or_unpickles_in_the_package() -> None:
 
 def test_nothing_is_left_for_later() -> None:
     mark = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
-    assert [(name(path), found[0]) for path in sources(*SHIPPED) if (found := mark.search(path.read_text()))] == []
+    assert [(name(path), found[0]) for path in sources(*CHECKED) if (found := mark.search(path.read_text()))] == []
 
 
 @pytest.mark.parametrize(
@@ -129,6 +131,30 @@ def test_importing_the_documents_stays_light() -> None:
     program = f"import sys, layoutray, layoutray.document; print([name for name in {heavy} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_what_is_shipped_imports_nothing_of_the_benchmarks_and_of_development() -> None:
+    metadata = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    required = [requirement for extra in ("dev", "benchmarks") for requirement in metadata[extra]]
+    only_here = {re.split(r"\W", requirement)[0] for requirement in required} - {"layoutray"} | {"benchmarks", "tests"}
+    imported = (
+        (name(path), module.partition(".")[0])
+        for path in sources(*SHIPPED)
+        for node in ast.walk(ast.parse(path.read_text()))
+        for module in imported_modules(node)
+    )
+    assert [(path, module) for path, module in imported if module in only_here] == []
+
+
+def imported_modules(node: ast.AST) -> list[str]:
+    """Modules of an import statement, and those of `importlib.import_module` with a literal name."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        return [given.value for given in node.args if isinstance(given, ast.Constant) and isinstance(given.value, str)]
+    return []
 
 
 def test_torch_is_pinned_so_that_every_build_fits() -> None:

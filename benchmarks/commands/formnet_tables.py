@@ -1,25 +1,32 @@
-"""FormNet's ablation on real forms: entity scores of ETC with and without Rich Attention and super-tokens, beside peers."""
+"""FormNet's ablation on forms: entity scores of ETC with and without Rich Attention and super-tokens, and of peers."""
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.papers.formnet import PAPER_F1, SYSTEMS
 from benchmarks.measure.spread import Spread
+from benchmarks.papers.formnet import PAPER_F1, SYSTEMS
+from benchmarks.training_runs import (
+    Runs,
+    Scores,
+    add_labelled_option,
+    add_options,
+    add_tuning_option,
+    labelled,
+    schedule,
+)
 from pipelines import _terminal as terminal
-from benchmarks.training_runs import Runs, Scores, add_labelled_option, add_options, add_tuning_option, labelled, schedule
 
 _RECIPE = "finetune-funsd"
 _BIOES: dict[str, object] = {"task.name": "entities_bioes"}
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray benchmark formnet-tables", description=__doc__)
-    parser.add_argument("pages", type=Path, help="folder of pages to pretrain on, such as `layoutray mix` makes")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks formnet-tables", description=__doc__)
+    parser.add_argument("pages", type=Path, help="folder of pages to pretrain on, e.g. written by `layoutray mix`")
     add_labelled_option(
         parser,
-        "pages with entities to fine-tune and test on; the names funsd and cord get the paper's scores beside them",
+        "pages with entities for fine-tuning and testing; for the names funsd and cord, the paper's scores are shown",
     )
     parser.add_argument("--length", type=int, default=512, help="tokens per window")
     add_options(parser)
@@ -28,14 +35,14 @@ def main(arguments: Sequence[str]) -> int:
     table = _Table(options, labelled(options.labelled))
     perplexity = table.pretrain()
     scores = {data: table.tune(data) for data in table.labelled}
-    for data, found in scores.items():
-        _show(data, found, options)
+    for data, by_system in scores.items():
+        _show(data, by_system, options)
     table.runs.finish({"perplexity": perplexity, "entities": scores}, perplexity)
     return 0
 
 
 class _Table:
-    """Every system pretrained once a seed, and fine-tuned from there on each labelled set."""
+    """Pretrains every system once for each seed, and fine-tunes it from there on each labelled set."""
 
     def __init__(self, options: argparse.Namespace, labelled: Mapping[str, Path]) -> None:
         self._options = options
@@ -44,25 +51,25 @@ class _Table:
 
     def pretrain(self) -> Scores:
         self.runs.encode("pretrain-tiny", str(self._options.pages), "windows", {"max_length": self._options.length})
-        return self.runs.all(SYSTEMS, self._pretrain)
+        return self.runs.run_all(SYSTEMS, self._pretrain)
 
     def tune(self, data: str) -> Scores:
         keys = {**_BIOES, "max_length": self._options.length, "tokenizer.path": self.runs.out / "windows"}
         self.runs.encode(_RECIPE, str(self.labelled[data]), f"labelled-{data}", keys)
-        return self.runs.all(SYSTEMS, lambda name, seed: self._tune(data, name, seed))
+        return self.runs.run_all(SYSTEMS, lambda name, seed: self._tune(data, name, seed))
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder = self.runs.folder(name, seed)
         self.runs.train(
             "pretrain", "pretrain-tiny", self.runs.out / "windows", folder, self._keys(name, self._options.steps, seed)
         )
-        return self.runs.evaluated(folder, self._options.pages)
+        return self.runs.evaluate(folder, self._options.pages)
 
     def _tune(self, data: str, name: str, seed: int) -> dict[str, float]:
         folder, examples = self.runs.folder(f"{data} {name}", seed), self.runs.out / f"labelled-{data}"
         keys = {**_BIOES, **self._keys(name, self._options.tune_steps, seed)}
         self.runs.train("finetune", _RECIPE, examples, folder, keys, [self.runs.folder(name, seed)])
-        return self.runs.evaluated(folder, self.labelled[data])
+        return self.runs.evaluate(folder, self.labelled[data])
 
     def _keys(self, name: str, steps: int, seed: int) -> dict[str, object]:
         model = {f"model.{key}": value for key, value in SYSTEMS[name].items()}
@@ -73,16 +80,12 @@ def _show(data: str, scores: Scores, options: argparse.Namespace) -> None:
     rows: list[tuple[object, ...]] = []
     for name, by_seed in scores.items():
         precision, recall, f1 = (
-            Spread.of([100 * of[key] for of in by_seed.values()]) for key in ("precision", "recall", "f1")
+            Spread.of([100 * metrics[key] for metrics in by_seed.values()]) for key in ("precision", "recall", "f1")
         )
         paper = PAPER_F1.get(data, {}).get(name)
-        found = f"{f1.mean:.1f} ({f1.least:.1f} to {f1.most:.1f})"
+        shown_f1 = f"{f1.mean:.1f} ({f1.least:.1f} to {f1.most:.1f})"
         rows.append(
-            (name, f"{precision.mean:.1f}", f"{recall.mean:.1f}", found, "" if paper is None else f"{paper:.2f}")
+            (name, f"{precision.mean:.1f}", f"{recall.mean:.1f}", shown_f1, "" if paper is None else f"{paper:.2f}")
         )
-    title = f"Entities of {data}, test split, in percent: mean of {len(options.seeds)} seeds (range of F1)"
+    title = f"Entities of {data}, test split, percent: mean of {len(options.seeds)} seeds (range of F1)"
     terminal.show_table(title, ("system", "precision", "recall", "F1", "paper's F1"), rows)
-
-
-if __name__ == "__main__":
-    sys.exit(terminal.run(lambda: main(sys.argv[1:])))

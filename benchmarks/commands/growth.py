@@ -1,8 +1,8 @@
-"""What grows with the number of pages: processor time, memory and disk of each step that sees all of them, on made-up pages.
+"""Cost that grows with the number of pages: processor time, memory and disk of each step of ingest that sees all pages.
 
-They are of one page each, below an s3:// address where a server on the loopback lists as many keys as there are pages. None is read: what
-opening a document tells is made up. A rerun lists the files, recalls what opening told of them, which lists them once more for their times,
-plans, and does what comes from `shards listed` on: everything is done.
+Every document is a picture of one page, listed by an S3 server on the loopback interface. No document is read: the
+result of opening it is generated. A rerun of an ingest lists the files, recalls the opened documents (which lists the
+files again for their times), plans, and does the steps from `shards listed` on, with every page done.
 """
 
 import argparse
@@ -23,8 +23,8 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
-from layoutray import tracking
 from benchmarks.measure.object_store import listed_store
+from layoutray import tracking
 from layoutray.cluster.ingest import find, remaining_pages
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import InputError
@@ -45,19 +45,19 @@ _MILLION = 1_000_000
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Of one step, for a million of what it counts.
+class GrowthCost:
+    """Cost of one step for a million pages or reports.
 
     Attributes:
-        of: what is counted: pages, or reports of three metrics.
-        seconds: of the processor, all threads together: other work on the machine does not count.
-        memory_gib: that the process holds more of after the step.
-        peak_gib: that it has held at most up to then, less what it held before the first step.
-        disk_gib: written.
+        unit: what is counted: pages, or reports of three metrics.
+        seconds: processor time of all threads, which does not include other work on the machine.
+        memory_gib: growth of the resident memory during the step.
+        peak_gib: peak of the resident memory so far, minus that before the first step.
+        disk_gib: written to disk.
     """
 
     step: str
-    of: str
+    unit: str
     seconds: float
     memory_gib: float
     peak_gib: float
@@ -65,63 +65,65 @@ class Cost:
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray benchmark growth", description=__doc__)
-    parser.add_argument("--pages", type=int, default=20_000, help="pages to measure on, one a document")
-    parser.add_argument("--words", type=int, default=200, help="of each page")
-    parser.add_argument("--reports", type=int, default=1_000, help="of a training to MLflow, into SQLite")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks growth", description=__doc__)
+    parser.add_argument("--pages", type=int, default=20_000, help="number of pages, one per document")
+    parser.add_argument("--words", type=int, default=200, help="words of each page")
+    parser.add_argument("--reports", type=int, default=1_000, help="reports of a training to MLflow in SQLite")
     options = parser.parse_args(arguments)
     for name in ("pages", "words", "reports"):
         if getattr(options, name) < 1:
             raise InputError(f"--{name} is {getattr(options, name)}; it must be at least 1")
     with tempfile.TemporaryDirectory() as scratch:
-        _costs(
-            Path(scratch) / "first", 64, options.words, 10
-        )  # the first use of a library costs what later ones do not
+        # Warm-up: the first use of a library has costs that later uses do not have.
+        _costs(Path(scratch) / "warm-up", 64, options.words, 10)
         costs = _costs(Path(scratch) / "measured", options.pages, options.words, options.reports)
     rows = [
         (
             cost.step,
-            cost.of,
+            cost.unit,
             *(f"{value:.2f}" for value in (cost.seconds, cost.memory_gib, cost.peak_gib, cost.disk_gib)),
         )
         for cost in costs
     ]
     terminal.show_table(
-        "For a million", ("step", "of", "core seconds", "GiB of memory", "GiB at most so far", "GiB of disk"), rows
+        "Per million", ("step", "unit", "core seconds", "memory, GiB", "peak memory so far, GiB", "disk, GiB"), rows
     )
     sys.stdout.write(json.dumps([asdict(cost) for cost in costs]) + "\n")
     return 0
 
 
-def _costs(folder: Path, pages: int, words: int, reports: int) -> list[Cost]:
+def _costs(folder: Path, pages: int, words: int, reports: int) -> list[GrowthCost]:
     return [*_of_pages(Output(str(folder)), pages, words), _of_reports(folder / "mlflow.db", reports)]
 
 
-def _of_pages(output: Output, count: int, words: int) -> list[Cost]:
-    recipe, measured = IngestRecipe("folder"), partial(_measured, count, _held())
+def _of_pages(output: Output, count: int, words: int) -> list[GrowthCost]:
+    recipe, measured = IngestRecipe("folder"), partial(_measured, count, _resident())
     plan, costs = _planned(output, count, recipe, measured)
     _, writing = measured("shards written", lambda: _write(plan.units, output.pages, words, recipe.pages_per_shard))
     disk = sum(file.stat().st_size for file in Path(output.pages).iterdir())
-    _, settling = measured("folder settled", lambda: output.reconcile(plan))
+    _, reconciling = measured("folder reconciled", lambda: output.reconcile(plan))
     _, listing = measured("shards listed", lambda: shards.shards(output.pages))
     done, asking = measured("ledger read (what is done)", output.done)
-    _, comparing = measured("pages left found", lambda: remaining_pages(plan, done))
-    _, again = measured("folder settled again", lambda: output.reconcile(plan))
+    _, comparing = measured("remaining pages found", lambda: remaining_pages(plan, done))
+    _, again = measured("folder reconciled again", lambda: output.reconcile(plan))
     _, counting = measured(
         "manifest counted", lambda: manifest_of(output.root, output, plan, recipe, Run(count, 1.0, 1))
     )
     written = replace(writing, disk_gib=disk * _MILLION / count / 2**30)
-    return [*costs, written, settling, listing, asking, comparing, again, counting]
+    return [*costs, written, reconciling, listing, asking, comparing, again, counting]
 
 
 def _planned(
-    output: Output, count: int, recipe: IngestRecipe, measured: Callable[[str, Callable[[], Any]], tuple[Any, Cost]]
-) -> tuple[Plan, list[Cost]]:
-    """The plan, all that is left of what was found once there is one."""
+    output: Output,
+    count: int,
+    recipe: IngestRecipe,
+    measured: Callable[[str, Callable[[], Any]], tuple[Any, GrowthCost]],
+) -> tuple[Plan, list[GrowthCost]]:
+    """The plan, and the costs of the steps up to it; the lists of files and opened documents are freed."""
     with listed_store(count) as root:
         found, listing = measured("files listed in a bucket", lambda: find(root, recipe))
-        opened, opening = measured("documents opened", lambda: _told(found.items))
-        _, keeping = measured("what opening told kept", lambda: OpenedBefore.of(output, root, recipe).keep(opened))
+        opened, opening = measured("documents opened", lambda: _opened(found.items))
+        _, keeping = measured("opened documents kept", lambda: OpenedBefore.of(output, root, recipe).keep(opened))
         recalled, recalling = measured(
             "unchanged files recalled", lambda: _recalled(OpenedBefore.of(output, root, recipe), found.items)
         )
@@ -131,7 +133,7 @@ def _planned(
     return plan, [listing, opening, keeping, recalling, planning]
 
 
-def _told(items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
+def _opened(items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
     opened = plan_storage.opened()
     opened.extend(
         OpenedDocument(item, Document(f"{number:064x}", item.source, "", 1), pages=(1,))
@@ -146,7 +148,7 @@ def _recalled(before: OpenedBefore, items: Iterable[DocumentRef]) -> Sequence[Op
     return opened
 
 
-def _of_reports(store: Path, count: int) -> Cost:
+def _of_reports(store: Path, count: int) -> GrowthCost:
     run = tracking.create_run(f"sqlite:///{store}", "growth", "growth", {}, {})
     before = store.stat().st_size
 
@@ -156,37 +158,37 @@ def _of_reports(store: Path, count: int) -> Cost:
             reporter.metrics(step, {"loss": 1.0, "learning_rate": 1.0, "tokens_per_second": 1.0})
         reporter.flush()
 
-    _, cost = _measured(count, _held(), "MLflow", report)
+    _, cost = _measured(count, _resident(), "MLflow", report)
     return replace(
         cost,
-        of="reports",
+        unit="reports",
         peak_gib=cost.memory_gib,
         disk_gib=(store.stat().st_size - before) * _MILLION / count / 2**30,
     )
 
 
-def _measured(count: int, start: int, step: str, run: Callable[[], Any]) -> tuple[Any, Cost]:
-    """What `run` returns and costs; `start` bytes were held before the first step."""
+def _measured(count: int, start: int, step: str, run: Callable[[], Any]) -> tuple[Any, GrowthCost]:
+    """The result of `run` and its cost; `start` is the resident memory in bytes before the first step."""
     gc.collect()
-    before, started = _held(), time.process_time()
+    before, started = _resident(), time.process_time()
     result = run()
     seconds = time.process_time() - started
-    kept = max(_held() - before, 0)
+    kept = max(_resident() - before, 0)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - start
-    return result, Cost(
-        step, "pages", seconds * _MILLION / count, *(held * _MILLION / count / 2**30 for held in (kept, peak))
+    return result, GrowthCost(
+        step, "pages", seconds * _MILLION / count, *(size * _MILLION / count / 2**30 for size in (kept, peak))
     )
 
 
-def _held() -> int:
-    """Bytes of memory that this process holds."""
+def _resident() -> int:
+    """Resident memory of this process in bytes."""
     return psutil.Process().memory_info().rss
 
 
-def _write(units: Sequence[PageTask], folder: str, words: int, at_once: int) -> None:
-    pages = _pages(at_once, words)
+def _write(units: Sequence[PageTask], folder: str, words: int, shard_size: int) -> None:
+    pages = _pages(shard_size, words)
     rest = iter(units)
-    while part := list(islice(rest, at_once)):
+    while part := list(islice(rest, shard_size)):
         table = pages.slice(0, len(part))
         for name, values in (
             ("page_id", [unit.page_id for unit in part]),
@@ -199,31 +201,27 @@ def _write(units: Sequence[PageTask], folder: str, words: int, at_once: int) -> 
 
 
 def _pages(count: int, words: int) -> pa.Table:
-    """Pages of words drawn from a vocabulary of 20,000, each at a place of its own: about as hard to compress as real ones."""
+    """Pages of random words from a vocabulary of 20,000 at random positions; they compress like real pages."""
     random = np.random.default_rng(7)
-    made: list[Page] = []
+    pages: list[Page] = []
     for number in range(count):
         corners = random.uniform(0, 0.9, (words, 2)).tolist()
         texts = random.integers(0, 20_000, words).tolist()
-        found = [
+        drawn = [
             Word(f"word{text}", Box(x, y, x + 0.05, y + 0.02), float(random.uniform(0, 1)), line // 8)
             for line, (text, (x, y)) in enumerate(zip(texts, corners, strict=True))
         ]
-        made.append(
+        pages.append(
             Page(
                 str(number),
                 1,
                 1700,
                 2200,
-                tuple(found),
+                tuple(drawn),
                 "",
                 "",
                 "train",
-                Provenance("ocr", "made up", "tesseract", "5", "x"),
+                Provenance("ocr", "random", "tesseract", "5", "x"),
             )
         )
-    return codec.pages_table(made, [str(number) for number in range(count)])
-
-
-if __name__ == "__main__":
-    sys.exit(terminal.run(lambda: main(sys.argv[1:])))
+    return codec.pages_table(pages, [str(number) for number in range(count)])

@@ -1,17 +1,14 @@
-"""LAMBERT's table of results on real documents: fields of systems with and without layout and positions, beside other layout embeddings."""
+"""LAMBERT's table on documents: field scores with and without layout and positions, and other layout embeddings."""
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layoutray import checkpoint
-from benchmarks.papers.lambert import LAYOUTS, PAPER_F1, SYSTEMS, System, sizes
-from benchmarks.measure.spread import Spread
 from benchmarks.measure.leakage import Known, known, texts_of
-from pipelines import _terminal as terminal
+from benchmarks.measure.spread import Spread
+from benchmarks.papers.lambert import LAYOUTS, PAPER_F1, SYSTEMS, LambertSystem, sizes
 from benchmarks.training_runs import (
     Runs,
     Scores,
@@ -22,6 +19,8 @@ from benchmarks.training_runs import (
     schedule,
     tables,
 )
+from layoutray import checkpoint
+from pipelines import _terminal as terminal
 
 _PRETRAIN, _AUTOENCODE = "pretrain-lambert", "pretrain-neighbourhoods"
 _ROWS = {**SYSTEMS, **LAYOUTS}
@@ -29,20 +28,23 @@ _METRICS = {"GEval F1": "geval_f1", "exact F1": "exact_f1", "field F1": "field_f
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray benchmark lambert-tables", description=__doc__)
-    parser.add_argument("pages", type=Path, help="folder of pages to train on, such as `layoutray mix` makes")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks lambert-tables", description=__doc__)
+    parser.add_argument("pages", type=Path, help="folder of pages to train on, e.g. written by `layoutray mix`")
     parser.add_argument(
-        "--start", required=True, type=Path, help="checkpoint of a trained BERT or RoBERTa, as `layoutray import` makes"
+        "--start",
+        required=True,
+        type=Path,
+        help="checkpoint of a trained BERT or RoBERTa, e.g. written by `layoutray import`",
     )
     add_labelled_option(
         parser,
-        "documents with fields; NAME is sroie, kleister-nda or another that a recipe finetune-NAME is for, or NAME-ocr",
+        "documents with fields; NAME needs a recipe finetune-NAME, e.g. sroie or kleister-nda; NAME-ocr uses it too",
     )
     parser.add_argument("--length", type=int, default=512, help="tokens per window")
-    parser.add_argument("--learning-rate", type=float, default=1e-4, help="of training on the pages")
-    parser.add_argument("--tune-learning-rate", type=float, default=1e-4, help="of fine-tuning")
+    parser.add_argument("--learning-rate", type=float, default=1e-4, help="learning rate of the training on the pages")
+    parser.add_argument("--tune-learning-rate", type=float, default=1e-4, help="learning rate of fine-tuning")
     parser.add_argument(
-        "--only", nargs="+", choices=_ROWS, default=list(_ROWS), help="these systems alone", metavar="SYSTEM"
+        "--only", nargs="+", choices=_ROWS, default=list(_ROWS), help="train only these systems", metavar="SYSTEM"
     )
     add_options(parser)
     add_tuning_option(parser)
@@ -51,24 +53,24 @@ def main(arguments: Sequence[str]) -> int:
     audits = {data: table.audit(data) for data in table.labelled}
     _show_audits(audits)
     perplexity = table.pretrain()
-    found = {data: table.tune(data, audit) for data, audit in audits.items()}
-    for data, scores in found.items():
-        for title, chosen in tables(scores, {"fields": SYSTEMS, "layout embeddings": LAYOUTS}).items():
-            _show(f"{data}, {title}", chosen, audits[data], PAPER_F1.get(_base(data), {}))
+    by_data = {data: table.tune(data, audit) for data, audit in audits.items()}
+    for data, scores in by_data.items():
+        for title, shown in tables(scores, {"fields": SYSTEMS, "layout embeddings": LAYOUTS}).items():
+            _show(f"{data}, {title}", shown, audits[data], PAPER_F1.get(_base(data), {}))
     counts = {data: audit.counts() for data, audit in audits.items()}
-    table.runs.finish({"perplexity": perplexity, "known": counts, "fields": found}, perplexity)
+    table.runs.finish({"perplexity": perplexity, "known": counts, "fields": by_data}, perplexity)
     return 0
 
 
 @dataclass(frozen=True)
 class _Audit:
-    """What of the test documents the systems have seen before.
+    """Overlap of the test documents with the training data.
 
     Attributes:
-        documents: of the test split.
-        train: known from the labelled training documents.
-        pages: known from the pages that are trained on.
-        file: where the documents with templates of `train` are listed.
+        documents: number of test documents.
+        train: test documents known from the labelled training documents.
+        pages: test documents known from the pages of pretraining.
+        file: lists the documents with templates of `train`.
     """
 
     documents: int
@@ -78,16 +80,20 @@ class _Audit:
 
     @property
     def new(self) -> int:
+        """Number of test documents whose template is not in the labelled training documents."""
         return self.documents - len(self.train.templates)
 
     def counts(self) -> dict[str, object]:
-        seen = {"train": self.train, "pages": self.pages}
-        parts = {part: {"copies": len(one.copies), "templates": len(one.templates)} for part, one in seen.items()}
+        known = {"train": self.train, "pages": self.pages}
+        parts = {part: {"copies": len(one.copies), "templates": len(one.templates)} for part, one in known.items()}
         return {"documents": self.documents, **parts}
 
 
 class _Table:
-    """Every system trained on the pages once, with the first seed, and fine-tuned from there with each: the paper's three runs."""
+    """Trains every system on the pages once, with the first seed, and fine-tunes it from there with each seed.
+
+    The paper has three fine-tuning runs.
+    """
 
     def __init__(self, options: argparse.Namespace, labelled: Mapping[str, Path]) -> None:
         self._options = options
@@ -109,11 +115,11 @@ class _Table:
         self.runs.encode(_PRETRAIN, str(self._options.pages), "windows", self._encoded())
         if any(_is_autoencoder(row) for row in trained.values()):
             self.runs.encode(_AUTOENCODE, str(self._options.pages), "neighbourhoods", self._encoded())
-        return self.runs.all(trained, self._pretrain, self._options.seeds[:1])
+        return self.runs.run_all(trained, self._pretrain, self._options.seeds[:1])
 
     def tune(self, data: str, audit: _Audit) -> Scores:
         self.runs.encode(f"finetune-{_base(data)}", str(self.labelled[data]), f"labelled-{data}", self._encoded())
-        return self.runs.all(self._rows, lambda name, seed: self._tune(data, name, seed, audit))
+        return self.runs.run_all(self._rows, lambda name, seed: self._tune(data, name, seed, audit))
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder, steps = self.runs.folder(name, seed), self._options.steps
@@ -121,10 +127,10 @@ class _Table:
         keys = self._keys(_ROWS[name], seed) | {f"train.{key}": value for key, value in small.items()}
         keys |= {**schedule(steps), "train.checkpoint_every": max(steps // 6, 1)}
         self.runs.train("pretrain", _PRETRAIN, self.runs.out / "windows", folder, keys, [self._start(name, seed)])
-        return self.runs.evaluated(folder, self._options.pages)
+        return self.runs.evaluate(folder, self._options.pages)
 
     def _start(self, name: str, seed: int) -> Path:
-        """What a system is trained on from; an autoencoder has been trained by itself then, for as many steps."""
+        """Starting checkpoint of a system; an autoencoder has been trained for `--steps` steps in it."""
         row, start = _ROWS[name], self._options.start
         if not _is_autoencoder(row):
             return start
@@ -134,7 +140,7 @@ class _Table:
         return folder
 
     def _tune(self, data: str, name: str, seed: int, audit: _Audit) -> dict[str, float]:
-        """The scores, and as `new.` those of the documents whose templates were not in training."""
+        """All scores, and with the prefix `new.` those of documents whose templates are not in training documents."""
         row, folder = _ROWS[name], self.runs.folder(f"{data} {name}", seed)
         # No warm-up, as in the paper.
         keys = self._keys(row, seed) | {**schedule(self._options.tune_steps), "train.warmup_steps": 0}
@@ -143,31 +149,35 @@ class _Table:
         self.runs.train(
             "finetune", f"finetune-{_base(data)}", self.runs.out / f"labelled-{data}", folder, keys, [start]
         )
-        scores = self.runs.evaluated(folder, self.labelled[data])
-        new = self.runs.evaluated(folder, self.labelled[data], audit.file) if audit.new else {}
+        scores = self.runs.evaluate(folder, self.labelled[data])
+        new = self.runs.evaluate(folder, self.labelled[data], audit.file) if audit.new else {}
         return scores | {f"new.{metric}": value for metric, value in new.items()}
 
     def _encoded(self) -> dict[str, object]:
         return {"max_length": self._options.length, "tokenizer.path": self._options.start.absolute()}
 
-    def _keys(self, row: System, seed: int) -> dict[str, object]:
+    def _keys(self, row: LambertSystem, seed: int) -> dict[str, object]:
         model = {f"model.{key}": value for key, value in {**self._sizes, **row.model}.items()}
         return {"max_length": self._options.length, "seed": seed, **model}
 
 
-def _is_autoencoder(row: System) -> bool:
+def _is_autoencoder(row: LambertSystem) -> bool:
     return row.model.get("layout") == "autoencoder"
 
 
 def _base(data: str) -> str:
-    """The data set whose recipe and paper's scores are meant: our own OCR of a set has both from it."""
+    """The name of the data set without `-ocr`, whose recipe and paper scores are used."""
     return data.removesuffix("-ocr")
 
 
 def _show_audits(audits: Mapping[str, _Audit]) -> None:
-    title = "Test documents with a copy / a template (copies among them) in what is trained on"
+    title = "Test documents with a copy / a template (includes copies) in the training data"
     rows = [
-        (data, audit.documents, *(f"{len(seen.copies)} / {len(seen.templates)}" for seen in (audit.train, audit.pages)))
+        (
+            data,
+            audit.documents,
+            *(f"{len(known.copies)} / {len(known.templates)}" for known in (audit.train, audit.pages)),
+        )
         for data, audit in audits.items()
     ]
     terminal.show_table(title, ("set", "documents", "labelled documents", "pages"), rows)
@@ -179,8 +189,11 @@ def _show(
     columns: dict[str, str] = {**_METRICS, f"field F1, {audit.new} of new templates": "new.field_f1"}
     rows: list[Sequence[Any]] = []
     for name, by_seed in scores.items():
-        found = [_percent([of[metric] for of in by_seed.values() if metric in of]) for metric in columns.values()]
-        rows.append((name, *found, f"{paper[name]:.1f}" if name in paper else ""))
+        cells = [
+            _percent([metrics[metric] for metrics in by_seed.values() if metric in metrics])
+            for metric in columns.values()
+        ]
+        rows.append((name, *cells, f"{paper[name]:.1f}" if name in paper else ""))
     seeds = len(next(iter(scores.values())))
     heading = f"{title}: F1 on {audit.documents} test documents in percent, mean (range) of {seeds} seeds"
     terminal.show_table(heading, ("system", *columns, "paper's F1"), rows)
@@ -191,7 +204,3 @@ def _percent(values: Sequence[float]) -> str:
         return ""
     spread = Spread.of([100 * value for value in values])
     return f"{spread.mean:.1f} ({spread.least:.1f} to {spread.most:.1f})"
-
-
-if __name__ == "__main__":
-    sys.exit(terminal.run(lambda: main(sys.argv[1:])))

@@ -1,4 +1,4 @@
-"""Memory of an ingest's driver and workers over thousands of pages, tenth by tenth of the run: whether it stays flat."""
+"""Memory of the driver and workers of an ingest over thousands of pages, for each tenth of the run."""
 
 import argparse
 import json
@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.measure.memory import Held, MemorySampler, by_tenths
+from benchmarks import real_pages
+from benchmarks.figures.memory import draw_memory
+from benchmarks.measure.memory import MemorySampler, RoleMemory, by_tenths
+from benchmarks.options import png_file
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
@@ -17,24 +20,22 @@ from layoutray.errors import InputError
 from layoutray.ocr.settings import Preprocessing, Recognition
 from layoutray.recipe import IngestRecipe
 from layoutray.report import png
-from benchmarks.figures.memory import memory
 from pipelines import _terminal as terminal
-from layoutray.benchmark.page_sample import add_options, collect
 
 _MARKS = {"page workers": "PageWorker", "OCR": "layoutray.ocr.child", "Ray itself": ""}
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray benchmark memory", description=__doc__)
-    add_options(parser)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks memory", description=__doc__)
+    real_pages.add_options(parser)
     parser.add_argument(
-        "--rounds", type=int, default=10, help="how often each picture is read, every time as another file"
+        "--rounds", type=int, default=10, help="number of copies of each document; each copy is a different file"
     )
     parser.add_argument(
-        "--width", type=int, default=400, help="pixels that pages are brought to; few are read in less time"
+        "--width", type=int, default=400, help="width in pixels that pages are scaled to; OCR of narrow pages is faster"
     )
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between two samples")
-    parser.add_argument("--out", type=Path, metavar="FILE.png", help="also write the picture to this file")
+    parser.add_argument("--out", type=png_file, metavar="FILE.png", help="also write the figure to this file")
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         raise InputError(f"--rounds is {options.rounds}; it must be at least 1")
@@ -46,12 +47,12 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
     recipe = IngestRecipe(
         "folder", dev_share=0, recognition=Recognition(preprocessing=Preprocessing(width=options.width))
     )
-    collect(options, scratch / "chosen")
-    _repeat(scratch / "chosen", options.rounds, scratch / "pages")
+    real_pages.collect(options.folders, options.pages, scratch / "sample")
+    _repeat(scratch / "sample", options.rounds, scratch / "pages")
     sampler = MemorySampler(_MARKS, options.interval)
 
     def watch(progress: Progress) -> None:
-        # At the end the workers may be gone already.
+        # At the end of the stage the workers may have stopped.
         if progress.stage == "recognise" and 0 < progress.done < progress.total:
             sampler.sample(progress.done)
 
@@ -59,41 +60,38 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
         started = time.perf_counter()
         manifest = ingest(str(scratch / "pages"), str(scratch / "out"), recipe, progress=watch)
         seconds = time.perf_counter() - started
-    found = by_tenths(sampler.samples)
-    _show(
-        found,
-        f"{manifest.pages_in} pages ({manifest.pages_dead} failed), read by Tesseract at width {options.width} in {seconds:.0f} s",
-    )
+    roles = by_tenths(sampler.samples)
+    failed, width = manifest.pages_dead, options.width
+    _show(roles, f"{manifest.pages_in} pages ({failed} failed), Tesseract at width {width}, {seconds:.0f} s")
     counts = {
         "pages": manifest.pages_in,
         "dead": manifest.pages_dead,
         "seconds": seconds,
         "samples": len(sampler.samples),
     }
-    sys.stdout.write(json.dumps(counts | {"held": [asdict(one) for one in found]}) + "\n")
+    sys.stdout.write(json.dumps(counts | {"held": [asdict(one) for one in roles]}) + "\n")
     if options.out:
-        points = {one.role: [(sample.done, sample.mib[one.role]) for sample in sampler.samples] for one in found}
-        options.out.write_bytes(png.png(memory(points)))
+        points = {one.role: [(sample.done, sample.mib[one.role]) for sample in sampler.samples] for one in roles}
+        options.out.write_bytes(png.png(draw_memory(points)))
     return 0
 
 
-def _repeat(pictures: Path, rounds: int, folder: Path) -> None:
-    """Write each picture into the new `folder` so many times, with a number behind its end: the same file would be read once."""
+def _repeat(documents: Path, rounds: int, folder: Path) -> None:
+    """Write `rounds` copies of each document into the new `folder`.
+
+    Each copy ends in its number, because ingest reads identical files only once.
+    """
     folder.mkdir()
     for number in range(rounds):
-        for file in sorted(pictures.iterdir()):
+        for file in sorted(documents.iterdir()):
             (folder / f"{number:04d}-{file.name}").write_bytes(file.read_bytes() + f"\n{number}".encode())
 
 
-def _show(found: Sequence[Held], title: str) -> None:
+def _show(roles: Sequence[RoleMemory], title: str) -> None:
     rows = [
-        (str(number), *(f"{mib:.0f}" for mib in held))
-        for number, held in enumerate(zip(*(one.tenths for one in found), strict=True), 1)
+        (str(number), *(f"{mib:.0f}" for mib in sizes))
+        for number, sizes in enumerate(zip(*(one.tenths for one in roles), strict=True), 1)
     ]
-    rows.append(("growth from the third to the last", *(f"{one.growth:+.1%}" for one in found)))
-    rows.append(("range from the third on", *(f"{one.range:.1%}" for one in found)))
-    terminal.show_table(title, ("tenth of the run, mean MiB", *(one.role for one in found)), rows)
-
-
-if __name__ == "__main__":
-    sys.exit(terminal.run(lambda: main(sys.argv[1:])))
+    rows.append(("growth from the third to the last tenth", *(f"{one.growth:+.1%}" for one in roles)))
+    rows.append(("range from the third tenth on", *(f"{one.range:.1%}" for one in roles)))
+    terminal.show_table(title, ("tenth of the run, mean MiB", *(one.role for one in roles)), rows)

@@ -1,4 +1,4 @@
-"""Pages and fields per second of bulk prediction on a running Ray: reading the pages and answering them apart."""
+"""Pages and fields per second of bulk prediction on a running Ray, for ingest and prediction separately."""
 
 import argparse
 import json
@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from layoutray.benchmark.ingest import Round, measure
+from benchmarks import real_pages
 from benchmarks.measure.spread import Spread
+from layoutray.benchmark.ingest import TimedRound, time_contenders
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.predict import Prediction, predict
@@ -19,17 +20,20 @@ from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.recipe import IngestRecipe
 from pipelines import _terminal as terminal
-from layoutray.benchmark.page_sample import add_options, collect
 
 _READING, _ANSWERING = "reading (OCR)", "answering (model)"
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray benchmark predict", description=__doc__)
-    parser.add_argument("checkpoint", type=terminal.local_folder, help="of a model that looks for fields")
-    add_options(parser)
-    parser.add_argument("--rounds", type=int, default=3, help="how often all pages are read and answered")
-    parser.add_argument("--workers", type=int, default=num_cores(), help="model replicas, of one thread each")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks predict", description=__doc__)
+    parser.add_argument(
+        "checkpoint", type=terminal.local_folder, help="checkpoint folder of a model that extracts fields"
+    )
+    real_pages.add_options(parser)
+    parser.add_argument("--rounds", type=int, default=3, help="times that all pages are ingested and predicted")
+    parser.add_argument(
+        "--workers", type=int, default=num_cores(), help="model replicas with one thread each (default: all cores)"
+    )
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
         return _run(options, Path(scratch))
@@ -38,20 +42,22 @@ def main(arguments: Sequence[str]) -> int:
 def _run(options: argparse.Namespace, scratch: Path) -> int:
     if not Extractor.load(options.checkpoint).fields:
         raise InputError(
-            f"{options.checkpoint} looks for no fields of documents; take a model whose recipe names some in [task.fields]"
+            f"{options.checkpoint} extracts no fields of documents; take a model whose recipe has [task.fields]"
         )
-    chosen = scratch / "chosen"
-    collect(options, chosen)
-    # As in the benchmark of ingest: other work on the machine is not to be measured.
+    sample = scratch / "sample"
+    real_pages.collect(options.folders, options.pages, sample)
+    # By default Ray lowers the priority of its workers; on a busy machine that would slow them down.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  (Ray reads it in this spelling)
-    bulk = _Bulk(options, chosen, scratch)
+    bulk = _Bulk(options, sample, scratch)
     with connect():
         rounds = [
-            measure({_READING: bulk.read, _ANSWERING: bulk.answer}, 1, terminal.say)[0] for _ in range(options.rounds)
+            time_contenders({_READING: bulk.read, _ANSWERING: bulk.answer}, 1, terminal.say)[0]
+            for _ in range(options.rounds)
         ]
     done = bulk.done
     rows = [(name, *_row(rounds, seconds, done)) for name, seconds in _STAGES.items()]
-    title = f"{done.pages} pages ({done.failed} failed), {done.fields} values of fields: mean (range) of {len(rounds)} rounds"
+    counts = f"{done.pages} pages ({done.failed} failed), {done.fields} field values"
+    title = f"{counts}: mean (range) of {len(rounds)} rounds"
     terminal.show_table(title, ("", "pages/s", "fields/s"), rows)
     report = {
         "pages": done.pages,
@@ -64,7 +70,7 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
 
 
 class _Bulk:
-    """Both stages, one after the other, and what came of it last."""
+    """Both stages, and the counts of the last round."""
 
     def __init__(self, options: argparse.Namespace, source: Path, scratch: Path) -> None:
         self._options, self._source, self._scratch = options, source, scratch
@@ -89,16 +95,12 @@ class _Bulk:
         return time.perf_counter() - started
 
 
-_STAGES: dict[str, Callable[[Round], float]] = {
+_STAGES: dict[str, Callable[[TimedRound], float]] = {
     _READING: lambda one: one.seconds[_READING],
     _ANSWERING: lambda one: one.seconds[_ANSWERING],
     "both": lambda one: sum(one.seconds.values()),
 }
 
 
-def _row(rounds: Sequence[Round], seconds: Callable[[Round], float], done: Prediction) -> list[str]:
+def _row(rounds: Sequence[TimedRound], seconds: Callable[[TimedRound], float], done: Prediction) -> list[str]:
     return [str(Spread.of([count / seconds(one) for one in rounds])) for count in (done.pages, done.fields)]
-
-
-if __name__ == "__main__":
-    sys.exit(terminal.run(lambda: main(sys.argv[1:])))

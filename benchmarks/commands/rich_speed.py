@@ -1,18 +1,18 @@
-"""Seconds and memory of a training step of FormNet's encoder by length: with Rich Attention beside without it."""
+"""Seconds and memory of a training step by length: FormNet's encoder with and without Rich Attention."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks.papers.formnet_models import MODELS
 from benchmarks import step_cost
+from benchmarks.papers.formnet_models import MODELS
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray benchmark rich-speed", description=__doc__)
-    step_speed.add_options(parser, MODELS, size="small", lengths=[1024, 2048, 4096, 8192])
-    return step_speed.run("rich-speed", parser.parse_args(arguments), peers="ETC")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks rich-speed", description=__doc__)
+    step_cost.add_options(parser, MODELS, size="small", lengths=[1024, 2048, 4096, 8192])
+    return step_cost.run("rich-speed", parser.parse_args(arguments), peers="ETC")
 
 
 if __name__ == "__main__":
-    step_speed.run_case(MODELS, sys.argv[1])
+    step_cost.run_case(MODELS, sys.argv[1])

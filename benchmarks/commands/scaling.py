@@ -1,10 +1,10 @@
-"""Pages per second of ingest on 1, 2 and 4 simulated nodes with a stand-in for OCR, and what a page takes beside OCR.
+"""Pages per second of ingest on 1, 2 and 4 simulated nodes with a substitute for OCR, and overhead per page.
 
-Each node is a Ray node with one CPU, so one worker, but all are on this machine. The stand-in sleeps in Tesseract's place. This shows
-whether workers wait for what they share: the plan, Ray, the ledger, the store. It does not show what a network between nodes costs, nor
-cores at work, nor more nodes than these. What is not OCR does compute, and takes longer where the machine has other work: above all the
-start of the workers, which counts; that of Ray does not. The S3 server is moto's, in this process: its requests cost its own time, not
-that of a real store far away.
+Each node is a Ray node with one CPU and one worker; all nodes are on this machine. The substitute sleeps instead of
+doing OCR. The benchmark shows whether workers wait for what they share: the plan, Ray, the ledger and the store. It
+does not include network latency, CPU-bound OCR, or more nodes. Steps other than OCR do compute, and take longer on a
+busy machine, above all the start of the workers, which is included; the start of Ray is not. The S3 server is moto's in
+this process, so its latency is not that of a remote store.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from ray.cluster_utils import Cluster
 
 from benchmarks.measure import stand_in
 from benchmarks.measure.environment import environment
+from benchmarks.measure.ingest_cost import IngestTiming, step_seconds
 from benchmarks.measure.object_store import object_store
-from benchmarks.measure.ingest_cost import Ingested, steps
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
@@ -36,14 +36,15 @@ from pipelines import _terminal as terminal
 
 _NODE = {"num_cpus": 1, "include_dashboard": False}
 _ONE = "1 node"
-_START = 300.0  # seconds that nodes may take to find each other on a busy machine
+_NODE_TIMEOUT = 300.0
+"""Seconds within which nodes must have joined the cluster, also on a busy machine."""
 _RAY = {"RAY_worker_niceness": "0", "RAY_AUTH_MODE": "disabled"}
-"""Ray gives its workers a lower priority than other programs have: on a machine with other work that would be measured."""
+"""By default Ray lowers the priority of its workers; on a busy machine that would slow them down."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Contender:
-    """A set of pictures below `place`, a folder or s3:// address, that so many nodes ingest to below it."""
+    """An ingest on `nodes` nodes, from and to `place`, a folder or s3:// address."""
 
     place: str
     pages: int
@@ -59,33 +60,37 @@ class _Contender:
         return IngestRecipe("folder", dev_share=0, recognition=self.recognition)
 
     def out(self) -> str:
-        """Another folder each time."""
+        """A new output folder."""
         return sources.join(self.place, uuid.uuid4().hex)
 
-    def ingest(self) -> Ingested:
+    def ingest(self) -> IngestTiming:
         first, out = list[float](), self.out()
 
-        def notice(progress: Progress) -> None:
+        def note_first(progress: Progress) -> None:
             if progress.stage == "recognise" and progress.done and not first:
                 first.append(time.perf_counter() - started)
 
         started = time.perf_counter()
-        manifest = ingest(self.source, out, self.recipe, workers=self.nodes, progress=notice)
+        manifest = ingest(self.source, out, self.recipe, workers=self.nodes, progress=note_first)
         seconds = time.perf_counter() - started
         ingest(self.source, out, self.recipe, workers=self.nodes)
         again = time.perf_counter() - started - seconds
         assert manifest.pages_in == manifest.run.pages == self.pages, manifest
-        return Ingested(self.pages, self.nodes, first[0], seconds, again, stand_in.seconds_of_page(self.recognition))
+        return IngestTiming(
+            self.pages, self.nodes, first[0], seconds, again, stand_in.seconds_of_page(self.recognition)
+        )
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray benchmark scaling", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks scaling", description=__doc__)
     parser.add_argument(
-        "--pages", type=int, default=240, help="pictures that nodes do together; a quarter of it for what a page takes"
+        "--pages", type=int, default=240, help="pictures of an ingest; a quarter of them for the overhead per page"
     )
-    parser.add_argument("--seconds", type=float, default=1.0, help="that the stand-in sleeps for a page")
-    parser.add_argument("--nodes", type=int, nargs="+", default=[2, 4], help="to compare with one node (default: 2 4)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each contender does its pages")
+    parser.add_argument("--seconds", type=float, default=1.0, help="seconds that the substitute sleeps per page")
+    parser.add_argument(
+        "--nodes", type=int, nargs="+", default=[2, 4], help="numbers of nodes to compare with one node (default: 2 4)"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="times that each ingest runs")
     options = parser.parse_args(arguments)
     least_pages = max(8, 2 * max(options.nodes))
     for name, value, least in (
@@ -105,100 +110,109 @@ def main(arguments: Sequence[str]) -> int:
 def _run(options: argparse.Namespace, scratch: str, bucket: str) -> int:
     nodes = {_ONE: _Contender(scratch, options.pages)}
     nodes |= {f"{count} nodes": _Contender(scratch, options.pages, count) for count in sorted({*options.nodes})}
-    alone = {
+    single_worker = {
         "disk": _Contender(scratch, options.pages // 4),
         "disk, dead letters": _Contender(scratch, options.pages // 4, recognition=stand_in.REFUSES),
         "S3": _Contender(bucket, options.pages // 4),
     }
-    for source, pages in {(one.source, one.pages) for one in (*nodes.values(), *alone.values())}:
+    for source, pages in {(one.source, one.pages) for one in (*nodes.values(), *single_worker.values())}:
         stand_in.write_pictures(source, pages)
-    single = {
-        name: [steps(alone[name].source, alone[name].out(), alone[name].recipe) for _ in range(options.rounds)]
-        for name in ("disk", "S3")
-    }
-    taken = _measured(nodes | alone, options.rounds)
-    _show_nodes({name: taken[name] for name in nodes})
-    _show_page({name: taken[name] for name in alone})
-    _show_steps(single)
-    found = {name: [asdict(one) for one in runs] for name, runs in taken.items()}
-    sys.stdout.write(json.dumps({"ingests": found, "steps": single}) + "\n")
+    steps = {name: [_step_seconds(single_worker[name]) for _ in range(options.rounds)] for name in ("disk", "S3")}
+    timings = _measured(nodes | single_worker, options.rounds)
+    _show_nodes({name: timings[name] for name in nodes})
+    _show_page({name: timings[name] for name in single_worker})
+    _show_steps(steps)
+    report = {name: [asdict(one) for one in runs] for name, runs in timings.items()}
+    sys.stdout.write(json.dumps({"ingests": report, "steps": steps}) + "\n")
     return 0
+
+
+def _step_seconds(contender: _Contender) -> dict[str, float]:
+    return step_seconds(contender.source, contender.out(), contender.recipe)
 
 
 @contextmanager
 def _ray(nodes: int) -> Generator[None]:
-    """A connected Ray of so many nodes, started anew."""
+    """A connected, newly started Ray cluster of `nodes` nodes."""
     cluster = Cluster(initialize_head=True, head_node_args=_NODE)
     try:
         for _ in range(nodes - 1):
             cluster.add_node(wait=False, **_NODE)
-        cluster.wait_for_nodes(_START)
+        cluster.wait_for_nodes(_NODE_TIMEOUT)
         with environment({"RAY_ADDRESS": str(cluster.address)}), connect():
             yield
     finally:
         cluster.shutdown()
 
 
-def _measured(contenders: Mapping[str, _Contender], rounds: int) -> dict[str, list[Ingested]]:
-    taken: dict[str, list[Ingested]] = {name: [] for name in contenders}
+def _measured(contenders: Mapping[str, _Contender], rounds: int) -> dict[str, list[IngestTiming]]:
+    timings: dict[str, list[IngestTiming]] = {name: [] for name in contenders}
     sizes = sorted({one.nodes for one in contenders.values()})
     for number in range(rounds):
         for nodes in sizes if number % 2 == 0 else sizes[::-1]:
             with _ray(nodes):
                 for name in (name for name, one in contenders.items() if one.nodes == nodes):
-                    one = contenders[name].ingest()
-                    taken[name].append(one)
+                    timing = contenders[name].ingest()
+                    timings[name].append(timing)
                     terminal.say(
-                        f"round {number + 1} of {rounds}: {name} took {one.seconds:.1f} s, the first page {one.first:.1f} s"
+                        f"round {number + 1} of {rounds}: {name} took {timing.seconds:.1f} s, "
+                        f"the first page {timing.first:.1f} s"
                     )
-    return taken
+    return timings
 
 
-def _show_nodes(taken: Mapping[str, Sequence[Ingested]]) -> None:
+def _show_nodes(timings: Mapping[str, Sequence[IngestTiming]]) -> None:
     rows = [
         (
             name,
             _spread(one.pages / one.seconds for one in runs),
-            _spread(alone.whole / one.whole for one, alone in zip(runs, taken[_ONE], strict=True)),
-            _spread(alone.started / one.started for one, alone in zip(runs, taken[_ONE], strict=True)),
+            _spread(
+                alone.seconds_per_page / one.seconds_per_page for one, alone in zip(runs, timings[_ONE], strict=True)
+            ),
+            _spread(
+                alone.steady_seconds_per_page / one.steady_seconds_per_page
+                for one, alone in zip(runs, timings[_ONE], strict=True)
+            ),
             _spread(one.first for one in runs),
         )
-        for name, runs in taken.items()
+        for name, runs in timings.items()
     ]
-    columns = ("", "pages/s", "of linear", "of linear from the first page on", "s to the first page")
+    columns = (
+        "",
+        "pages/s",
+        "share of linear scaling",
+        "share of linear scaling after the first page",
+        "s to the first page",
+    )
     terminal.show_table("Ingest, median (range) of the rounds", columns, rows)
 
 
-def _show_page(taken: Mapping[str, Sequence[Ingested]]) -> None:
+def _show_page(timings: Mapping[str, Sequence[IngestTiming]]) -> None:
     rows = [
         (
             name,
             _spread(1000 * one.ocr for one in runs),
-            _spread(1000 * one.beside_ocr for one in runs),
+            _spread(1000 * one.overhead for one in runs),
             _spread(one.again for one in runs),
         )
-        for name, runs in taken.items()
+        for name, runs in timings.items()
     ]
     columns = (
         "from and to",
-        "OCR alone, ms a page",
-        "beside it, ms a page",
-        f"rerun of {taken['disk'][0].pages} pages, s",
+        "OCR, ms per page",
+        "overhead, ms per page",
+        f"rerun of {timings['disk'][0].pages} pages, s",
     )
-    terminal.show_table("One worker, from the first page on", columns, rows)
+    terminal.show_table("One worker, after the first page", columns, rows)
 
 
-def _show_steps(taken: Mapping[str, Sequence[Mapping[str, float]]]) -> None:
+def _show_steps(steps: Mapping[str, Sequence[Mapping[str, float]]]) -> None:
     rows = [
-        (step, *(_spread(1000 * one[step] for one in rounds) for rounds in taken.values())) for step in taken["disk"][0]
+        (step, *(_spread(1000 * one[step] for one in rounds) for rounds in steps.values())) for step in steps["disk"][0]
     ]
-    terminal.show_table("Steps on their own, ms a page", ("", *taken), rows)
+    terminal.show_table("Single steps, ms per page", ("", *steps), rows)
 
 
 def _spread(values: Iterable[float]) -> str:
-    each = list(values)
-    return f"{statistics.median(each):.3g} ({min(each):.3g} to {max(each):.3g})"
-
-
-if __name__ == "__main__":
-    sys.exit(terminal.run(lambda: main(sys.argv[1:])))
+    listed = list(values)
+    return f"{statistics.median(listed):.3g} ({min(listed):.3g} to {max(listed):.3g})"

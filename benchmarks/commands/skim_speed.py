@@ -1,18 +1,18 @@
-"""Seconds and memory of a training step by length: Skimformer and LongSkimformer beside LayoutLM and Longformer."""
+"""Seconds and memory of a training step by length: Skimformer, LongSkimformer, LayoutLM and Longformer."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks.papers.skim_models import MODELS
 from benchmarks import step_cost
+from benchmarks.papers.skim_models import MODELS
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray benchmark skim-speed", description=__doc__)
-    step_speed.add_options(parser, MODELS, size="base", lengths=[8, 32, 128, 512, 1024, 2048, 4096])
-    return step_speed.run("skim-speed", parser.parse_args(arguments), peers="LayoutLM")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks skim-speed", description=__doc__)
+    step_cost.add_options(parser, MODELS, size="base", lengths=[8, 32, 128, 512, 1024, 2048, 4096])
+    return step_cost.run("skim-speed", parser.parse_args(arguments), peers="LayoutLM")
 
 
 if __name__ == "__main__":
-    step_speed.run_case(MODELS, sys.argv[1])
+    step_cost.run_case(MODELS, sys.argv[1])

@@ -1,12 +1,11 @@
-"""Tables 2 to 4 of the Skim-Attention paper on real pages: perplexities after the same steps, ablations, layout labels."""
+"""Tables 2 to 4 of the Skim-Attention paper: perplexities after the same number of steps, ablations, layout labels."""
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from layoutray import recipe
+from benchmarks.measure.spread import Spread
 from benchmarks.papers.skim import (
     LONG,
     PAPER_PERPLEXITY,
@@ -17,20 +16,20 @@ from benchmarks.papers.skim import (
     attention_count,
     compute_ratio,
 )
-from benchmarks.measure.spread import Spread
-from pipelines import _terminal as terminal
 from benchmarks.training_runs import Runs, Scores, add_options, add_tuning_option, schedule
+from layoutray import recipe
+from pipelines import _terminal as terminal
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray benchmark skim-tables", description=__doc__)
-    parser.add_argument("pages", type=Path, help="folder of pages to pretrain on, such as `layoutray mix` makes")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks skim-tables", description=__doc__)
+    parser.add_argument("pages", type=Path, help="folder of pages to pretrain on, e.g. written by `layoutray mix`")
     parser.add_argument(
-        "--docbank", type=Path, help="folder of DocBank's pages, for table 4; without it tables 2 and 3 alone are made"
+        "--docbank", type=Path, help="folder of DocBank's pages, for table 4 (default: only tables 2 and 3)"
     )
     parser.add_argument("--length", type=int, default=256, help="tokens per window")
     parser.add_argument("--long-length", type=int, default=1024, help="tokens per window of the two long models")
-    parser.add_argument("--top-k", type=int, default=64, help="keys that a SkimmingMask leaves to each query")
+    parser.add_argument("--top-k", type=int, default=64, help="keys that a SkimmingMask leaves for each query")
     add_options(parser)
     add_tuning_option(parser)
     options = parser.parse_args(arguments)
@@ -58,13 +57,13 @@ class _Tables:
         self.runs.encode(
             "pretrain-tiny", pages, "long-windows", {"max_length": self._length(long=True), "tokenizer.path": windows}
         )
-        return self.runs.all(PRETRAINED, self._pretrain)
+        return self.runs.run_all(PRETRAINED, self._pretrain)
 
     def tune(self) -> Scores:
         for name, long in (("labelled", False), ("long-labelled", True)):
             keys = {"max_length": self._length(long=long), "tokenizer.path": self.runs.out / "windows"}
             self.runs.encode("finetune-docbank", str(self._options.docbank), name, keys)
-        return self.runs.all(TUNED, self._tune)
+        return self.runs.run_all(TUNED, self._tune)
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder = self.runs.folder(name, seed)
@@ -72,7 +71,7 @@ class _Tables:
         self.runs.train(
             "pretrain", "pretrain-tiny", examples, folder, self._keys(name, PRETRAINED[name], self._options.steps, seed)
         )
-        return self.runs.evaluated(folder, self._options.pages)
+        return self.runs.evaluate(folder, self._options.pages)
 
     def _tune(self, name: str, seed: int) -> dict[str, float]:
         row, folder = TUNED[name], self.runs.folder(f"labels {name}", seed)
@@ -87,10 +86,10 @@ class _Tables:
             self._keys(name, model, self._options.tune_steps, seed),
             starts,
         )
-        return self.runs.evaluated(folder, self._options.docbank)
+        return self.runs.evaluate(folder, self._options.docbank)
 
     def _keys(self, name: str, model: Model, steps: int, seed: int) -> dict[str, object]:
-        """As in the paper, the long models get half as many windows a step."""
+        """Recipe keys of a training; as in the paper, the long models get half as many windows per step."""
         sizes: dict[str, object] = {"max_length": self._length(long=name in LONG), "seed": seed}
         if name in LONG:
             sizes["train.batch_size"] = 4
@@ -101,12 +100,14 @@ class _Tables:
 
 
 def _show_perplexity(scores: Scores, options: argparse.Namespace) -> None:
-    found = {name: Spread.of([of["perplexity"] for of in by_seed.values()]) for name, by_seed in scores.items()}
+    spreads = {
+        name: Spread.of([metrics["perplexity"] for metrics in by_seed.values()]) for name, by_seed in scores.items()
+    }
     title = f"Perplexity on the test pages after {options.steps} steps, mean (range) of {len(options.seeds)} seeds"
-    rows = [(name, str(spread), f"{PAPER_PERPLEXITY[name]:.2f}") for name, spread in found.items()]
+    rows = [(name, str(spread), f"{PAPER_PERPLEXITY[name]:.2f}") for name, spread in spreads.items()]
     terminal.show_table(title, ("system", "ours", "paper"), rows)
     ratios = [
-        (f"{one} / {other}", found[one].mean / found[other].mean, PAPER_PERPLEXITY[one] / PAPER_PERPLEXITY[other])
+        (f"{one} / {other}", spreads[one].mean / spreads[other].mean, PAPER_PERPLEXITY[one] / PAPER_PERPLEXITY[other])
         for one, other in RATIOS
     ]
     terminal.show_table("Ratios of perplexity", ("systems", "ours", "paper"), ratios)
@@ -119,18 +120,18 @@ def _show_labels(scores: Scores, options: argparse.Namespace) -> None:
         layers, contextualiser = model["layers"], model.get("contextualiser_layers", 1)
         ratio = compute_ratio(row, layers, contextualiser, length=options.length, top_k=options.top_k)
         paper = " / ".join(f"{score:.2f}" for score in row.paper)
-        found = (_macro(scores[name], "area"), _macro(scores[name], "token"))
-        rows.append((name, *found, attention_count(row, layers, contextualiser), f"{100 * ratio:.1f} %", paper))
-    title = f"DocBank layout labels: recall / precision / F1 in percent, macro, mean of {len(options.seeds)} seeds (range of F1)"
+        macro = (_macro(scores[name], "area"), _macro(scores[name], "token"))
+        rows.append((name, *macro, attention_count(row, layers, contextualiser), f"{100 * ratio:.1f} %", paper))
+    title = (
+        "DocBank layout labels: macro recall / precision / F1 in percent, "
+        f"mean of {len(options.seeds)} seeds (range of F1)"
+    )
     terminal.show_table(title, ("system", "by area", "by token", "attentions", "compute", "paper"), rows)
 
 
 def _macro(scores: Mapping[int, Mapping[str, float]], kind: str) -> str:
     recall, precision, f1 = (
-        Spread.of([100 * of[f"{kind}_{name}"] for of in scores.values()]) for name in ("recall", "precision", "f1")
+        Spread.of([100 * metrics[f"{kind}_{name}"] for metrics in scores.values()])
+        for name in ("recall", "precision", "f1")
     )
     return f"{recall.mean:.1f} / {precision.mean:.1f} / {f1.mean:.1f} ({f1.least:.1f} to {f1.most:.1f})"
-
-
-if __name__ == "__main__":
-    sys.exit(terminal.run(lambda: main(sys.argv[1:])))

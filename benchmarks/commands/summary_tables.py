@@ -1,7 +1,6 @@
-"""Tables of the Pyramidion paper on documents with summaries: ROUGE by encoder, and by what decides which tokens are kept."""
+"""Tables of the Pyramidion paper on documents with summaries: ROUGE by encoder, and by the scores of kept tokens."""
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,8 @@ import pyarrow.compute as pc
 
 from benchmarks.measure.spread import Spread
 from benchmarks.papers.summary import ENCODERS, PAPER_ROUGE, SCORERS, decoder_keys
-from pipelines import _terminal as terminal
 from benchmarks.training_runs import Runs, Scores, add_options, schedule, tables
+from pipelines import _terminal as terminal
 from pipelines._text_scores import first_sentence_scores
 
 _RECIPE = "finetune-scitldr"
@@ -20,15 +19,15 @@ _ROWS = {**ENCODERS, **SCORERS}
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="layoutray benchmark summary-tables", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks summary-tables", description=__doc__)
     parser.add_argument(
-        "documents", type=Path, help="folder of pages of documents with summaries, such as `layoutray ingest` makes"
+        "documents", type=Path, help="folder of documents with summaries that `layoutray ingest` has written"
     )
     parser.add_argument("--length", type=int, default=512, help="tokens of a document")
-    parser.add_argument("--block", type=int, default=128, help="tokens that attend to each other")
+    parser.add_argument("--block", type=int, default=128, help="tokens of a block of attention")
     parser.add_argument("--written", type=int, default=64, help="tokens of a summary")
     parser.add_argument(
-        "--only", nargs="+", choices=_ROWS, default=list(_ROWS), help="these systems alone", metavar="SYSTEM"
+        "--only", nargs="+", choices=_ROWS, default=list(_ROWS), help="train only these systems", metavar="SYSTEM"
     )
     add_options(parser)
     options = parser.parse_args(arguments)
@@ -41,12 +40,12 @@ def main(arguments: Sequence[str]) -> int:
         keys = {**lengths, "seed": seed, **{f"model.{key}": value for key, value in model.items()}}
         keys |= {**schedule(options.steps), "train.patience": 0}
         runs.train("finetune", _RECIPE, examples, runs.folder(name, seed), keys)
-        return runs.evaluated(runs.folder(name, seed), options.documents)
+        return runs.evaluate(runs.folder(name, seed), options.documents)
 
-    scores = runs.all({name: _ROWS[name] for name in options.only}, tune)
+    scores = runs.run_all(options.only, tune)
     lead = first_sentence_scores([str(options.documents)], pc.field("split") == "test")
-    for title, chosen in tables(scores, {"encoders": ENCODERS, "who is kept": SCORERS}).items():
-        _show(title, chosen, lead, options)
+    for title, shown in tables(scores, {"encoders": ENCODERS, "scores of kept tokens": SCORERS}).items():
+        _show(title, shown, lead, options)
     runs.finish({"rouge": scores, "first_sentence": lead}, scores)
     return 0
 
@@ -58,25 +57,23 @@ def _show(title: str, scores: Scores, lead: Mapping[str, float], options: argpar
         ("the first sentence", "", rouge["rouge1"], bounds, rouge["rouge2"], rouge["rougeL"], "", "")
     ]
     for name, by_seed in scores.items():
-        found = list(by_seed.values())
+        metrics = list(by_seed.values())
         rouge1, low, high = (
-            Spread.of([100 * of[metric] for of in found]) for metric in ("rouge1", "rouge1_low", "rouge1_high")
+            Spread.of([100 * one[metric] for one in metrics]) for metric in ("rouge1", "rouge1_low", "rouge1_high")
         )
-        rest = [f"{Spread.of([100 * of[metric] for of in found]).mean:.2f}" for metric in ("rouge2", "rougeL")]
-        perplexity = f"{Spread.of([of['perplexity'] for of in found]).mean:.1f}"
+        rest = [f"{Spread.of([100 * one[metric] for one in metrics]).mean:.2f}" for metric in ("rouge2", "rougeL")]
+        perplexity = f"{Spread.of([one['perplexity'] for one in metrics]).mean:.1f}"
         keys = decoder_keys(_ROWS[name], options.length, sum(_HALVINGS))
         paper = " / ".join(f"{value:.1f}" for value in PAPER_ROUGE.get(name, ()))
-        seeds, interval = (
-            f"{rouge1.mean:.2f} ({rouge1.least:.2f} to {rouge1.most:.2f})",
-            f"{low.mean:.2f} to {high.mean:.2f}",
-        )
+        seeds = f"{rouge1.mean:.2f} ({rouge1.least:.2f} to {rouge1.most:.2f})"
+        interval = f"{low.mean:.2f} to {high.mean:.2f}"
         rows.append((name, keys, seeds, interval, *rest, perplexity, paper))
     heading = (
         f"{title}: ROUGE F1 on the test split in percent, means of {len(options.seeds)} seeds, intervals over documents"
     )
     columns = (
         "system",
-        "decoder's keys",
+        "decoder keys",
         "ROUGE-1 (range of seeds)",
         "95 % interval",
         "ROUGE-2",
@@ -85,7 +82,3 @@ def _show(title: str, scores: Scores, lead: Mapping[str, float], options: argpar
         "paper, 1 / 2",
     )
     terminal.show_table(heading, columns, rows)
-
-
-if __name__ == "__main__":
-    sys.exit(terminal.run(lambda: main(sys.argv[1:])))

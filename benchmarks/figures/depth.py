@@ -1,18 +1,19 @@
-"""Time over depth, encoder by encoder."""
+"""Time by number of encoder layers, for each encoder."""
 
 from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layoutray.report.axes import legend_above, line_style, tidy, two_panels
+from benchmarks.figures.panels import legend_above, line_style, two_panels
+from layoutray.report.axes import tidy
 
 Points = Sequence[tuple[int, float, float]]
 """(encoder layers, seconds of a training step, seconds of generation)."""
 
 
-def depth(encoders: Mapping[str, Points]) -> Figure:
-    """Seconds of training and of generation over the number of encoder layers; encoders in the order in which they come."""
+def draw_depth(encoders: Mapping[str, Points]) -> Figure:
+    """Seconds of a training step and of generation by number of encoder layers; encoders in the given order."""
     figure, training, generation = two_panels(len(encoders))
     for index, (name, points) in enumerate(encoders.items()):
         layers, steps, texts = zip(*sorted(points), strict=True)

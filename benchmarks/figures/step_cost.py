@@ -1,4 +1,4 @@
-"""Time and memory over length, model by model."""
+"""Time and memory of a training step by length, for each model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,18 +8,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from benchmarks.figures.panels import legend_above, line_style, two_panels
 from layoutray.errors import InputError
-from layoutray.report.axes import legend_above, line_style, plain_numbers, tidy, two_panels
+from layoutray.report.axes import plain_numbers, tidy
 
 
 @dataclass(frozen=True)
-class Measured:
+class StepCostRow:
     """One model at one length.
 
     Attributes:
         length: tokens of a window, at least 1.
-        seconds: of a step, above 0.
-        bytes: the most memory that a step takes, above 0.
+        seconds: of a training step, above 0.
+        bytes: peak memory of a training step, above 0.
     """
 
     model: str
@@ -29,15 +30,17 @@ class Measured:
 
     def __post_init__(self) -> None:
         if not (self.length > 0 and self.seconds > 0 and self.bytes > 0):
-            raise InputError(
-                f"{self} must have length, seconds and bytes above 0; leave out what could not be measured"
-            )
+            raise InputError(f"{self}: length, seconds and bytes must be above 0; leave out rows without a measurement")
 
 
-def parse(text: bytes) -> list[Measured]:
-    """The rows of a JSON file. Raises InputError, with place and value, where it is not a list of such rows or has none."""
+def parse(text: bytes) -> list[StepCostRow]:
+    """The rows of a JSON file.
+
+    Raises:
+        InputError: with place and value, when the file is not a list of rows or has no rows.
+    """
     try:
-        rows = pydantic.TypeAdapter(list[Measured]).validate_json(text, strict=True)
+        rows = pydantic.TypeAdapter(list[StepCostRow]).validate_json(text, strict=True)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
@@ -49,15 +52,15 @@ def parse(text: bytes) -> list[Measured]:
     return rows
 
 
-def scaling(rows: Sequence[Measured]) -> Figure:
-    """Milliseconds a step and MiB at the most over length, on logarithmic axes; models in the order in which they come."""
+def draw_step_costs(rows: Sequence[StepCostRow]) -> Figure:
+    """Milliseconds and peak MiB of a step by length, on logarithmic axes; models in the order of their first rows."""
     models = dict.fromkeys(row.model for row in rows)
     figure, time, memory = two_panels(len(models))
     for index, model in enumerate(models):
-        mine = sorted((row for row in rows if row.model == model), key=lambda row: row.length)
-        lengths = [row.length for row in mine]
-        time.plot(lengths, [1000 * row.seconds for row in mine], label=model, **line_style(index))
-        memory.plot(lengths, [row.bytes / 2**20 for row in mine], **line_style(index))
+        points = sorted((row for row in rows if row.model == model), key=lambda row: row.length)
+        lengths = [row.length for row in points]
+        time.plot(lengths, [1000 * row.seconds for row in points], label=model, **line_style(index))
+        memory.plot(lengths, [row.bytes / 2**20 for row in points], **line_style(index))
     lengths = sorted({row.length for row in rows})
     _axes(time, "time, ms per step", lengths)
     _axes(memory, "peak memory, MiB", lengths)

@@ -1,0 +1,1 @@
+"""Measurements without command-line options or output."""

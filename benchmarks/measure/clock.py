@@ -1,4 +1,4 @@
-"""Where measurements run, and how long something takes there."""
+"""The device of a measurement, and the time that a call takes on it."""
 
 import time
 from collections.abc import Callable
@@ -7,18 +7,18 @@ import torch
 
 
 def device() -> torch.device:
-    """The accelerator, if there is one."""
+    """The GPU if there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def wait(device: torch.device) -> None:
-    """Until the accelerator has done what it was asked for."""
+    """Wait until the GPU has finished all queued work; does nothing on a CPU."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def seconds(run: Callable[[], object], device: torch.device) -> float:
-    """That `run` takes on `device`, all of its work done."""
+    """Seconds that `run` takes, including all work that it queues on `device`."""
     wait(device)
     started = time.perf_counter()
     run()

@@ -1,8 +1,8 @@
-"""What each encoder of the Pyramidion family costs, by formula: multiplications and memory, layer by layer, for a text of n tokens.
+"""Cost of each encoder of the Pyramidion family by formula: multiplications and memory per layer for n tokens.
 
-What is counted are the multiplications of matrix products, with the padding that fills up blocks and chunks. Softmax, LayerNorm, sorting
-and the sums of pooling are of order n·d and are left out. Memory is the numbers of the attention matrices of a layer, which a plain
-implementation keeps for its gradients, and of the states that come in.
+Multiplications are those of matrix products, including the padding that fills up blocks and chunks. Softmax, LayerNorm,
+sorting and the sums of pooling are of order n·d and are left out. Memory is the number of elements in the attention
+matrices of a layer, which a plain implementation keeps for its gradients, plus those of its input states.
 """
 
 import math
@@ -24,21 +24,22 @@ ORDERS: Mapping[Name, str] = {
     "power": "Σnᵢ·c·d",
     "funnel": "n²·d + l·(n/s)²·d",
 }
-"""Of attention, in all: l layers of width d, h heads, blocks of c, nᵢ tokens before layer i, r rounds with chunks of b, stride s."""
+"""Order of attention over all layers: l layers of width d, h heads, blocks of c tokens, nᵢ tokens in layer i, r hash
+rounds with chunks of b tokens, stride s."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerCost:
-    """One layer on one text.
+    """Cost of one layer for one text.
 
     Attributes:
-        tokens: that come in.
-        kept: that go on.
-        projections: multiplications of queries, keys, values and outputs.
-        attention: of scores and of sums of values; of hashing too.
-        feed_forward: of both of its products.
-        pooling: of what decides who is kept.
-        memory: numbers held.
+        tokens: input tokens.
+        kept: output tokens.
+        projections: multiplications for queries, keys, values and outputs.
+        attention: multiplications for scores and weighted sums of values, and for hashing.
+        feed_forward: multiplications of both products of the feed-forward block.
+        pooling: multiplications for the scores that decide which tokens are kept.
+        memory: stored elements.
     """
 
     tokens: int
@@ -55,13 +56,13 @@ class LayerCost:
 
 
 def layer_costs(config: PyramidionConfig, length: int) -> list[LayerCost]:
-    """For each layer, of one text without padding.
+    """Cost of each layer for one text of `length` tokens without padding.
 
     Raises:
-        InputError: for a scorer that is not the paper's.
+        InputError: for a scorer other than the paper's.
     """
     if config.scorer != "linear":
-        raise InputError(f"scorer is {config.scorer!r}; costs are known of 'linear', the paper's own")
+        raise InputError(f"scorer is {config.scorer!r}; the formulas exist only for 'linear', the scorer of the paper")
     rows: list[LayerCost] = []
     tokens = length
     for layer, halvings in enumerate(config.pyramid):
@@ -85,13 +86,13 @@ def layer_costs(config: PyramidionConfig, length: int) -> list[LayerCost]:
     return rows
 
 
-def seen_by_decoder(config: PyramidionConfig, length: int) -> int:
-    """States that a decoder attends to for each word that it writes."""
+def decoder_keys(config: PyramidionConfig, length: int) -> int:
+    """Number of encoder states that the decoder attends to for each word it generates."""
     return length if config.encoder == "funnel" else layer_costs(config, length)[-1].kept
 
 
 def _attention(config: PyramidionConfig, tokens: int) -> tuple[int, int, int]:
-    """Multiplications of projections and of attention, and numbers of the attention matrices."""
+    """Multiplications of projections and of attention, and elements of the attention matrices."""
     width, heads = config.hidden, config.heads
     if config.encoder == "efficient":
         return 4 * tokens * width**2, 2 * tokens * width**2 // heads, width**2 // heads
@@ -108,7 +109,7 @@ def _attention(config: PyramidionConfig, tokens: int) -> tuple[int, int, int]:
 def _pooling(config: PyramidionConfig, tokens: int, padded: int) -> int:
     if config.encoder != "power":
         return padded * config.hidden if config.pooling == "successive_halving" else 0
-    # Queries and keys again, their scores, and the sums of columns.
+    # PoWER-like scores: queries and keys once more, attention scores, and sums of columns.
     size = min(config.seen or tokens, tokens)
     whole = _filled(tokens, size)
     return 2 * whole * config.hidden**2 + whole * size * (config.hidden + 1)

@@ -1,7 +1,7 @@
-"""Training and generation by depth: what each further encoder layer costs where the text gets shorter on the way, and where it does not.
+"""Time of training and generation by number of encoder layers, with and without pooling between the layers.
 
-A text is read and its first words are written. At each depth the pyramid is as in the paper's six layers: the third and the fourth leave
-a quarter each; where there are fewer than four, the last two do.
+The model reads a text and generates its first words. Pooling is placed as in the paper's six layers: layers three and
+four each keep a quarter of their tokens; with fewer than four layers, the last two do.
 """
 
 import statistics
@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray import architectures
-from layoutray.architectures.pyramidion import PyramidionConfig
 from benchmarks.measure import clock
 from benchmarks.measure.training_step import training_step
+from layoutray import architectures
+from layoutray.architectures.pyramidion import PyramidionConfig
 from layoutray.nn.beam_search import Search, beam_search
 from layoutray.nn.decoder import Decoder, DecoderConfig
 from layoutray.nn.encoder_family import Name
@@ -25,21 +25,21 @@ from layoutray.tensors import Batch, Encoder
 
 _PAD, _START, _END = 0, 1, 2
 _HALVINGS = (2, 2)
-"""Of the layers that pool: each leaves a quarter."""
+"""Of the two layers that pool; each keeps a quarter of its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
-    """What is measured, at every depth alike.
+class DepthSizes:
+    """Sizes that are the same at every depth.
 
     Attributes:
         width: of the states; feed-forward blocks are four times as wide.
         length: tokens of each text.
-        block: tokens that attend to each other.
-        written: words written, in training and in generation.
-        batch: texts at once.
-        decoder_layers: at every depth.
-        vocabulary: words.
+        block: tokens of a block; attention stays within a block.
+        written: generated words, in training and in generation.
+        batch: texts per batch.
+        decoder_layers: number of decoder layers.
+        vocabulary: number of words.
     """
 
     width: int
@@ -53,12 +53,12 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """One encoder at one depth, medians of the rounds.
+class DepthTiming:
+    """One encoder at one depth, medians over the rounds.
 
     Attributes:
-        training: seconds of a step.
-        generation: seconds to read a batch and write the words, greedily.
+        training: seconds of a training step.
+        generation: seconds to encode a batch and generate the words greedily.
     """
 
     encoder: Name
@@ -67,8 +67,8 @@ class Measured:
     generation: float
 
 
-class Writer(nn.Module):
-    """An encoder and a decoder that learns to write the first words of what it reads."""
+class CopyModel(nn.Module):
+    """An encoder and a decoder that learns to generate the first words of the input."""
 
     def __init__(self, encoder: nn.Module, config: DecoderConfig, written: int) -> None:
         super().__init__()
@@ -77,20 +77,20 @@ class Writer(nn.Module):
         self.written = written
 
     def forward(self, batch: Batch) -> Tensor:
-        """Mean loss by teacher forcing."""
+        """Mean loss with teacher forcing."""
         words = batch.input_ids[:, : self.written]
         logits = self.decoder(functional.pad(words[:, :-1], (1, 0), value=_START), self.encoder(batch))
         return functional.cross_entropy(logits.flatten(0, 1), words.flatten())
 
     @torch.no_grad()
-    def write(self, batch: Batch) -> Tensor:
-        """Exactly as many words."""
+    def generate(self, batch: Batch) -> Tensor:
+        """Exactly `written` words for each text: (batch, 1, written)."""
         search = Search(_START, _END, max_length=self.written, min_length=self.written)
         return beam_search(self.decoder, self.encoder(batch), search).words
 
 
-def configuration(encoder: Name, depth: int, sizes: Sizes) -> PyramidionConfig:
-    """An encoder of `depth` layers."""
+def configuration(encoder: Name, depth: int, sizes: DepthSizes) -> PyramidionConfig:
+    """Configuration of an encoder with `depth` layers."""
     before = min(2, max(depth - len(_HALVINGS), 0))
     halvings = ((0,) * before + _HALVINGS + (0,) * depth)[:depth]
     return PyramidionConfig(
@@ -105,41 +105,43 @@ def configuration(encoder: Name, depth: int, sizes: Sizes) -> PyramidionConfig:
     )
 
 
-def measure(sizes: Sizes, encoders: Sequence[Name], depth: int, rounds: int) -> list[Measured]:
-    """Each encoder in turn, round by round, so that a machine that slows down slows all; a first round does not count."""
+def measure_depth(sizes: DepthSizes, encoders: Sequence[Name], depth: int, rounds: int) -> list[DepthTiming]:
+    """Time all encoders in each round, so that a slower machine affects all alike; the first round is warm-up."""
     device = clock.device()
     torch.manual_seed(0)
     batch = _batch(sizes).to(device)
-    writers: dict[Name, Writer] = {
-        encoder: _writer(configuration(encoder, depth, sizes), sizes).to(device) for encoder in encoders
+    models: dict[Name, CopyModel] = {
+        encoder: _model(configuration(encoder, depth, sizes), sizes).to(device) for encoder in encoders
     }
     steps: dict[Name, Callable[[], None]] = {
-        encoder: training_step(writer, writer, batch, device) for encoder, writer in writers.items()
+        encoder: training_step(model, model, batch, device) for encoder, model in models.items()
     }
     training: dict[Name, list[float]] = {encoder: [] for encoder in encoders}
     generation: dict[Name, list[float]] = {encoder: [] for encoder in encoders}
     for _ in range(rounds + 1):
-        for encoder, writer in writers.items():
-            writer.train()
+        for encoder, model in models.items():
+            model.train()
             training[encoder].append(clock.seconds(steps[encoder], device))
-            writer.eval()
-            generation[encoder].append(clock.seconds(partial(writer.write, batch), device))
+            model.eval()
+            generation[encoder].append(clock.seconds(partial(model.generate, batch), device))
     return [
-        Measured(encoder, depth, statistics.median(training[encoder][1:]), statistics.median(generation[encoder][1:]))
+        DepthTiming(
+            encoder, depth, statistics.median(training[encoder][1:]), statistics.median(generation[encoder][1:])
+        )
         for encoder in encoders
     ]
 
 
-def _writer(config: PyramidionConfig, sizes: Sizes) -> Writer:
+def _model(config: PyramidionConfig, sizes: DepthSizes) -> CopyModel:
     architecture = architectures.load("pyramidion")
     encoder = architecture.build(config, vocab_size=sizes.vocabulary, pad_id=_PAD)
     decoder = DecoderConfig(layers=sizes.decoder_layers, heads=sizes.heads, feed_forward=config.feed_forward)
-    writer = Writer(encoder, decoder, sizes.written)
-    architecture.initialise(writer.decoder, config.hidden)
-    return writer
+    model = CopyModel(encoder, decoder, sizes.written)
+    architecture.initialise(model.decoder, config.hidden)
+    return model
 
 
-def _batch(sizes: Sizes) -> Batch:
+def _batch(sizes: DepthSizes) -> Batch:
     shape = (sizes.batch, sizes.length)
     ids = torch.randint(_END + 1, sizes.vocabulary, shape)
     return Batch(ids, torch.zeros(*shape, 4, dtype=torch.int64), torch.ones(shape, dtype=torch.bool))

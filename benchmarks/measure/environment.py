@@ -1,4 +1,4 @@
-"""Variables of the environment that a measurement needs, for itself and for what it starts."""
+"""Environment variables for a measurement and the processes that it starts."""
 
 import os
 from collections.abc import Generator, Mapping
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Generator[None]:
-    """`variables` while the block runs; then what was there before."""
+    """Set `variables` during the block, and restore the previous values after it."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

@@ -1,4 +1,4 @@
-"""What ingest takes beside OCR: from whole runs over pages that take a known time, and its steps one by one."""
+"""Overhead of ingest beside OCR: from whole runs with a known OCR time, and from its steps one by one."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -21,14 +21,14 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested:
-    """One run over pictures that were not done yet.
+class IngestTiming:
+    """One run over new pictures.
 
     Attributes:
-        first: seconds from the call until the first page was there: documents are opened, workers start, one page is read.
-        seconds: from the call to the manifest.
-        again: seconds of the run after it, which finds every page done.
-        ocr: seconds of OCR for one page, in a process with nothing else to do.
+        first: seconds until the first page is done: opening documents, starting workers, reading one page.
+        seconds: of the whole run.
+        again: seconds of a rerun, in which every page is already done.
+        ocr: seconds of OCR for one page in an otherwise idle process.
     """
 
     pages: int
@@ -39,26 +39,26 @@ class Ingested:
     ocr: float
 
     @property
-    def whole(self) -> float:
-        """Seconds of a worker for a page, the start of the workers included."""
+    def seconds_per_page(self) -> float:
+        """Worker seconds per page, including the start of the workers."""
         return self.seconds * self.workers / self.pages
 
     @property
-    def started(self) -> float:
-        """The same from the first page on, when the other workers are about to have one too."""
+    def steady_seconds_per_page(self) -> float:
+        """Worker seconds per page after the first page, when the other workers are about to finish their first one."""
         return (self.seconds - self.first) * self.workers / (self.pages - self.workers)
 
     @property
-    def beside_ocr(self) -> float:
-        """Of those seconds from the first page on, what is not OCR."""
-        return self.started - self.ocr
+    def overhead(self) -> float:
+        """Worker seconds per page after the first page, without OCR."""
+        return self.steady_seconds_per_page - self.ocr
 
 
-def steps(source: str, out: str, recipe: IngestRecipe) -> dict[str, float]:
-    """Seconds per page of what an ingest of the one-page documents in `source` does beside OCR, each step for all of them in this process.
+def step_seconds(source: str, out: str, recipe: IngestRecipe) -> dict[str, float]:
+    """Seconds per page of each step of an ingest except OCR, for the one-page documents in `source`, in this process.
 
-    Pages are committed by whole shards; an ingest commits fewer pages together towards its end. Everything is written below the
-    empty folder `out`; of dead letters there are as many as of pages.
+    Pages are committed in full shards; an ingest commits fewer pages at a time towards its end. Writes below the empty
+    folder `out`, and writes as many dead letters as pages.
     """
     taken: dict[str, float] = {}
 
@@ -69,12 +69,12 @@ def steps(source: str, out: str, recipe: IngestRecipe) -> dict[str, float]:
         return result
 
     output, failed = Output(sources.join(out, "read")), Output(sources.join(out, "failed"))
-    items = timed("listed", lambda: list(readers.load(recipe.reader).discover(source)))
-    with lane(recipe.reader, recipe.words, recipe.recognition) as by:
-        open_item(by, items[0])  # its process is started by then
-        opened = timed("documents opened", lambda: [open_item(by, item) for item in items])
+    references = timed("listed", lambda: list(readers.load(recipe.reader).discover(source)))
+    with lane(recipe.reader, recipe.words, recipe.recognition) as word_source:
+        open_item(word_source, references[0])  # starts its process
+        opened = timed("documents opened", lambda: [open_item(word_source, one) for one in references])
         plan = timed("planned", lambda: plan_of(opened, recipe, own=()))
-        page = recognise_unit(by, plan.units[0])
+        page = recognise_unit(word_source, plan.units[0])
     assert isinstance(page, Page), page
     timed("pictures read", lambda: [sources.read_bytes(unit.item.image) for unit in plan.units])
     pages = [replace(page, doc_id=unit.doc_id, source=unit.item.source, image=unit.item.image) for unit in plan.units]
@@ -82,16 +82,16 @@ def steps(source: str, out: str, recipe: IngestRecipe) -> dict[str, float]:
     letters = [_letter(unit) for unit in plan.units]
     timed("dead letters committed", lambda: _commit(failed, plan.units, letters, recipe.pages_per_shard))
     timed("ledger read (what is done)", output.done)
-    timed("folder settled", lambda: output.reconcile(plan))
+    timed("folder reconciled", lambda: output.reconcile(plan))
     timed("manifest counted", lambda: manifest_of(source, output, plan, recipe, Run(len(pages), 1.0, 1)))
     return {step: seconds / len(pages) for step, seconds in taken.items()}
 
 
-def _commit(output: Output, units: Sequence[PageTask], results: Sequence[Page | DeadLetter], at_once: int) -> None:
-    for start in range(0, len(units), at_once):
-        output.commit(units[start : start + at_once], results[start : start + at_once])
+def _commit(output: Output, units: Sequence[PageTask], results: Sequence[Page | DeadLetter], size: int) -> None:
+    for start in range(0, len(units), size):
+        output.commit(units[start : start + size], results[start : start + size])
 
 
 def _letter(unit: PageTask) -> DeadLetter:
-    error = DocumentError(Reason.ENGINE_ERROR, "made up", stage="ocr")
+    error = DocumentError(Reason.ENGINE_ERROR, "benchmark", stage="ocr")
     return DeadLetter.of(error, unit.item.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page)

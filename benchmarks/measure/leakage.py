@@ -1,6 +1,7 @@
-"""Which held-out documents are known from training: copies of documents there, and others that are filled into the same template.
+"""Held-out documents that are known from training: copies, and documents with the same template.
 
-Receipts of one shop and forms of one authority come again and again. A model that knows a template by heart says little of new ones.
+Receipts of one shop and forms of one authority share a template. The score of a model on templates that it was trained
+on says little about new templates.
 """
 
 import re
@@ -14,11 +15,11 @@ from layoutray.store import shards, sources
 from layoutray.store.schema import PAGES
 
 HEADER = 5
-"""So many first words that two documents have in common make one template."""
+"""Two documents with this many first words in common have the same template."""
 SHINGLE = 3
-"""Similarity is of runs of so many words."""
-ALIKE = 0.5
-"""From this similarity on (Jaccard) two documents have one template."""
+"""Number of consecutive words of a shingle, the unit of similarity."""
+SAME_TEMPLATE = 0.5
+"""Minimum Jaccard similarity of two documents with the same template."""
 
 Texts = Mapping[str, Sequence[str]]
 """The words of documents by their ids."""
@@ -30,9 +31,9 @@ class Known:
     """Ids of held-out documents.
 
     Attributes:
-        copies: with the bytes of a training document, or its text but for blanks, punctuation and case.
-        templates: with the first 5 words of a training document, or at least half of the runs of 3 words that either has in common, where
-            digits, punctuation and case make no difference; copies are among them.
+        copies: with the bytes of a training document, or the same text except for white space, punctuation and case.
+        templates: with the same first 5 words as a training document, or with a Jaccard similarity of at least 0.5 of
+            runs of 3 words, where digits, punctuation and case are ignored; includes the copies.
     """
 
     copies: frozenset[str]
@@ -40,55 +41,59 @@ class Known:
 
 
 def known(held_out: Texts, learnt: Texts) -> Known:
-    """What of `held_out` is known from `learnt`. Documents without words are known by their bytes alone."""
+    """Documents of `held_out` known from `learnt`; documents without words are compared only by their bytes."""
     letters = [_letters(words) for words in learnt.values()]
     texts = {_text(words) for words in learnt.values()} - {""}
     headers = {words[:HEADER] for words in letters} - {()}
     index = _Index(letters)
     copies = frozenset(doc_id for doc_id, words in held_out.items() if doc_id in learnt or _text(words) in texts)
-    plain = {doc_id: _letters(words) for doc_id, words in held_out.items()}
-    alike = {doc_id for doc_id, words in plain.items() if words[:HEADER] in headers or index.similarity(words) >= ALIKE}
-    return Known(copies, copies | alike)
+    normalised = {doc_id: _letters(words) for doc_id, words in held_out.items()}
+    similar = {
+        doc_id
+        for doc_id, words in normalised.items()
+        if words[:HEADER] in headers or index.similarity(words) >= SAME_TEMPLATE
+    }
+    return Known(copies, copies | similar)
 
 
 def texts_of(folder: str, splits: Collection[str]) -> dict[str, list[str]]:
-    """Words of the documents of `splits` that `ingest` or `mix` has written to `folder`, page after page."""
-    found: dict[str, dict[int, list[str]]] = defaultdict(dict)
-    chosen = pc.field("split").isin(list(splits))
-    for table in shards.scan(sources.join(folder, "pages"), PAGES, ["doc_id", "page", "words"], chosen):
+    """Words of the documents of `splits`, in page order, from a folder that `ingest` or `mix` has written."""
+    texts: dict[str, dict[int, list[str]]] = defaultdict(dict)
+    in_splits = pc.field("split").isin(list(splits))
+    for table in shards.scan(sources.join(folder, "pages"), PAGES, ["doc_id", "page", "words"], in_splits):
         for row in table.to_pylist():
-            found[row["doc_id"]][row["page"]] = row["words"]
-    return {doc_id: [word for number in sorted(pages) for word in pages[number]] for doc_id, pages in found.items()}
+            texts[row["doc_id"]][row["page"]] = row["words"]
+    return {doc_id: [word for number in sorted(pages) for word in pages[number]] for doc_id, pages in texts.items()}
 
 
 class _Index:
-    """Documents by their shingles, so that only those that share any are compared."""
+    """Index of documents by their shingles, so that only documents with a common shingle are compared."""
 
     def __init__(self, documents: Sequence[_Words]) -> None:
-        self._having: dict[_Words, list[int]] = defaultdict(list)
+        self._documents_with: dict[_Words, list[int]] = defaultdict(list)
         self._sizes: list[int] = []
         for number, words in enumerate(documents):
             own = _shingles(words)
             self._sizes.append(len(own))
             for shingle in own:
-                self._having[shingle].append(number)
+                self._documents_with[shingle].append(number)
 
     def similarity(self, words: _Words) -> float:
-        """To the likest of the documents: shared shingles over all that either has; 0 where none shares any."""
+        """Maximum Jaccard similarity of the shingles of `words` and of a document."""
         own = _shingles(words)
-        shared = Counter(number for shingle in own for number in self._having.get(shingle, ()))
+        shared = Counter(number for shingle in own for number in self._documents_with.get(shingle, ()))
         return max((count / (len(own) + self._sizes[number] - count) for number, count in shared.items()), default=0.0)
 
 
 def _text(words: Sequence[str]) -> str:
-    """Letters and digits alone; engines and annotators part words differently."""
+    """Only letters and digits, because engines and annotators split words differently."""
     return re.sub(r"[\W_]", "", "".join(words).casefold())
 
 
 def _letters(words: Sequence[str]) -> _Words:
-    """The words without what changes from one copy of a template to the next: numbers, dates, amounts."""
+    """The letters of the words, without what differs between documents of one template: numbers, dates, amounts."""
     return tuple(plain for word in words if (plain := re.sub(r"[\W\d_]", "", word.casefold())))
 
 
 def _shingles(words: _Words) -> set[_Words]:
-    return {words[at : at + SHINGLE] for at in range(len(words) - SHINGLE + 1)}
+    return {words[start : start + SHINGLE] for start in range(len(words) - SHINGLE + 1)}

@@ -1,7 +1,7 @@
-"""Servers on the loopback that speak S3, and the environment in which every process finds them.
+"""S3 servers on the loopback interface, and the environment variables with which every process uses them.
 
-One keeps what it is given: moto's, which is written for tests; what it takes for a request says nothing of a real store. The other keeps
-nothing: its bucket has as many keys as one likes, made up when they are listed.
+`object_store` stores objects with moto, a server for tests: the time of its requests says nothing about a real store.
+`listed_store` stores nothing: its bucket lists any number of generated keys.
 """
 
 import importlib
@@ -19,13 +19,13 @@ from benchmarks.measure.environment import environment
 from layoutray.errors import MissingDependencyError
 
 _HOST = "127.0.0.1"
-_AT_ONCE = 1000
-"""Keys in an answer: as many as S3 gives."""
+_PAGE_SIZE = 1000
+"""Maximum number of keys in one answer, as in S3."""
 
 
 @contextmanager
 def object_store(bucket: str) -> Generator[str]:
-    """A server with an empty bucket, while the block runs; yields the bucket's s3:// address.
+    """Run a server with an empty bucket during the block; yields the s3:// address of the bucket.
 
     Raises:
         MissingDependencyError: when moto's server is not installed.
@@ -34,12 +34,12 @@ def object_store(bucket: str) -> Generator[str]:
         server = importlib.import_module("moto.server").ThreadedMotoServer(ip_address=_HOST, port=0, verbose=False)
     except ImportError as error:
         raise MissingDependencyError(
-            "moto's server is not installed; run `pip install 'moto[server]'`, or `make setup`"
+            "moto's server is not installed; run `pip install 'moto[server]'` or `make setup`"
         ) from error
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # without a line for each request
     server.start()
     try:
-        with _found_at(server.get_host_and_port()[1]):
+        with _variables_of(server.get_host_and_port()[1]):
             boto3.client("s3").create_bucket(Bucket=bucket)
             yield f"s3://{bucket}"
     finally:
@@ -48,23 +48,24 @@ def object_store(bucket: str) -> Generator[str]:
 
 @contextmanager
 def listed_store(keys: int) -> Generator[str]:
-    """A server, in a process of its own, with so many keys while the block runs; yields the address below which they are.
+    """Run a server with `keys` keys in a new process during the block; yields the s3:// prefix of the keys.
 
-    It lists them (ListObjectsV2) and says of every key that there is no such object.
+    The server answers ListObjectsV2, and 404 for each object.
     """
     spawn = multiprocessing.get_context("spawn")
     receiver, sender = spawn.Pipe(duplex=False)
     server = spawn.Process(target=_serve, args=(keys, sender), daemon=True)
     server.start()
     try:
-        with _found_at(receiver.recv()):
+        with _variables_of(receiver.recv()):
             yield "s3://a-bucket-of-scans/year/month"
     finally:
         server.terminate()
         server.join()
 
 
-def _found_at(port: int) -> AbstractContextManager[None]:
+def _variables_of(port: int) -> AbstractContextManager[None]:
+    """The environment in which S3 clients use the server at `port`."""
     return environment(
         {
             "AWS_ENDPOINT_URL": f"http://{_HOST}:{port}",
@@ -83,7 +84,7 @@ def _serve(keys: int, sender: Connection) -> None:
 
 
 class _Listing(BaseHTTPRequestHandler):
-    """Answers ListObjectsV2 with the next keys below whatever prefix is asked for."""
+    """Answers ListObjectsV2 with the next keys below the requested prefix."""
 
     keys = 0
     protocol_version = "HTTP/1.1"
@@ -91,18 +92,21 @@ class _Listing(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
         start = int(query.get("continuation-token", 0))
-        end = min(start + min(int(query.get("max-keys", _AT_ONCE)), _AT_ONCE), self.keys)
+        end = min(start + min(int(query.get("max-keys", _PAGE_SIZE)), _PAGE_SIZE), self.keys)
         more = f"<NextContinuationToken>{end}</NextContinuationToken>" if end < self.keys else ""
-        found = "".join(_CONTENTS.format(prefix=query.get("prefix", ""), number=number) for number in range(start, end))
+        contents = "".join(
+            _CONTENTS.format(prefix=query.get("prefix", ""), number=number) for number in range(start, end)
+        )
         self._answer(
-            200, _LISTED.format(truncated=str(bool(more)).lower(), more=more, count=end - start, found=found).encode()
+            200,
+            _LISTED.format(truncated=str(bool(more)).lower(), more=more, count=end - start, contents=contents).encode(),
         )
 
     def do_HEAD(self) -> None:
         self._answer(404, b"")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing is written: there is one request for every thousand keys."""
+        """Does nothing: a log line for each thousand keys is not wanted."""
 
     def _answer(self, status: int, body: bytes) -> None:
         self.send_response(status)
@@ -114,9 +118,10 @@ class _Listing(BaseHTTPRequestHandler):
 
 _LISTED = (
     '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
-    "<IsTruncated>{truncated}</IsTruncated>{more}<KeyCount>{count}</KeyCount>{found}</ListBucketResult>"
+    "<IsTruncated>{truncated}</IsTruncated>{more}<KeyCount>{count}</KeyCount>{contents}</ListBucketResult>"
 )
 _CONTENTS = (
     "<Contents><Key>{prefix}{number:012d}.png</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>"
-    "<ETag>&quot;d41d8cd98f00b204e9800998ecf8427e&quot;</ETag><Size>1</Size><StorageClass>STANDARD</StorageClass></Contents>"
+    "<ETag>&quot;d41d8cd98f00b204e9800998ecf8427e&quot;</ETag><Size>1</Size><StorageClass>STANDARD</StorageClass>"
+    "</Contents>"
 )

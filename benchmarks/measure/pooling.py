@@ -1,7 +1,7 @@
-"""Ways from n token states to k, forward and backward, and how near the differentiable ones come to the exact top-k.
+"""Methods that pool n token states to k: time of forward and backward, and similarity to the exact top-k.
 
-As in "Sparsifying Transformer Models with Trainable Representation Pooling" (arXiv:2009.05169), states are uniform in [−1, 1] and scores
-in [0, 1].
+As in "Sparsifying Transformer Models with Trainable Representation Pooling" (arXiv:2009.05169), states are uniform in
+[−1, 1] and scores in [0, 1].
 """
 
 import statistics
@@ -17,8 +17,8 @@ from layoutray.nn.token_pooling import hard_topk, successive_halving_topk
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """What is pooled: `batch` documents of `tokens` states of `width`, to `keep` each."""
+class PoolingCase:
+    """A batch of `batch` documents of `tokens` states of width `width`, each pooled to `keep` states."""
 
     tokens: int
     keep: int
@@ -27,12 +27,12 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """One way of pooling one case.
+class PoolingResult:
+    """One method on one case.
 
     Attributes:
-        seconds: forward and backward, the median of the rounds.
-        nccs: of its outputs to the exact top-k, averaged over documents; 1 is perfect.
+        seconds: of forward and backward, median over the rounds.
+        nccs: similarity of the outputs to the exact top-k, mean over documents; 1 is a perfect match.
     """
 
     method: str
@@ -59,26 +59,28 @@ METHODS: Mapping[str, Callable[[Tensor, Tensor, int], Tensor]] = {
 }
 
 
-def measure(case: Case, methods: Sequence[str], rounds: int) -> list[Measured]:
-    """Each of `methods` in turn, so that a machine that slows down slows all; a first turn does not count.
+def measure_pooling(case: PoolingCase, methods: Sequence[str], rounds: int) -> list[PoolingResult]:
+    """Time all methods in each round, so that a change of the machine's speed affects all; the first round is warm-up.
 
     Raises:
-        InputError: when the case cannot be pooled so.
+        InputError: when a method cannot pool the case.
     """
     device = clock.device()
     generator = torch.Generator(device).manual_seed(0)
     states = torch.rand(case.batch, case.tokens, case.width, generator=generator, device=device) * 2 - 1
     scores = torch.rand(case.batch, case.tokens, generator=generator, device=device)
-    taken: dict[str, list[float]] = {method: [] for method in methods}
+    seconds: dict[str, list[float]] = {method: [] for method in methods}
     for _ in range(rounds + 1):
         for method in methods:
-            taken[method].append(
+            seconds[method].append(
                 clock.seconds(lambda pool=METHODS[method]: _train(pool, states, scores, case.keep), device)
             )
     with torch.no_grad():
         exact = _hard(states, scores, case.keep)
-        near = {method: nccs(exact, METHODS[method](states, scores, case.keep)).mean().item() for method in methods}
-    return [Measured(method, statistics.median(taken[method][1:]), near[method]) for method in methods]
+        similarity = {
+            method: nccs(exact, METHODS[method](states, scores, case.keep)).mean().item() for method in methods
+        }
+    return [PoolingResult(method, statistics.median(seconds[method][1:]), similarity[method]) for method in methods]
 
 
 def _train(pool: Callable[[Tensor, Tensor, int], Tensor], states: Tensor, scores: Tensor, k: int) -> None:

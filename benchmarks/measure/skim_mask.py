@@ -1,4 +1,4 @@
-"""What SkimmingMask saves when it computes only the scores that its mask leaves, beside the dense computation that it must equal."""
+"""SkimmingMask with only the unmasked scores computed, compared with the equivalent dense computation."""
 
 import statistics
 from collections.abc import Callable
@@ -8,9 +8,9 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from benchmarks.measure.clock import seconds
 from layoutray import architectures
 from layoutray.architectures.skimming_mask import SkimmingMask, SkimmingMaskConfig, skimming_mask
-from benchmarks.measure.clock import seconds
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
 from layoutray.nn.gathered_attention import key_lists
@@ -18,13 +18,13 @@ from layoutray.tensors import Batch
 
 
 @dataclass(frozen=True, slots=True)
-class Saving:
-    """Gathered beside dense, on the same windows with the same weights.
+class MaskSaving:
+    """Gathered attention relative to dense attention, on the same windows with the same weights.
 
     Attributes:
-        scores: computed, over those of the whole matrix.
-        inference, training: dense seconds over gathered ones, the median of the rounds; above 1 is a saving.
-        difference: the largest between the states of real tokens.
+        scores: computed attention scores, as a share of the whole matrix.
+        inference, training: dense seconds divided by gathered seconds, median over the rounds; above 1 is faster.
+        difference: maximum absolute difference between the states of tokens that are not padding.
     """
 
     top_k: int
@@ -35,28 +35,26 @@ class Saving:
     difference: float
 
 
-def measure(loaded: Checkpoint, batch: Batch, top_k: int, block: int, rounds: int) -> Saving:
-    """Both ways over `batch`, whose windows may be longer than those that the checkpoint was trained on.
+def measure_saving(loaded: Checkpoint, batch: Batch, top_k: int, block: int, rounds: int) -> MaskSaving:
+    """Compare both on `batch`, whose windows may be longer than those of the training.
 
     Raises:
-        InputError: when the checkpoint is no SkimmingMask.
+        InputError: when the checkpoint is not a SkimmingMask.
     """
     if loaded.recipe.arch != "skimming_mask":
-        raise InputError(
-            f"the checkpoint's architecture is {loaded.recipe.arch}; this is measured with a checkpoint of skimming_mask"
-        )
+        raise InputError(f"the checkpoint's architecture is {loaded.recipe.arch}; take a checkpoint of skimming_mask")
     config: SkimmingMaskConfig = replace(
         loaded.recipe.arch_config, top_k=top_k, block=block, max_length=batch.input_ids.shape[1]
     )
-    dense, gathered = (_encoder(loaded, replace(config, attention=way)) for way in ("dense", "gathered"))
+    dense, gathered = (_encoder(loaded, replace(config, attention=kind)) for kind in ("dense", "gathered"))
     with torch.no_grad():
-        seen = skimming_mask(dense.skim(batch), batch.mask, top_k)
+        unmasked = skimming_mask(dense.skim(batch), batch.mask, top_k)
         difference = (dense(batch).states - gathered(batch).states)[batch.mask].abs().max()
     device = batch.mask.device
-    return Saving(
+    return MaskSaving(
         top_k,
         block,
-        scores=key_lists(seen, batch.mask, block).share,
+        scores=key_lists(unmasked, batch.mask, block).share,
         inference=_ratio(lambda: _infer(dense, batch), lambda: _infer(gathered, batch), rounds, device),
         training=_ratio(lambda: _train(dense.train(), batch), lambda: _train(gathered.train(), batch), rounds, device),
         difference=float(difference),
@@ -64,16 +62,18 @@ def measure(loaded: Checkpoint, batch: Batch, top_k: int, block: int, rounds: in
 
 
 def _encoder(loaded: Checkpoint, config: SkimmingMaskConfig) -> SkimmingMask:
-    vocabulary = loaded.tokenizer
-    made: Any = architectures.load("skimming_mask").build(
-        config, vocab_size=vocabulary.vocab_size, pad_id=vocabulary.pad_id
+    tokenizer = loaded.tokenizer
+    encoder: Any = architectures.load("skimming_mask").build(
+        config, vocab_size=tokenizer.vocab_size, pad_id=tokenizer.pad_id
     )
     state = dict(loaded.model.encoder.state_dict())
-    places: Tensor = state["position_embedding.weight"]
-    # What stands at places beyond the trained ones changes no time.
-    state["position_embedding.weight"] = places.repeat(-(-config.max_length // len(places)), 1)[: config.max_length]
-    made.load_state_dict(state)
-    return cast(SkimmingMask, made.eval())
+    positions: Tensor = state["position_embedding.weight"]
+    # Positions beyond the trained ones repeat these: the values do not change the time.
+    state["position_embedding.weight"] = positions.repeat(-(-config.max_length // len(positions)), 1)[
+        : config.max_length
+    ]
+    encoder.load_state_dict(state)
+    return cast(SkimmingMask, encoder.eval())
 
 
 @torch.no_grad()
@@ -86,6 +86,6 @@ def _train(encoder: nn.Module, batch: Batch) -> None:
 
 
 def _ratio(dense: Callable[[], None], gathered: Callable[[], None], rounds: int, device: torch.device) -> float:
-    """In turns, after one of each that does not count."""
-    taken = [(seconds(dense, device), seconds(gathered, device)) for _ in range(rounds + 1)]
-    return statistics.median(one / other for one, other in taken[1:])
+    """Median of dense seconds divided by gathered seconds; the first round is warm-up."""
+    rounds_taken = [(seconds(dense, device), seconds(gathered, device)) for _ in range(rounds + 1)]
+    return statistics.median(slow / fast for slow, fast in rounds_taken[1:])

@@ -1,4 +1,4 @@
-"""What repeated measurements say together."""
+"""Mean and range of repeated measurements."""
 
 import statistics
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Mean and extremes over seeds."""
+    """Mean, minimum and maximum."""
 
     mean: float
     least: float

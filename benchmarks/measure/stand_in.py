@@ -1,7 +1,7 @@
-"""A program in Tesseract's place that takes a stated time and finds the same words in every picture; and pictures for it.
+"""A substitute for the `tesseract` program that takes a given time and returns the same words for every picture.
 
-With it an ingest's time is known but for what it costs beside OCR. The program sleeps: so workers on one machine do not take each
-other's cores, as they would not on nodes of their own.
+Because the time of OCR is known, the rest of an ingest's time is its overhead. The program sleeps, so that workers on
+one machine do not compete for cores; on separate nodes they would not either.
 """
 
 import contextlib
@@ -20,9 +20,9 @@ from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
 from layoutray.store import sources
 
 READS = Recognition(engine="pytesseract", preprocessing=Preprocessing(width=0, clahe=0))
-"""Recognition that ends in the program and does little around it."""
+"""Recognition that calls the program and does little preprocessing."""
 REFUSES = Recognition(engine="pytesseract", preprocessing=READS.preprocessing, tesseract=TesseractSettings(psm=0))
-"""The same, of which every page becomes a dead letter: Tesseract's mode 0 looks for no words, and the program takes it for an error."""
+"""Recognition that turns every page into a dead letter: the program fails for page segmentation mode 0."""
 
 _PROGRAM = """#!/bin/sh
 case "$*" in
@@ -31,32 +31,33 @@ case "$*" in
     *) sleep {seconds}; cp "{words}" "$2.tsv" ;;
 esac
 """
-_SIDE = 64  # pixels of a picture
+_SIDE = 64
+"""Width and height of a picture in pixels."""
 
 
 def install(folder: Path, seconds: float, words: int = 200) -> dict[str, str]:
-    """Write the program, which takes `seconds` to find `words` in a picture, into the empty `folder`.
+    """Write the program, which takes `seconds` and returns `words` words for a picture, into the empty `folder`.
 
     Returns:
-        The variables of an environment in which the program, and language data for it, are what is found.
+        Environment variables with which the program and its language data are used instead of Tesseract.
 
     Raises:
-        InputError: when it would take less than no time.
+        InputError: when `seconds` is negative.
     """
     if seconds < 0:
-        raise InputError(f"a page cannot take {seconds} seconds; give 0 or more")
-    found = folder / "words.tsv"
+        raise InputError(f"seconds is {seconds}; it must be at least 0")
+    words_file = folder / "words.tsv"
     rows = (f"5\t1\t1\t1\t{n // 8}\t{n % 8}\t{n % 8 * 8}\t{n // 8 % 8 * 8}\t6\t6\t90\tword{n}" for n in range(words))
-    found.write_text("\n".join(("level\tpage_num", *rows)))
+    words_file.write_text("\n".join(("level\tpage_num", *rows)))
     program = folder / "tesseract"
-    program.write_text(_PROGRAM.format(seconds=seconds, words=found))
+    program.write_text(_PROGRAM.format(seconds=seconds, words=words_file))
     program.chmod(0o755)
     (folder / "eng.traineddata").touch()
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "TESSDATA_PREFIX": str(folder)}
 
 
 def write_pictures(folder: str, count: int) -> None:
-    """Write so many small pictures, each of other bytes, into a folder or below an s3:// address."""
+    """Write `count` small pictures with different bytes into a folder or below an s3:// address."""
     files, path = sources.filesystem(folder)
     files.create_dir(path, recursive=True)
     for number in range(count):
@@ -65,9 +66,9 @@ def write_pictures(folder: str, count: int) -> None:
 
 
 def seconds_of_page(settings: Recognition, times: int = 5) -> float:
-    """What `recognise_page` takes for a picture in this process, with nothing around it: the median of so many `times`."""
+    """Seconds of `recognise_page` for a picture in this process, median over `times` calls."""
     data, taken = _picture(0), list[float]()
-    for _ in range(times + 1):  # the first one finds its libraries not yet loaded
+    for _ in range(times + 1):  # the first call also loads libraries
         started = time.perf_counter()
         with contextlib.suppress(DocumentError):
             recognise_page(data, 1, settings)

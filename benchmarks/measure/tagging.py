@@ -1,8 +1,8 @@
-"""How right the words are that automatic tagging takes for expected values.
+"""Accuracy of automatic tagging on pages whose entities are annotated.
 
-Of pages whose entities a person has marked, the texts of these entities become expected values without places, and tagging has to find
-their places again. A value that stands on a page more than once, of which one place is marked, costs precision: tagging cannot tell them
-apart.
+The texts of the annotated entities become expected values without positions, and tagging has to find the positions. A
+value that occurs on a page more than once, with one occurrence annotated, lowers precision: tagging cannot distinguish
+the occurrences.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,13 +17,13 @@ from layoutray.prepare.tag_fields import tag_fields
 
 
 @dataclass(frozen=True, slots=True)
-class Retagged:
-    """What came of some documents.
+class TaggingAccuracy:
+    """Accuracy of the tags of some documents.
 
     Attributes:
-        words: by field, and of all as `all`: tagged words beside those that a person marked.
-        values: expected, each once a document.
-        missing: of these, stated nowhere.
+        words: scores of tagged words by field, and of all fields as `all`.
+        values: number of expected values; each value counts once per document.
+        missing: number of expected values that were not found.
     """
 
     words: Mapping[str, Score]
@@ -31,26 +31,28 @@ class Retagged:
     missing: int
 
 
-def retag(pages: Iterable[Page], said: Iterable[Page], schema: Mapping[str, FieldType]) -> Retagged:
-    """Tag `pages` from the texts of the entities of `said`: the same pages, or the same documents as another way of reading gave them.
+def score_tagging(pages: Iterable[Page], annotated: Iterable[Page], schema: Mapping[str, FieldType]) -> TaggingAccuracy:
+    """Tag `pages` with the texts of the entities of `annotated`, and compare the result with the tags of `pages`.
 
     Args:
-        pages, said: with IOB2 tags; documents of which there are none among `said` are left out.
+        pages: with IOB2 tags.
+        annotated: with IOB2 tags; the same pages, or the same documents with the words of another word source.
+            Documents of `pages` that are not in `annotated` are left out.
         schema: the type of each entity that is a field.
     """
-    values = {doc_id: _fields(document, schema) for doc_id, document in _by_document(said)}
+    values = {doc_id: _fields(document, schema) for doc_id, document in _by_document(annotated)}
     kinds: list[tuple[str, str]] = []
     missing = 0
     for doc_id, document in _by_document(pages):
         if doc_id in values:
-            found = tag_fields(document, values[doc_id], schema)
-            missing += len(found.missing)
+            result = tag_fields(document, values[doc_id], schema)
+            missing += len(result.missing)
             kinds += [
-                pair for before, after in zip(document, found.pages, strict=True) for pair in _kinds(before, after)
+                pair for before, after in zip(document, result.pages, strict=True) for pair in _kinds(before, after)
             ]
-    marked = [(gold if gold in schema else "", tagged) for gold, tagged in kinds]
-    scores = {name: _score(marked, {name}) for name in schema} | {"all": _score(marked, set(schema))}
-    return Retagged(scores, sum(map(len, values.values())), missing)
+    pairs = [(gold if gold in schema else "", tagged) for gold, tagged in kinds]
+    scores = {name: _score(pairs, {name}) for name in schema} | {"all": _score(pairs, set(schema))}
+    return TaggingAccuracy(scores, sum(map(len, values.values())), missing)
 
 
 def _by_document(pages: Iterable[Page]) -> list[tuple[str, list[Page]]]:
@@ -59,10 +61,10 @@ def _by_document(pages: Iterable[Page]) -> list[tuple[str, list[Page]]]:
 
 
 def _fields(document: Sequence[Page], schema: Mapping[str, FieldType]) -> list[Field]:
-    found = [
+    fields = [
         Field(span[0], _text(page, span)) for page in document for span in spans([word.tag for word in page.words])
     ]
-    return [field for field in dict.fromkeys(found) if field.name in schema]
+    return [field for field in dict.fromkeys(fields) if field.name in schema]
 
 
 def _text(page: Page, span: Span) -> str:
@@ -70,10 +72,11 @@ def _text(page: Page, span: Span) -> str:
 
 
 def _kinds(before: Page, after: Page) -> list[tuple[str, str]]:
-    """What each word was marked as, and what it is tagged as; "" for nothing."""
+    """For each word the annotated and the tagged entity type; "" for no entity."""
     pairs = zip(before.words, after.words, strict=True)
     return [
-        (kind_of(one.tag or "O").removeprefix("O"), kind_of(two.tag or "O").removeprefix("O")) for one, two in pairs
+        (kind_of(gold.tag or "O").removeprefix("O"), kind_of(tagged.tag or "O").removeprefix("O"))
+        for gold, tagged in pairs
     ]
 
 

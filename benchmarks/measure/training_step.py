@@ -1,6 +1,6 @@
-"""A training step of a model, in seconds and bytes: what benchmarks of architectures have in common.
+"""Time and memory of a training step of a model.
 
-Windows are full of random tokens and boxes, and weights are fresh ones: speed does not depend on what is said, or learned.
+Windows are full of random tokens and boxes, and weights are freshly initialised: speed does not depend on their values.
 """
 
 import resource
@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from layoutray import architectures, config
 from benchmarks.measure import clock
+from layoutray import architectures, config
 from layoutray.tensors import Batch
 
 VOCABULARY = 30_522
@@ -24,16 +24,16 @@ _MASK_SHARE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """What one measurement is of.
+class StepCase:
+    """One measurement.
 
     Attributes:
-        size: of the architectures: tiny, small or base.
+        size: of the architecture: tiny, small or base.
         length: tokens per window.
         batch: windows per step.
-        compiled: through torch.compile.
-        steps: that count, after one that does not (two when compiled).
-        memory: bytes that the process may hold; what needs more fails instead of taking the machine down.
+        compiled: whether to use torch.compile.
+        steps: measured steps, after one warm-up step (two when compiled).
+        memory: bytes that the process may allocate; a step that needs more fails, and the machine stays usable.
     """
 
     model: str
@@ -46,13 +46,13 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """One case's numbers.
+class StepCost:
+    """Cost of a training step.
 
     Attributes:
-        seconds: of a step, the median.
-        bytes: largest amount held on top of what an idle process holds: weights, gradients, optimiser and activations.
-        flops: of the matrix products of a step, forward and backward.
+        seconds: median of the steps.
+        bytes: peak memory above that of the process before: weights, gradients, optimiser state and activations.
+        flops: operations of the matrix products of a step, forward and backward.
     """
 
     seconds: float
@@ -60,52 +60,56 @@ class Measured:
     flops: int
 
 
-def measure(case: Case, build: Callable[[Case], nn.Module]) -> Measured:
-    """Run `case` in this process, which has to be a fresh one for its memory to mean something.
+def measure_step(case: StepCase, build: Callable[[StepCase], nn.Module]) -> StepCost:
+    """Run `case` in this process, which must be a new one, because freed memory of earlier work would distort the peak.
 
     Args:
-        build: makes the model, which is called with a batch and gives the loss.
+        build: returns the model, which maps a batch to the loss.
     """
     device = clock.device()
     if device.type == "cpu":
         resource.setrlimit(resource.RLIMIT_DATA, (case.memory, case.memory))
     torch.manual_seed(0)
     idle = _idle(device)
-    inputs = _batch(case)  # before the model draws random numbers: all models get the same
+    inputs = _batch(case)  # before the model draws random numbers, so that all models get the same batch
     model, batch = build(case).to(device).train(), inputs.to(device)
     step = training_step(torch.compile(model) if case.compiled else model, model, batch, device)
     for _ in range(2 if case.compiled else 1):
         step()
     seconds = [clock.seconds(step, device) for _ in range(case.steps)]
     peak = _peak(device) - idle
-    given = (field.name for field in fields(inputs) if getattr(inputs, field.name) is not None)
-    one = replace(inputs, **{name: getattr(inputs, name)[:1] for name in given}).to(device)
+    present = (field.name for field in fields(inputs) if getattr(inputs, field.name) is not None)
+    one = replace(inputs, **{name: getattr(inputs, name)[:1] for name in present}).to(device)
     with FlopCounterMode(display=False) as counter:
         model(one).backward()
-    return Measured(statistics.median(seconds), peak, case.batch * counter.get_total_flops())
+    return StepCost(statistics.median(seconds), peak, case.batch * counter.get_total_flops())
 
 
-def product_speed(size: int = 2048, repeats: int = 5) -> float:
-    """Operations per second of a large matrix product here: what bounds a step that does nothing else."""
+def matrix_product_speed(size: int = 2048, repeats: int = 5) -> float:
+    """Operations per second of a large matrix product on this machine: an upper bound for a training step."""
     device = clock.device()
-    one = torch.randn(size, size, device=device, dtype=torch.bfloat16 if device.type == "cuda" else torch.float32)
+    matrix = torch.randn(size, size, device=device, dtype=torch.bfloat16 if device.type == "cuda" else torch.float32)
     best = float("inf")
     for _ in range(repeats):
-        best = min(best, clock.seconds(lambda: torch.mm(one, one), device))
+        best = min(best, clock.seconds(lambda: torch.mm(matrix, matrix), device))
     return 2 * size**3 / best
 
 
-def encoder(architecture: str, case: Case, **changes: Any) -> Any:
-    """A fresh encoder of one of our architectures at the case's size and length, with `changes` to its configuration."""
-    found = architectures.load(architecture)
-    values = config.to_dict(found.sizes[case.size]) | {"max_length": case.length, **changes}
-    return found.build(config.build(found.config, values), vocab_size=VOCABULARY, pad_id=0)
+def build_encoder(architecture: str, case: StepCase, **changes: Any) -> Any:
+    """An untrained encoder of the case's size and length, with `changes` to its configuration."""
+    loaded = architectures.load(architecture)
+    values = config.to_dict(loaded.sizes[case.size]) | {"max_length": case.length, **changes}
+    return loaded.build(config.build(loaded.config, values), vocab_size=VOCABULARY, pad_id=0)
 
 
 def training_step(
     forward: Callable[[Batch], Tensor], model: nn.Module, batch: Batch, device: torch.device
 ) -> Callable[[], None]:
-    """A step of AdamW on `batch`, in bfloat16 where there is a GPU; `forward` is `model`, or what was compiled of it."""
+    """A function that takes one AdamW step on `batch`, in bfloat16 on a GPU.
+
+    Args:
+        forward: `model`, or its compiled form.
+    """
     optimiser = torch.optim.AdamW([parameter for parameter in model.parameters() if parameter.requires_grad], lr=1e-4)
 
     def step() -> None:
@@ -118,7 +122,7 @@ def training_step(
     return step
 
 
-def _batch(case: Case) -> Batch:
+def _batch(case: StepCase) -> Batch:
     shape = (case.batch, case.length)
     labels = torch.randint(5, VOCABULARY, shape).masked_fill(torch.rand(shape) >= _MASK_SHARE, -100)
     labels[:, 0] = 5
@@ -131,11 +135,11 @@ def _batch(case: Case) -> Batch:
 
 
 def _idle(device: torch.device) -> int:
-    """Bytes held now; the peak is counted from here."""
+    """Bytes allocated now; also resets the peak to this amount."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
         return torch.cuda.memory_allocated(device)
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # sets the peak to what is held now
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # resets the peak
     return _status("VmRSS")
 
 

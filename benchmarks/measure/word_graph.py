@@ -1,7 +1,7 @@
-"""The graph of a page's words: ours, exact, beside libpysal's Gabriel graph and a plain filter of SciPy's Delaunay edges.
+"""Our exact word graph, compared with libpysal's Gabriel graph and a plain filter of SciPy's Delaunay edges.
 
-Times are of the processor: none of them waits for anything, so other work on the machine does not count. libpysal compiles its
-filter with numba where that is installed.
+Times are processor times, so that other work on the machine is not measured. libpysal compiles its filter with numba if
+numba is installed.
 """
 
 import importlib
@@ -32,13 +32,14 @@ _WORD_HEIGHT = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """One kind of layout.
+class GraphComparison:
+    """Results for one kind of layout.
 
     Attributes:
-        words: of a page, the median.
-        milliseconds: for one graph, the median over pages.
-        wrong: for each peer the edges that it lacks or has too many, over those there are; all where it refuses points on one line.
+        words: median number of words of a page.
+        milliseconds: of one graph by method, median over pages.
+        wrong: for each peer its missing and extra edges, as a share of the true edges; where a peer fails because all
+            points are on one line, all edges are missing.
         pages_wrong: for each peer the share of pages with such edges.
     """
 
@@ -50,19 +51,19 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Pages that become windows per second of one core."""
+    """Pages per second and core that are cut into windows, with and without their graphs."""
 
     with_graph: float
     without: float
 
 
 def scattered(words: int, random: np.random.Generator) -> Points:
-    """Doubled centres of words anywhere on a page."""
+    """Doubled centres of words at random positions: (words, 2)."""
     return random.integers(0, 2 * GRID + 1, (words, 2))
 
 
 def on_lines(words: int, random: np.random.Generator) -> Points:
-    """Doubled centres of words of one height on evenly spaced lines, as a printed form has them."""
+    """Doubled centres of words of equal height on evenly spaced lines, as on a printed form: (words, 2)."""
     lines = -(-words // _PER_LINE)
     widths = random.integers(*_WORD_WIDTH, (lines, _PER_LINE))
     left = np.cumsum(widths + _GAP, axis=1) - widths
@@ -72,33 +73,33 @@ def on_lines(words: int, random: np.random.Generator) -> Points:
 
 
 def in_table(words: int, random: np.random.Generator) -> Points:
-    """Doubled centres of the cells of a table with even columns and even rows: any four that meet are on a circle."""
+    """Doubled centres of the cells of a regular table, where four neighbouring cells are on one circle: (words, 2)."""
     columns = round(words**0.5)
     width, height = random.integers(1, 2 * GRID // (columns + 2), 2)
     return np.stack(np.divmod(np.arange(words), columns), axis=1) * np.array([width, height])
 
 
-def measure(pages: Iterable[Points]) -> Measured:
-    """All contenders in turns on each page, after one that does not count.
+def compare_graphs(pages: Iterable[Points]) -> GraphComparison:
+    """Run all methods on each page, after one warm-up call of each.
 
     Raises:
         MissingDependencyError: when libpysal is not installed.
     """
-    contenders = {OURS: gabriel_edges, NEAREST: _nearest, LIBPYSAL: _libpysal(), FILTER: _delaunay_filter}
-    for find in contenders.values():
-        find(scattered(64, np.random.default_rng(0)))
-    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    methods = {OURS: gabriel_edges, NEAREST: _nearest, LIBPYSAL: _libpysal(), FILTER: _delaunay_filter}
+    for build in methods.values():
+        build(scattered(64, np.random.default_rng(0)))
+    seconds: dict[str, list[float]] = {name: [] for name in methods}
     wrong: dict[str, list[int]] = {LIBPYSAL: [], FILTER: []}
     words: list[int] = []
     edges = 0
     for points in pages:
-        found = {name: _timed(find, points, seconds[name]) for name, find in contenders.items()}
-        true = _as_set(found[OURS])
+        graphs = {name: _timed(build, points, seconds[name]) for name, build in methods.items()}
+        true = _as_set(graphs[OURS])
         words.append(len(points))
         edges += len(true)
         for name, differing in wrong.items():
-            differing.append(len(true ^ _as_set(found[name])))
-    return Measured(
+            differing.append(len(true ^ _as_set(graphs[name])))
+    return GraphComparison(
         int(statistics.median(words)),
         {name: 1000 * statistics.median(each) for name, each in seconds.items()},
         {name: sum(each) / edges for name, each in wrong.items()},
@@ -106,12 +107,12 @@ def measure(pages: Iterable[Points]) -> Measured:
     )
 
 
-def throughput(pages: Sequence[Page], vocabulary: Tokenizer, max_length: int) -> Throughput:
-    """What making windows costs with their graphs, and less the time that the graphs take when they are made again."""
+def throughput(pages: Sequence[Page], tokenizer: Tokenizer, max_length: int) -> Throughput:
+    """Time the cutting of windows with graphs; the time without graphs subtracts that of building the graphs again."""
     started = time.process_time()
-    made = [window for page in pages for window in windows(page, vocabulary, max_length)]
+    cut = [window for page in pages for window in windows(page, tokenizer, max_length)]
     whole = time.process_time() - started
-    boxes = [window.boxes[first_pieces(window.word_index)] for window in made]
+    boxes = [window.boxes[first_pieces(window.word_index)] for window in cut]
     started = time.process_time()
     for window in boxes:
         word_neighbours(window)
@@ -119,14 +120,15 @@ def throughput(pages: Sequence[Page], vocabulary: Tokenizer, max_length: int) ->
     return Throughput(len(pages) / whole, len(pages) / (whole - graphs))
 
 
-def _timed(find: Callable[[Points], Pairs], points: Points, seconds: list[float]) -> Pairs:
+def _timed(build: Callable[[Points], Pairs], points: Points, seconds: list[float]) -> Pairs:
+    """The edges that `build` returns, none where it fails; appends its time to `seconds`."""
     started = time.process_time()
     try:
-        found = find(points)
+        edges = build(points)
     except QhullError:
-        found = np.zeros((0, 2), np.int64)
+        edges = np.zeros((0, 2), np.int64)
     seconds.append(time.process_time() - started)
-    return found
+    return edges
 
 
 def _nearest(points: Points) -> Pairs:
@@ -139,22 +141,20 @@ def _libpysal() -> Callable[[Points], Pairs]:
             warnings.simplefilter("ignore")
             graph = importlib.import_module("libpysal.graph").Graph
     except ModuleNotFoundError as error:
-        raise MissingDependencyError(
-            "libpysal is not installed; run `pip install libpysal`, or `make setup`"
-        ) from error
+        raise MissingDependencyError("libpysal is not installed; run `pip install libpysal` or `make setup`") from error
 
-    def find(points: Points) -> Pairs:
+    def build(points: Points) -> Pairs:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # without numba it warns of its speed, each time
-            made = graph.build_triangulation(points.astype(float), method="gabriel", kernel=None, coplanar="clique")
-        index = made.adjacency.index
+            warnings.simplefilter("ignore")  # without numba, each call warns that it is slow
+            built = graph.build_triangulation(points.astype(float), method="gabriel", kernel=None, coplanar="clique")
+        index = built.adjacency.index
         return np.stack([index.get_level_values(level).to_numpy() for level in (0, 1)], axis=1)
 
-    return find
+    return build
 
 
 def _delaunay_filter(points: Points) -> Pairs:
-    """The textbook's way, in floats: the edges of a triangulation without an opposite corner strictly inside their disk."""
+    """The textbook method in floating point: Delaunay edges without an opposite corner strictly inside their disk."""
     triangles = Delaunay(points).simplices.astype(np.int64)
     sides = np.concatenate([triangles[:, [0, 1, 2]], triangles[:, [1, 2, 0]], triangles[:, [2, 0, 1]]])
     start, end, facing = sides.T

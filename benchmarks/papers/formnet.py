@@ -1,4 +1,4 @@
-"""The systems of the FormNet paper's ablation (table 2 of arXiv:2203.08411), and two peers."""
+"""Systems of the ablation in the FormNet paper (table 2 of arXiv:2203.08411), and two peers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,10 +14,10 @@ SYSTEMS: Mapping[str, Model] = {
     "LayoutLM": {"arch": "hf", "model_type": "layoutlm"},
     "LiLT": {"arch": "hf", "model_type": "lilt"},
 }
-"""In the paper's order of F1, the peers last."""
+"""In the order of the paper's F1; the peers come last."""
 
 PAPER_F1: Mapping[str, Mapping[str, float]] = {
     "funsd": {"ETC": 65.90, "ETC + GCN": 79.37, "ETC + Rich": 82.22, "FormNet": 84.53},
     "cord": {"ETC": 91.57, "ETC + GCN": 95.81, "ETC + Rich": 96.03, "FormNet": 96.87},
 }
-"""Entity F1 of FormNet-A1 in percent, as printed, pretrained on 700,000 forms."""
+"""Entity F1 of FormNet-A1 in percent as printed in the paper; pretrained on 700,000 forms."""

@@ -1,4 +1,4 @@
-"""The systems of the LAMBERT paper (arXiv:2002.08087, first version): its table of results, and its appendix' other layout embeddings."""
+"""Systems of the LAMBERT paper (arXiv:2002.08087v1): table of results, and layout embeddings of the appendix."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ _SHARED = ("hidden", "layers", "heads", "feed_forward", "max_length", "segments"
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class LambertSystem:
     """A row of the table.
 
     Attributes:
-        model: keys of a recipe's [model], beside those that `sizes` gives.
-        trained: on the pages, before it is fine-tuned.
+        model: keys of a recipe's [model], in addition to those of `sizes`.
+        trained: whether it is trained on the pages before it is fine-tuned.
     """
 
     model: Mapping[str, Any]
@@ -25,25 +25,30 @@ class System:
 
 _PLAIN = {"layout": "none", "position_dropout": "none"}
 _SHORT = {"adapter": "gentle"}
-"""Trainings here are too short to recover from the paper's."""
+"""With so few steps a training does not recover from the paper's initialisation of the adapter."""
 _WITH_POSITIONS = _SHORT | {"position_dropout": "none"}
 
-SYSTEMS: Mapping[str, System] = {
-    "Fine-tuned only": System(_PLAIN, trained=False),
-    "Trained without layout": System(_PLAIN),
-    "LAMBERT with positions": System(_WITH_POSITIONS),
-    "LAMBERT": System(_SHORT),
+SYSTEMS: Mapping[str, LambertSystem] = {
+    "Fine-tuned only": LambertSystem(_PLAIN, trained=False),
+    "Trained without layout": LambertSystem(_PLAIN),
+    "LAMBERT with positions": LambertSystem(_WITH_POSITIONS),
+    "LAMBERT": LambertSystem(_SHORT),
 }
-"""The paper's table in its order. Without layout and with its positions, `lambert` is the trained encoder that it starts from, number by
-number, so that the rows differ in what they are named by alone."""
+"""The rows of the paper's table, in its order.
 
-LAYOUTS: Mapping[str, System] = {
+Without layout and with positions, `lambert` computes exactly what the encoder that it starts from computes. So the rows
+differ only in what their names say.
+"""
+
+LAYOUTS: Mapping[str, LambertSystem] = {
     "LAMBERT with positions": SYSTEMS["LAMBERT with positions"],
-    "LAMBERT with graph": System(_WITH_POSITIONS | {"layout": "graph"}),
-    "LAMBERT with autoencoder": System(_WITH_POSITIONS | {"layout": "autoencoder"}),
+    "LAMBERT with graph": LambertSystem(_WITH_POSITIONS | {"layout": "graph"}),
+    "LAMBERT with autoencoder": LambertSystem(_WITH_POSITIONS | {"layout": "autoencoder"}),
 }
-"""The appendix' layout embeddings beside the winding one. All keep their positions: dropping them in trainings as short as these costs so
-much that it hides what the embeddings differ in."""
+"""The layout embeddings of the appendix, compared with the winding embedding.
+
+All keep position embeddings: in short trainings the loss from dropping them would hide the differences.
+"""
 
 PAPER_F1: Mapping[str, Mapping[str, float]] = {
     "kleister-nda": {
@@ -54,16 +59,16 @@ PAPER_F1: Mapping[str, Mapping[str, float]] = {
     },
     "sroie": {"Fine-tuned only": 94.0, "Trained without layout": 93.5, "LAMBERT with positions": 94.6, "LAMBERT": 95.0},
 }
-"""F1 in percent: of RoBERTa-base, trained on 750,467 pages; GEval's for Kleister-NDA and the competition's (exact) for SROIE."""
+"""F1 in percent of RoBERTa-base trained on 750,467 pages: GEval's for Kleister-NDA, exact match for SROIE."""
 
 
 def sizes(start: Recipe) -> dict[str, Any]:
-    """Keys of [model] by which a LAMBERT can start from a checkpoint of the recipe `start`.
+    """Keys of [model] with which a LAMBERT can start from a checkpoint of the recipe `start`.
 
     Raises:
-        InputError: when it is of an architecture that LAMBERT does not start from.
+        InputError: when LAMBERT cannot start from its architecture.
     """
     if start.arch not in ("hf", "lambert"):
-        raise InputError(f"the starting checkpoint is of architecture {start.arch}; LAMBERT starts from hf or lambert")
+        raise InputError(f"the starting checkpoint has architecture {start.arch}; LAMBERT can start from hf or lambert")
     core = start.model["model_type" if start.arch == "hf" else "core"]
     return {"core": core, **{name: start.model[name] for name in _SHARED}}

@@ -1,6 +1,6 @@
-"""Models of masked language modelling for measurements: ours, and peers as their library trains them.
+"""Models of masked language modelling: ours, and those of the transformers library with their own heads.
 
-The library's head goes over all tokens; ours decodes masked tokens alone.
+The heads of the library decode all tokens; ours decodes only masked tokens.
 """
 
 from typing import Any, Protocol
@@ -8,14 +8,14 @@ from typing import Any, Protocol
 from torch import Tensor, nn
 from transformers import AutoConfig
 
-from benchmarks.measure.training_step import VOCABULARY, Case, encoder
+from benchmarks.measure.training_step import VOCABULARY, StepCase, build_encoder
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from layoutray.tensors import Batch
 
 
 class Size(Protocol):
-    """What configurations of ours have that a peer has too."""
+    """The sizes that configurations of ours and of the library have in common."""
 
     hidden: int
     layers: int
@@ -24,7 +24,7 @@ class Size(Protocol):
 
 
 class LibraryModel(nn.Module):
-    """A peer with its library's own head and loss."""
+    """A model of the library with its own head and loss."""
 
     def __init__(self, model: Any, *, boxes: bool = False) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ def library_config(model_type: str, size: Size, length: int, **changes: Any) -> 
     )
 
 
-def our_model(architecture: str, case: Case, **changes: Any) -> TaskModel:
-    """One of our architectures, with `changes` to its configuration, and our head."""
-    made = encoder(architecture, case, **changes)
-    return TaskModel(made, MaskedLanguageModelHead(made))
+def our_model(architecture: str, case: StepCase, **changes: Any) -> TaskModel:
+    """One of our architectures with `changes` to its configuration, and our head."""
+    encoder = build_encoder(architecture, case, **changes)
+    return TaskModel(encoder, MaskedLanguageModelHead(encoder))

@@ -1,4 +1,4 @@
-"""The systems of the Skim-Attention paper's tables 2 to 4 ("Skim-Attention", arXiv:2109.01078), and what is computed from their scores."""
+"""Systems of tables 2 to 4 of the Skim-Attention paper (arXiv:2109.01078), and their attention cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ PRETRAINED: Mapping[str, Model] = {
     "Uniform layout": _NO_CONTEXT | {"layout": "uniform"},
     "Degraded layout": _NO_CONTEXT | {"layout": "degraded"},
 }
-"""Table 2, and the ablations of table 3, whose fifth row (contextualised layout) is Skimformer."""
+"""Table 2 and the ablations of table 3; the fifth row of table 3 (contextualised layout) is Skimformer."""
 
 LONG = frozenset({"Longformer", "LongSkimformer"})
 
@@ -43,18 +43,19 @@ RATIOS = (
     ("Degraded layout", "Skimformer"),
     ("1D position", "Skimformer"),
 )
-"""The comparisons of perplexities that the paper's argument rests on."""
+"""Pairs of systems whose ratios of perplexity the paper's argument uses."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
-    """A row of table 4: DocBank's layout labels.
+class FineTunedSystem:
+    """A row of table 4: layout labels of DocBank.
 
     Attributes:
         model: the fine-tuned model.
-        starts: rows of table 2 that its weights come from.
-        attentions: what is computed once for all layers (`skim`), in every layer (`full`), or in every layer among k (`masked`).
-        paper: recall, precision and F1 in percent.
+        starts: rows of table 2 whose weights it starts from.
+        attentions: which attention matrices it computes: one for all layers (`skim`), one in every layer (`full`), or
+            one in every layer over k keys (`masked`).
+        paper: recall, precision and F1 in percent as printed.
     """
 
     model: Model
@@ -63,37 +64,39 @@ class Tuned:
     paper: tuple[float, float, float]
 
 
-TUNED: Mapping[str, Tuned] = {
-    "BERT": Tuned(PRETRAINED["BERT"], ("BERT",), ("full",), (67.21, 59.28, 60.98)),
-    "LayoutLM": Tuned(PRETRAINED["LayoutLM"], ("LayoutLM",), ("full",), (81.60, 77.96, 79.28)),
-    "Skimformer": Tuned(PRETRAINED["Skimformer"], ("Skimformer",), ("skim",), (78.80, 74.35, 75.86)),
-    "BERT + SkimEmbeddings": Tuned(
+TUNED: Mapping[str, FineTunedSystem] = {
+    "BERT": FineTunedSystem(PRETRAINED["BERT"], ("BERT",), ("full",), (67.21, 59.28, 60.98)),
+    "LayoutLM": FineTunedSystem(PRETRAINED["LayoutLM"], ("LayoutLM",), ("full",), (81.60, 77.96, 79.28)),
+    "Skimformer": FineTunedSystem(PRETRAINED["Skimformer"], ("Skimformer",), ("skim",), (78.80, 74.35, 75.86)),
+    "BERT + SkimEmbeddings": FineTunedSystem(
         {"arch": "skim_embeddings"}, ("BERT", "Skimformer"), ("full",), (82.42, 77.06, 79.16)
     ),
-    "BERT + SkimmingMask": Tuned(
+    "BERT + SkimmingMask": FineTunedSystem(
         {"arch": "skimming_mask", "core": "bert"}, ("BERT", "Skimformer"), ("skim", "masked"), (72.32, 64.39, 67.36)
     ),
-    "LayoutLM + SkimmingMask": Tuned(
+    "LayoutLM + SkimmingMask": FineTunedSystem(
         {"arch": "skimming_mask", "core": "layoutlm"},
         ("LayoutLM", "Skimformer"),
         ("skim", "masked"),
         (81.15, 78.30, 79.26),
     ),
-    "Longformer": Tuned(PRETRAINED["Longformer"], ("Longformer",), ("full",), (74.88, 69.29, 71.17)),
-    "LongSkimformer": Tuned(PRETRAINED["LongSkimformer"], ("LongSkimformer",), ("skim",), (81.22, 73.45, 76.61)),
+    "Longformer": FineTunedSystem(PRETRAINED["Longformer"], ("Longformer",), ("full",), (74.88, 69.29, 71.17)),
+    "LongSkimformer": FineTunedSystem(
+        PRETRAINED["LongSkimformer"], ("LongSkimformer",), ("skim",), (81.22, 73.45, 76.61)
+    ),
 }
 
 
-def attention_count(row: Tuned, layers: int, contextualiser_layers: int) -> str:
-    """How many attention matrices a forward pass computes: in text layers, and in skimming with its contextualiser."""
+def attention_count(row: FineTunedSystem, layers: int, contextualiser_layers: int) -> str:
+    """Attention matrices of a forward pass: those of text layers, and those of skimming with its contextualiser."""
     counts = {"skim": f"{1 + contextualiser_layers} skimming", "full": f"{layers}", "masked": f"{layers} masked"}
     return " + ".join(counts[kind] for kind in row.attentions)
 
 
-def compute_ratio(row: Tuned, layers: int, contextualiser_layers: int, *, length: int, top_k: int) -> float:
-    """Attention scores computed, over those of `layers` full matrices, as the paper counts: (3·512² + 12·128²)/(12·512²) for a mask.
+def compute_ratio(row: FineTunedSystem, layers: int, contextualiser_layers: int, *, length: int, top_k: int) -> float:
+    """Attention scores as a share of those of `layers` full matrices, e.g. (3·512² + 12·128²)/(12·512²) for a mask.
 
-    A mask of k keys per query counts k², as in the paper, though L·k scores are what it leaves.
+    A mask of k keys per query counts as k² scores, as in the paper, although L·k scores remain.
     """
     matrices = {"skim": 1 + contextualiser_layers, "full": layers, "masked": layers * (top_k / length) ** 2}
     return sum(matrices[kind] for kind in row.attentions) / layers

@@ -1,5 +1,6 @@
-"""Systems of "Sparsifying Transformer Models with Trainable Representation Pooling" (ACL 2022, arXiv:2009.05169): its encoders, and the
-ablation of what decides who is kept.
+"""Systems of "Sparsifying Transformer Models with Trainable Representation Pooling" (ACL 2022, arXiv:2009.05169).
+
+The encoders, and the ablation of the scores that decide which tokens are kept.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ ENCODERS: Mapping[str, Mapping[str, Any]] = {
     "Transpooler": {"encoder": "transpooler"},
     "Pyramidion": {"encoder": "pyramidion"},
 }
-"""Keys of a recipe's [model], which differ in nothing else."""
+"""Keys of a recipe's [model]; all other keys are the same."""
 
 SCORERS: Mapping[str, Mapping[str, Any]] = {
     "Transpooler": ENCODERS["Transpooler"],
@@ -22,7 +23,7 @@ SCORERS: Mapping[str, Mapping[str, Any]] = {
     "PoWER-like scores": {"encoder": "transpooler", "pooling": "hard", "scorer": "attention"},
     **{f"{name} of neighbours": {"encoder": "transpooler", "pooling": name} for name in ("mean", "max")},
 }
-"""Likewise; Transpooler has the linear scores."""
+"""Keys of a recipe's [model]; Transpooler has linear scores."""
 
 PAPER_ROUGE: Mapping[str, tuple[float, float]] = {
     "Vanilla": (38.2, 14.0),
@@ -36,9 +37,9 @@ PAPER_ROUGE: Mapping[str, tuple[float, float]] = {
     "mean of neighbours": (38.1, 13.9),
     "max of neighbours": (38.4, 14.2),
 }
-"""ROUGE-1 and -2 on arXiv's papers, their first 2,048 tokens, of which the decoder of a pooled system sees 512 (tables 2 and 4)."""
+"""ROUGE-1 and ROUGE-2 on arXiv papers (tables 2 and 4) of 2,048 tokens; with pooling, the decoder attends to 512."""
 
 
 def decoder_keys(model: Mapping[str, Any], length: int, halvings: int) -> int:
-    """Tokens that the decoder of a system attends to in a text of `length` tokens, where pooling halves it so often."""
+    """Tokens that the decoder attends to, of a text of `length` tokens that pooling halves `halvings` times."""
     return length if model["encoder"] in ("vanilla", "blockwise") else length >> halvings

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from layoutray.errors import InputError
 from benchmarks.commands.growth import main
+from layoutray.errors import InputError
 
 
 def test_each_step_has_its_price(capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,12 +17,12 @@ def test_each_step_has_its_price(capsys: pytest.CaptureFixture[str]) -> None:
         "ledger read (what is done)",
         "manifest counted",
     } <= costs.keys()
-    peaks = [cost["peak_gib"] for cost in costs.values() if cost["of"] == "pages"]
+    peaks = [cost["peak_gib"] for cost in costs.values() if cost["unit"] == "pages"]
     assert peaks == sorted(peaks)
     assert all(cost["seconds"] > 0 for cost in costs.values())
     # 20 words of 16 bytes of coordinates are what cannot be compressed away.
     assert costs["shards written"]["disk_gib"] > 20 * 16 * 1e6 / 2**30
-    assert costs["MLflow"]["of"] == "reports"
+    assert costs["MLflow"]["unit"] == "reports"
 
 
 def test_nothing_cannot_be_measured() -> None:

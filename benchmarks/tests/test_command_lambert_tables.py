@@ -1,4 +1,4 @@
-"""The benchmark of LAMBERT, from a trained encoder and receipts to its tables, at a size that only shows that every row is made."""
+"""The benchmark of LAMBERT from a trained encoder and receipts to its tables, at a minimal size."""
 
 import json
 from itertools import count
@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutray import checkpoint
+from benchmarks.__main__ import main
 from benchmarks.papers.lambert import LAYOUTS, SYSTEMS
-from pipelines import benchmark, encode, ingest, pretrain
+from layoutray import checkpoint
+from pipelines import encode, ingest, pretrain
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -37,7 +38,7 @@ def receipt(folder: Path, name: str, shop: str, total: str, *more: str) -> None:
 
 def test_every_system_is_trained_scored_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(Path(benchmark.__file__).parents[1]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     for number in range(10):
         receipt(
             tmp_path / "sroie" / "train",
@@ -67,7 +68,7 @@ def test_every_system_is_trained_scored_and_kept(tmp_path: Path, monkeypatch: py
         "2",
     ]
     command += ["--steps", "6", "--tune-steps", "6", "--length", "64", "--set", "train.precision=bf16"]
-    assert benchmark.main(command) == 0
+    assert main(command) == 0
     found = json.loads((tmp_path / "tables/tables.json").read_text())
     assert found["known"]["sroie"] == {
         "documents": 2,

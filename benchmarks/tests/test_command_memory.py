@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.commands.memory import main
 from layoutray.errors import InputError
 from layoutray.readers.synthetic_render import render_set
-from benchmarks.commands.memory import main
 
 
 @pytest.mark.ray

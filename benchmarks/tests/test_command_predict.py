@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.commands.predict import main
 from layoutray.errors import InputError
 from layoutray.readers.synthetic_render import render_set
-from benchmarks.commands.predict import main
 from tests.cluster.checkpoints import save_untrained
 
 
@@ -27,5 +27,5 @@ def test_pages_are_read_and_answered_in_every_round(tmp_path: Path, capsys: pyte
 
 def test_a_model_without_fields_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     save_untrained(tmp_path / "checkpoint")
-    with pytest.raises(InputError, match="looks for no fields of documents; take a model whose recipe names some"):
+    with pytest.raises(InputError, match="extracts no fields of documents; take a model whose recipe has"):
         main([str(tmp_path / "checkpoint"), str(tmp_path)])

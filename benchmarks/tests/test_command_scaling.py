@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from layoutray.errors import InputError
 from benchmarks.commands.scaling import main
+from layoutray.errors import InputError
 
 
 @pytest.mark.ray

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import main
 from layoutray import checkpoint
-from pipelines import benchmark
 from tests.documents import document, pages, summary, write_documents
 from tests.jobs import write_pages
 
@@ -15,13 +15,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(900)]
 
 def test_chosen_systems_are_trained_scored_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(Path(benchmark.__file__).parents[1]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     wholes = [pages(number, split) for number, split in enumerate(["train"] * 6 + ["dev"] * 2 + ["test"] * 3)]
     write_pages(tmp_path / "ingested", [one for whole in wholes for one in whole])
     write_documents(tmp_path / "ingested", [document(whole, summary(whole)) for whole in wholes])
     command = ["summary-tables", "ingested", "--length", "64", "--block", "16", "--written", "24", "--out", "tables"]
     command += ["--steps", "6", "--seeds", "1", "2", "--only", "Vanilla", "Transpooler", "mean of neighbours"]
-    assert benchmark.main(command) == 0
+    assert main(command) == 0
     report = json.loads((tmp_path / "tables/tables.json").read_text())
     found = report["rouge"]
     assert 0 < report["first_sentence"]["rouge1_low"] <= report["first_sentence"]["rouge1"]

@@ -1,4 +1,4 @@
-"""The formulas, against the products that a run of each encoder really makes."""
+"""The formulas against the matrix products that a run of each encoder computes."""
 
 import json
 from dataclasses import replace
@@ -9,11 +9,11 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks.__main__ import main
+from benchmarks.measure.complexity import ORDERS, decoder_keys, layer_costs
 from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
-from benchmarks.measure.complexity import ORDERS, layer_costs, seen_by_decoder
 from layoutray.errors import InputError
 from layoutray.tensors import Batch, Encoded
-from pipelines.benchmark import main
 
 SMALL = PyramidionConfig(
     hidden=16,
@@ -33,7 +33,7 @@ def counted(config: PyramidionConfig, length: int) -> tuple[FlopCounterMode, Enc
     encoder = ARCHITECTURE.build(config, vocab_size=50, pad_id=0).eval()
     ids = torch.randint(1, 50, (1, length))
     batch = Batch(ids, torch.zeros(1, length, 4, dtype=torch.int64), torch.ones(1, length, dtype=torch.bool))
-    # The counter sees into attention where it is made of products.
+    # The counter counts attention only in the implementation that uses plain matrix products.
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         encoded = encoder(batch)
     return counter, encoded
@@ -46,7 +46,7 @@ def test_multiplications_are_those_of_a_run(encoder: Any, length: int) -> None:
     costs = layer_costs(config, length)
     counter, encoded = counted(config, length)
     assert counter.get_total_flops() == 2 * sum(layer.multiplications for layer in costs)
-    assert encoded.mask.sum() == seen_by_decoder(config, length)
+    assert encoded.mask.sum() == decoder_keys(config, length)
     if encoder != "funnel":
         by_module = counter.get_flop_counts()
         layers = [2 * (cost.multiplications - cost.pooling) for cost in costs]
@@ -62,7 +62,7 @@ def test_attention_grows_with_the_length_or_its_square(encoder: Any, factor: int
     assert long == [factor * each for each in short]
 
 
-def test_a_pyramid_costs_less_than_blocks_and_these_less_than_everything() -> None:
+def test_a_pyramid_costs_less_than_blocks_and_blocks_less_than_full_attention() -> None:
     config = replace(ARCHITECTURE.sizes["base"], scorer="linear")
     totals = [
         sum(layer.multiplications for layer in layer_costs(replace(config, encoder=encoder), 8192))
@@ -72,7 +72,7 @@ def test_a_pyramid_costs_less_than_blocks_and_these_less_than_everything() -> No
 
 
 def test_an_unknown_scorer_is_refused() -> None:
-    with pytest.raises(InputError, match="scorer is 'nonlinear'; costs are known of 'linear'"):
+    with pytest.raises(InputError, match="scorer is 'nonlinear'; the formulas exist only for 'linear'"):
         layer_costs(replace(SMALL, scorer="nonlinear"), 8)
 
 

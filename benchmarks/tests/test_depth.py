@@ -4,18 +4,19 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.__main__ import main
+from benchmarks.commands import depth
+from benchmarks.measure.depth import CopyModel, DepthSizes, configuration, measure_depth
 from layoutray.architectures.pyramidion import build
-from benchmarks.measure.depth import Sizes, Writer, configuration, measure
 from layoutray.errors import InputError
 from layoutray.nn.decoder import DecoderConfig
 from layoutray.tensors import Batch
-from pipelines.benchmark import main
 
-SIZES = Sizes(width=16, heads=2, length=32, block=8, written=4, batch=2, decoder_layers=1, vocabulary=50)
+SIZES = DepthSizes(width=16, heads=2, length=32, block=8, written=4, batch=2, decoder_layers=1, vocabulary=50)
 
 
-def test_every_encoder_is_trained_and_writes_at_a_depth() -> None:
-    found = measure(SIZES, ["blockwise", "deep_pyramidion"], depth=4, rounds=1)
+def test_training_and_generation_of_every_encoder_are_timed() -> None:
+    found = measure_depth(SIZES, ["blockwise", "deep_pyramidion"], depth=4, rounds=1)
     assert [(one.encoder, one.depth) for one in found] == [("blockwise", 4), ("deep_pyramidion", 4)]
     assert all(one.training > 0 and one.generation > 0 for one in found)
 
@@ -29,19 +30,19 @@ def test_the_papers_pyramid_at_other_depths(depth: int, halvings: tuple[int, ...
     assert configuration("blockwise", depth, SIZES).pyramid == (0,) * depth
 
 
-def test_a_step_learns_and_exactly_so_many_words_are_written() -> None:
+def test_all_parameters_get_gradients_and_the_given_number_of_words_is_generated() -> None:
     torch.manual_seed(0)
     encoder = build(configuration("blockwise", 2, SIZES), vocab_size=50, pad_id=0)
-    writer = Writer(encoder, DecoderConfig(layers=1, heads=2, feed_forward=32), 4)
+    model = CopyModel(encoder, DecoderConfig(layers=1, heads=2, feed_forward=32), 4)
     batch = Batch(
         torch.randint(3, 50, (2, 32)), torch.zeros(2, 32, 4, dtype=torch.int64), torch.ones(2, 32, dtype=torch.bool)
     )
-    words = writer.write(batch)
+    words = model.generate(batch)
     assert words.shape == (2, 1, 4)
-    assert not torch.isin(words, torch.tensor([0, 2])).any(), "neither padding nor the end"
-    first = writer(batch)
+    assert not torch.isin(words, torch.tensor([0, 2])).any(), "no padding and no end token"
+    first = model(batch)
     first.backward()
-    assert all(parameter.grad is not None for parameter in writer.parameters())
+    assert all(parameter.grad is not None for parameter in model.parameters())
 
 
 def test_rows_and_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,4 +58,4 @@ def test_rows_and_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 
 def test_sizes_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match="must be at least 1, and written at most length"):
-        main(["depth", "--length", "8", "--written", "9"])
+        depth.main(["--length", "8", "--written", "9"])

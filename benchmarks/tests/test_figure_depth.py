@@ -1,11 +1,11 @@
 """Training and generation stand at their depths."""
 
-from benchmarks.figures.depth import depth
+from benchmarks.figures.depth import draw_depth
 from layoutray.report.png import png
 
 
 def test_lines_are_sorted_by_depth_from_zero_seconds() -> None:
-    figure = depth({"blockwise": [(8, 4.0, 2.0), (2, 1.0, 1.5)], "deep_pyramidion": [(2, 0.5, 1.0)]})
+    figure = draw_depth({"blockwise": [(8, 4.0, 2.0), (2, 1.0, 1.5)], "deep_pyramidion": [(2, 0.5, 1.0)]})
     training, generation = figure.axes
     assert [list(line.get_xdata()) for line in training.lines] == [[2, 8], [2]]
     assert [list(line.get_ydata()) for line in training.lines] == [[1.0, 4.0], [0.5]]

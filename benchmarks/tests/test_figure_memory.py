@@ -1,11 +1,11 @@
 """Memory stands over the pages that were done."""
 
-from benchmarks.figures.memory import memory
+from benchmarks.figures.memory import draw_memory
 from layoutray.report.png import png
 
 
 def test_roles_are_drawn_from_zero_in_their_order() -> None:
-    figure = memory({"driver": [(1, 300.0), (9, 310.0)], "workers": [(1, 500.0), (9, 480.0)]})
+    figure = draw_memory({"driver": [(1, 300.0), (9, 310.0)], "workers": [(1, 500.0), (9, 480.0)]})
     (axes,) = figure.axes
     assert [list(line.get_xdata()) for line in axes.lines] == [[1, 9], [1, 9]]
     assert [list(line.get_ydata()) for line in axes.lines] == [[300.0, 310.0], [500.0, 480.0]]

@@ -4,19 +4,19 @@ import json
 
 import pytest
 
+from benchmarks.figures.step_cost import StepCostRow, draw_step_costs, parse
 from layoutray.errors import InputError
 from layoutray.report.png import png
-from benchmarks.figures.step_cost import Measured, parse, scaling
 
 ROWS = [
-    Measured("skimformer", 1024, 0.25, 3 * 2**20),
-    Measured("skimformer", 512, 0.125, 2**20),
-    Measured("bert", 512, 0.5, 2**21),
+    StepCostRow("skimformer", 1024, 0.25, 3 * 2**20),
+    StepCostRow("skimformer", 512, 0.125, 2**20),
+    StepCostRow("bert", 512, 0.5, 2**21),
 ]
 
 
 def test_lines_are_sorted_by_length_in_milliseconds_and_mebibytes() -> None:
-    figure = scaling(ROWS)
+    figure = draw_step_costs(ROWS)
     time, memory = figure.axes
     assert [list(line.get_xdata()) for line in time.lines] == [[512, 1024], [512]]
     assert [list(line.get_ydata()) for line in time.lines] == [[125, 250], [500]]
@@ -28,7 +28,7 @@ def test_lines_are_sorted_by_length_in_milliseconds_and_mebibytes() -> None:
 
 
 def test_many_models_stay_apart() -> None:
-    figure = scaling([Measured(f"model {index}", 512, 1 + index, 1000) for index in range(20)])
+    figure = draw_step_costs([StepCostRow(f"model {index}", 512, 1 + index, 1000) for index in range(20)])
     assert len({(line.get_color(), line.get_marker()) for line in figure.axes[0].lines}) == 20
 
 
@@ -36,7 +36,7 @@ def test_the_names_of_many_models_fit_above_both_plots() -> None:
     names = [f"Skimformer, no contextualiser{of}" for of in ("", ", compiled", ", GPU")] + [
         f"model {index}" for index in range(9)
     ]
-    figure = scaling([Measured(name, 512, 1, 1000) for name in names])
+    figure = draw_step_costs([StepCostRow(name, 512, 1, 1000) for name in names])
     png(figure)
     legend, whole = figure.legends[0].get_window_extent(), figure.bbox
     assert whole.x0 <= legend.x0 < legend.x1 <= whole.x1
@@ -56,7 +56,7 @@ def test_a_file_of_rows_is_read() -> None:
         (b"[]", "no rows"),
         (b'[{"model": "bert", "length": 512, "seconds": 1}]', r"0\.bytes: Field required"),
         (b'[{"model": "bert", "length": "512", "seconds": 1, "bytes": 1}]', r"0\.length: .*integer"),
-        (b'[{"model": "bert", "length": 512, "seconds": 0, "bytes": 1}]', r"seconds=0.0.* above 0"),
+        (b'[{"model": "bert", "length": 512, "seconds": 0, "bytes": 1}]', r"seconds=0.0.*must be above 0"),
     ],
 )
 def test_other_files_are_refused_with_the_place(text: bytes, said: str) -> None:

@@ -4,17 +4,17 @@ import pytest
 
 from benchmarks.measure import stand_in
 from benchmarks.measure.environment import environment
-from benchmarks.measure.ingest_cost import Ingested, steps
+from benchmarks.measure.ingest_cost import IngestTiming, step_seconds
 from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
 
 
 def test_a_page_costs_each_worker_that_waits() -> None:
-    run = Ingested(pages=104, workers=4, first=10, seconds=60, again=1, ocr=1.5)
-    assert run.whole == pytest.approx(240 / 104)
-    assert run.started == pytest.approx(2)
-    assert run.beside_ocr == pytest.approx(0.5)
+    run = IngestTiming(pages=104, workers=4, first=10, seconds=60, again=1, ocr=1.5)
+    assert run.seconds_per_page == pytest.approx(240 / 104)
+    assert run.steady_seconds_per_page == pytest.approx(2)
+    assert run.overhead == pytest.approx(0.5)
 
 
 def test_every_step_does_all_pages(tmp_path: Path) -> None:
@@ -22,7 +22,9 @@ def test_every_step_does_all_pages(tmp_path: Path) -> None:
     program.mkdir()
     stand_in.write_pictures(source, 5)
     with environment(stand_in.install(program, 0, words=3)):
-        taken = steps(source, out, IngestRecipe("folder", dev_share=0, pages_per_shard=2, recognition=stand_in.READS))
+        taken = step_seconds(
+            source, out, IngestRecipe("folder", dev_share=0, pages_per_shard=2, recognition=stand_in.READS)
+        )
     assert min(taken.values()) > 0
     assert {
         "documents opened",

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from layoutray.errors import InputError
 from benchmarks.measure.iterative_topk import iterative_topk, nccs
+from layoutray.errors import InputError
 
 
 def test_far_apart_scores_pick_single_tokens_the_strongest_first() -> None:

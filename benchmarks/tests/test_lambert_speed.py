@@ -2,24 +2,24 @@
 
 import pytest
 
+from benchmarks.measure.training_step import StepCost
 from benchmarks.papers.lambert_models import MODELS
-from benchmarks.measure.training_step import Measured
 from benchmarks.tests.steps import WEIGHTS, measured
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Measured]:
+def found() -> dict[str, StepCost]:
     return {model: measured("lambert_speed", model) for model in MODELS}
 
 
-def test_every_model_takes_time_and_memory(found: dict[str, Measured]) -> None:
+def test_every_model_takes_time_and_memory(found: dict[str, StepCost]) -> None:
     assert all(one.seconds > 0 and one.bytes > 4 * WEIGHTS for one in found.values())
 
 
-def test_layout_costs_its_adapter(found: dict[str, Measured]) -> None:
+def test_layout_costs_its_adapter(found: dict[str, StepCost]) -> None:
     """A product of 128 x 128 for each of 2 x 64 tokens, forward and for its weights; ℓ has no gradient."""
     assert found["LAMBERT"].flops - found["LAMBERT, no layout"].flops == 2 * 2 * 128**2 * 2 * 64
 
 
-def test_the_library_decodes_all_tokens(found: dict[str, Measured]) -> None:
+def test_the_library_decodes_all_tokens(found: dict[str, StepCost]) -> None:
     assert found["RoBERTa, SDPA"].flops > 1.5 * found["LAMBERT"].flops

@@ -1,7 +1,7 @@
 import pytest
 
-from layoutray import recipe
 from benchmarks.papers.lambert import LAYOUTS, PAPER_F1, SYSTEMS, sizes
+from layoutray import recipe
 from layoutray.errors import InputError
 from tests.jobs import recipe as small
 
@@ -27,5 +27,5 @@ def test_a_lambert_is_a_start_of_its_own_sizes() -> None:
 
 
 def test_a_start_of_another_architecture_is_refused() -> None:
-    with pytest.raises(InputError, match="of architecture skimformer; LAMBERT starts from hf or lambert"):
+    with pytest.raises(InputError, match="has architecture skimformer; LAMBERT can start from hf or lambert"):
         sizes(small("masked_lm"))

@@ -51,7 +51,7 @@ def test_similarity_is_jaccards(documents: list[list[str]], words: list[str]) ->
         len(shingles(words) & shingles(one)) / max(len(shingles(words) | shingles(one)), 1) for one in documents
     ]
     headers = [one[: leakage.HEADER] for one in documents if one]
-    alike = words[: leakage.HEADER] in headers or max(expected, default=0) >= leakage.ALIKE
+    alike = words[: leakage.HEADER] in headers or max(expected, default=0) >= leakage.SAME_TEMPLATE
     found = known({"new": words}, {f"old {number}": one for number, one in enumerate(documents)})
     assert (found.templates == {"new"}) is alike
 

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from benchmarks.measure.memory import MemorySampler, Sample, by_tenths, resident
+from benchmarks.measure.memory import MemorySample, MemorySampler, by_tenths, resident
 from layoutray.errors import InputError
 
 MIB = 2**20
@@ -39,11 +39,12 @@ def test_a_sample_is_not_taken_too_early() -> None:
 
 
 def test_growth_counts_from_the_third_tenth() -> None:
-    # Two samples a tenth; the flat role has warmed up in the first two, the other goes on and has come down a little at its end.
+    # Two samples per tenth. The flat role grows only during warm-up; the other grows on, then shrinks a little.
     flat = [10.0] * 4 + [100.0] * 16
     grown = [100.0] * 6 + [120.0, 130.0] + [150.0] * 10 + [120.0] * 2
     samples = [
-        Sample(done, {"flat": one, "grown": other}) for done, (one, other) in enumerate(zip(flat, grown, strict=True))
+        MemorySample(done, {"flat": one, "grown": other})
+        for done, (one, other) in enumerate(zip(flat, grown, strict=True))
     ]
     first, second = by_tenths(samples)
     assert (first.role, first.tenths[:3], first.growth, first.range) == ("flat", (10.0, 10.0, 100.0), 0.0, 0.0)
@@ -53,12 +54,12 @@ def test_growth_counts_from_the_third_tenth() -> None:
 
 
 def test_every_sample_counts_where_tenths_do_not_divide_them() -> None:
-    samples = [Sample(done, {"driver": float(done)}) for done in range(23)]
+    samples = [MemorySample(done, {"driver": float(done)}) for done in range(23)]
     (held,) = by_tenths(samples)
     assert held.tenths[0] == 0.5
     assert held.tenths[-1] == 21.0
 
 
 def test_a_run_of_few_samples_says_nothing() -> None:
-    with pytest.raises(InputError, match="over after 9 samples, and 10 are needed; read more pages"):
-        by_tenths([Sample(done, {"driver": 1.0}) for done in range(9)])
+    with pytest.raises(InputError, match="ended after 9 samples, and at least 10 are needed; read more pages"):
+        by_tenths([MemorySample(done, {"driver": 1.0}) for done in range(9)])

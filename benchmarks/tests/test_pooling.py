@@ -2,13 +2,16 @@ import json
 
 import pytest
 
-from benchmarks.measure.pooling import METHODS, Case, measure
+from benchmarks.__main__ import main
+from benchmarks.measure.pooling import METHODS, PoolingCase, measure_pooling
 from layoutray.errors import InputError
-from pipelines.benchmark import main
 
 
 def test_every_method_is_timed_and_compared_with_the_exact_one() -> None:
-    found = {one.method: one for one in measure(Case(tokens=64, keep=8, width=16, batch=2), list(METHODS), rounds=1)}
+    found = {
+        one.method: one
+        for one in measure_pooling(PoolingCase(tokens=64, keep=8, width=16, batch=2), list(METHODS), rounds=1)
+    }
     assert found.keys() == METHODS.keys()
     assert all(one.seconds > 0 for one in found.values())
     assert found["hard top-k"].nccs == pytest.approx(1)
@@ -26,4 +29,4 @@ def test_one_row_a_case_and_method(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_cannot_be_halved_is_refused() -> None:
     with pytest.raises(InputError, match="20 tokens cannot be halved to 6"):
-        measure(Case(tokens=20, keep=6, width=8, batch=1), ["successive halving"], rounds=1)
+        measure_pooling(PoolingCase(tokens=20, keep=6, width=8, batch=1), ["successive halving"], rounds=1)

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
+from benchmarks.measure.skim_mask import measure_saving
 from layoutray import checkpoint, recipe
-from benchmarks.measure.skim_mask import measure
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
 from layoutray.tensors import Batch
@@ -33,16 +33,16 @@ def batch(length: int) -> Batch:
 
 @pytest.mark.parametrize("length", [32, 80])
 def test_both_ways_agree_also_beyond_the_trained_length(length: int) -> None:
-    saving = measure(untrained("skimming_mask"), batch(length), top_k=4, block=8, rounds=1)
+    saving = measure_saving(untrained("skimming_mask"), batch(length), top_k=4, block=8, rounds=1)
     assert saving.difference < 1e-5
     assert 4 / length <= saving.scores <= 1
     assert saving.inference > 0 < saving.training
 
 
 def test_with_all_keys_nothing_is_saved() -> None:
-    assert measure(untrained("skimming_mask"), batch(32), top_k=32, block=8, rounds=1).scores == 1
+    assert measure_saving(untrained("skimming_mask"), batch(32), top_k=32, block=8, rounds=1).scores == 1
 
 
 def test_other_architectures_are_refused() -> None:
     with pytest.raises(InputError, match="architecture is skimformer"):
-        measure(untrained("skimformer"), batch(32), top_k=4, block=8, rounds=1)
+        measure_saving(untrained("skimformer"), batch(32), top_k=4, block=8, rounds=1)

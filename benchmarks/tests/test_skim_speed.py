@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.measure.training_step import product_speed
+from benchmarks.measure.training_step import matrix_product_speed
 from benchmarks.tests.steps import WEIGHTS, case, measured, run
 
 
@@ -23,4 +23,4 @@ def test_what_needs_more_memory_than_allowed_fails_by_itself() -> None:
 
 
 def test_a_matrix_product_bounds_it() -> None:
-    assert product_speed(size=256, repeats=2) > 1e8
+    assert matrix_product_speed(size=256, repeats=2) > 1e8

@@ -1,8 +1,8 @@
 import pytest
 
-from layoutray import recipe
-from benchmarks.papers.skim import PAPER_PERPLEXITY, PRETRAINED, RATIOS, TUNED, attention_count, compute_ratio
 from benchmarks.measure.spread import Spread
+from benchmarks.papers.skim import PAPER_PERPLEXITY, PRETRAINED, RATIOS, TUNED, attention_count, compute_ratio
+from layoutray import recipe
 
 
 def test_the_papers_ratios_of_perplexity() -> None:

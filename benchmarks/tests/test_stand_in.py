@@ -50,5 +50,5 @@ def test_pictures_differ(pictures: list[bytes]) -> None:
 
 
 def test_no_page_takes_less_than_no_time(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"cannot take -1 seconds"):
+    with pytest.raises(InputError, match=r"seconds is -1; it must be at least 0"):
         stand_in.install(tmp_path, -1)

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from layoutray import architectures, recipe
 from benchmarks.papers.summary import ENCODERS, PAPER_ROUGE, SCORERS, decoder_keys
+from layoutray import architectures, recipe
 from tests.architectures.contract import random_batch
 
 ROWS = {**ENCODERS, **SCORERS}

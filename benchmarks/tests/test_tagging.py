@@ -1,4 +1,4 @@
-"""Tagging is scored against what a person has marked."""
+"""Tagging is scored against the annotation."""
 
 import json
 from dataclasses import replace
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.measure.tagging import retag
+from benchmarks.commands.tagging import main
+from benchmarks.measure.tagging import score_tagging
 from layoutray.document import Box, Page, Word
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 from layoutray.metrics.entity_f1 import Score
 from layoutray.readers.annotation import ANNOTATED
 from layoutray.store import codec, shards
-from benchmarks.commands.tagging import main
 
 SCHEMA = {"total": FieldType("amount"), "shop": FieldType("name")}
 
@@ -45,7 +45,7 @@ RECEIPT = page(
 
 
 def test_a_value_that_stands_elsewhere_too_costs_precision() -> None:
-    found = retag([RECEIPT], [RECEIPT], SCHEMA)
+    found = score_tagging([RECEIPT], [RECEIPT], SCHEMA)
     assert (found.values, found.missing) == (2, 0)
     assert found.words["shop"] == Score(1.0, 1.0, 1.0, 2)
     assert found.words["total"] == Score(0.5, 1.0, 2 / 3, 1)
@@ -56,7 +56,9 @@ def test_what_another_reading_misread_is_found_by_similarity_or_missed() -> None
     words = [
         replace(word, text={"Corner": "Comer", "4.50": "A.SO"}.get(word.text, word.text)) for word in RECEIPT.words
     ]
-    found = retag([replace(RECEIPT, words=tuple(words)), page("unknown", ("9.90", "B-total"))], [RECEIPT], SCHEMA)
+    found = score_tagging(
+        [replace(RECEIPT, words=tuple(words)), page("unknown", ("9.90", "B-total"))], [RECEIPT], SCHEMA
+    )
     assert (found.values, found.missing) == (2, 1)
     assert found.words["shop"] == Score(1.0, 1.0, 1.0, 2)
     assert found.words["total"] == Score(0.0, 0.0, 0.0, 1)
@@ -69,7 +71,7 @@ def test_the_command_reads_pages(
     shards.write(codec.pages_table([RECEIPT], ["a"]), str(tmp_path / "pages" / "pages"), "part-0.parquet")
     assert main(["pages", "--field", "total=amount", "--field", "shop=name"]) == 0
     assert json.loads(capsys.readouterr().out)["words"]["total"]["precision"] == 0.5
-    with pytest.raises(InputError, match="pages has no entities price; there are shop, total, town"):
+    with pytest.raises(InputError, match="pages has no entities price; it has shop, total, town"):
         main(["pages", "--field", "price=amount"])
     with pytest.raises(InputError, match="--field is 'total'; it must be ENTITY=TYPE"):
         main(["pages", "--field", "total"])

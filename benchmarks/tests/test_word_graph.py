@@ -6,8 +6,8 @@ from benchmarks.measure.word_graph import (
     LIBPYSAL,
     NEAREST,
     OURS,
+    compare_graphs,
     in_table,
-    measure,
     on_lines,
     scattered,
     throughput,
@@ -28,17 +28,17 @@ def test_made_up_pages_have_as_many_words_on_the_page(words: int) -> None:
 
 def test_peers_agree_where_no_four_points_are_on_a_circle_and_fail_where_they_are() -> None:
     random = np.random.default_rng(0)
-    without_ties = measure([random.integers(0, 30_000, (40, 2)) for _ in range(2)])
+    without_ties = compare_graphs([random.integers(0, 30_000, (40, 2)) for _ in range(2)])
     assert without_ties.words == 40
     assert dict(without_ties.pages_wrong) == {LIBPYSAL: 0, FILTER: 0}
     assert set(without_ties.milliseconds) == {OURS, NEAREST, LIBPYSAL, FILTER}
-    with_ties = measure([in_table(16, random)])
+    with_ties = compare_graphs([in_table(16, random)])
     assert dict(with_ties.wrong) == {LIBPYSAL: 9 / 42, FILTER: 9 / 42}, "one diagonal of each cell"
     assert dict(with_ties.pages_wrong) == {LIBPYSAL: 1, FILTER: 1}
 
 
 def test_a_peer_that_refuses_a_line_lacks_all_its_edges() -> None:
-    assert dict(measure([np.arange(10).repeat(2).reshape(10, 2)]).wrong) == {LIBPYSAL: 1, FILTER: 1}
+    assert dict(compare_graphs([np.arange(10).repeat(2).reshape(10, 2)]).wrong) == {LIBPYSAL: 1, FILTER: 1}
 
 
 def test_windows_without_their_graphs_are_faster() -> None:

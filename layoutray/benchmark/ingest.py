@@ -1,4 +1,4 @@
-"""Baselines for the speed of ingest on the same pages: the `tesseract` program under xargs, and a process pool of our OCR.
+"""Baselines for the speed of ingest: the `tesseract` program under xargs, and a process pool of our OCR.
 
 Both baselines are given the list of pages, which ingest has to find out, and neither writes a data set.
 """
@@ -82,7 +82,7 @@ def write_preprocessed(pages: Sequence[tuple[Path, int]], settings: Recognition,
 
 
 def seconds_of_xargs(folder: Path, settings: Recognition, processes: int) -> float:
-    """Time `xargs -P` with one `tesseract` process per .pgm file in `folder`; writes the words as .tsv beside each file.
+    """Time `xargs -P` with one `tesseract` process per .pgm file in `folder`; writes a .tsv file of words beside each.
 
     Raises:
         MissingDependencyError: when `xargs` or `tesseract` is not installed.

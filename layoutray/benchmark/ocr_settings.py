@@ -1,7 +1,7 @@
 """Compare OCR settings: word recall and precision on real pages whose words are known.
 
-The ground truth of a picture is its data set's annotation; the ground truth of a born-digital PDF file is its text layer.
-Recall and precision compare bags of words, so word order does not matter. Pairs of neighbouring words measure the order:
+The ground truth of a picture is its data set's annotation; that of a born-digital PDF file is its text layer. Recall
+and precision compare bags of words, so word order does not matter. Pairs of neighbouring words measure the order:
 reading across columns breaks them. Choose settings on training pages and report their scores on other pages.
 """
 
@@ -81,7 +81,7 @@ def variants() -> dict[str, Recognition]:
 
 
 def annotated_pictures(reader: str, root: str, split: str, limit: int) -> list[KnownPage]:
-    """Pages with a picture and annotated words, of at most `limit` documents, spread evenly over `split` ("" for all)."""
+    """Pages with a picture and words, of at most `limit` documents spread evenly over `split` ("" for all)."""
     source = readers.load(reader)
     references = [one for one in source.discover(root) if one.image and one.annotation and split in ("", one.split)]
     pages: list[KnownPage] = []

@@ -1,7 +1,6 @@
-"""Pictures by command: of a page and a checkpoint as they lie on disk, of histories, of measurements."""
+"""Pictures by command: of a page and a checkpoint as they lie on disk, and of histories."""
 
 import dataclasses
-import json
 import re
 from pathlib import Path
 
@@ -217,14 +216,6 @@ def test_a_folder_without_the_metric_says_what_it_has(tmp_path: Path, capsys: py
     assert f"{tmp_path} has no history.jsonl" in said
 
 
-def test_scaling_is_drawn_from_a_file(tmp_path: Path) -> None:
-    rows = [{"model": "bert", "length": length, "seconds": length / 1000, "bytes": length**2} for length in (512, 1024)]
-    (tmp_path / "measured.json").write_text(json.dumps(rows))
-    assert main(["picture", "scaling", str(tmp_path / "measured.json"), "--out", str(tmp_path / "scaling.png")]) == 0
-    with Image.open(tmp_path / "scaling.png") as picture:
-        assert picture.width == 1200
-
-
 def test_a_model_that_labels_no_words_is_sure_of_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = recipe("masked_lm")
     model = checkpoint.build_model(chosen, vocabulary(), ())
@@ -235,10 +226,10 @@ def test_a_model_that_labels_no_words_is_sure_of_none(tmp_path: Path, capsys: py
 
 def test_only_png_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["picture", "scaling", "measured.json", "--out", "scaling.pdf"])
-    assert "scaling.pdf does not end in .png" in capsys.readouterr().err
+        main(["picture", "graph", "pages", "--out", "graph.pdf"])
+    assert "graph.pdf does not end in .png" in capsys.readouterr().err
 
 
 def test_an_unknown_name_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["picture", "curve"]) == 2
-    assert "NAME is one of attention, curves, graph, reliability, scaling, selection" in capsys.readouterr().err
+    assert "NAME is one of attention, curves, graph, reliability, selection" in capsys.readouterr().err
