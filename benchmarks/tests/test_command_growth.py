@@ -6,7 +6,7 @@ from benchmarks.commands.growth import main
 from layoutray.errors import InputError
 
 
-def test_each_step_has_its_price(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_step_has_a_cost(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--pages", "300", "--words", "20", "--reports", "30"]) == 0
     costs = {cost["step"]: cost for cost in json.loads(capsys.readouterr().out)}
     assert {
@@ -25,6 +25,6 @@ def test_each_step_has_its_price(capsys: pytest.CaptureFixture[str]) -> None:
     assert costs["MLflow"]["unit"] == "reports"
 
 
-def test_nothing_cannot_be_measured() -> None:
+def test_zero_pages_are_refused() -> None:
     with pytest.raises(InputError, match="--pages is 0"):
         main(["--pages", "0"])

@@ -36,7 +36,7 @@ def receipt(folder: Path, name: str, shop: str, total: str, *more: str) -> None:
         (folder / kind / f"{name}.txt").write_text(text)
 
 
-def test_every_system_is_trained_scored_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_system_is_trained_and_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     for number in range(10):

@@ -10,7 +10,9 @@ from layoutray.readers.synthetic_render import render_set
 
 @pytest.mark.ray
 @pytest.mark.ocr
-def test_every_role_is_weighed_while_pages_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_memory_of_every_role_is_measured_during_an_ingest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     render_set(tmp_path / "drawn", 4, seed=1)
     picture = tmp_path / "memory.png"
     options = ["--pages", "4", "--rounds", "15", "--interval", "0.01", "--out", str(picture)]
@@ -23,6 +25,6 @@ def test_every_role_is_weighed_while_pages_are_read(tmp_path: Path, capsys: pyte
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_nothing_cannot_be_weighed(tmp_path: Path) -> None:
+def test_zero_rounds_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--rounds is 0"):
         main([str(tmp_path), "--rounds", "0"])

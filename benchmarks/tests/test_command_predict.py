@@ -25,7 +25,7 @@ def test_pages_are_read_and_answered_in_every_round(tmp_path: Path, capsys: pyte
     assert all(seconds > 0 for one in report["rounds"] for seconds in one.values())
 
 
-def test_a_model_without_fields_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+def test_a_model_without_fields_is_refused_before_the_ingest(tmp_path: Path) -> None:
     save_untrained(tmp_path / "checkpoint")
     with pytest.raises(InputError, match="extracts no fields of documents; take a model whose recipe has"):
         main([str(tmp_path / "checkpoint"), str(tmp_path)])

@@ -8,7 +8,7 @@ from layoutray.errors import InputError
 
 @pytest.mark.ray
 @pytest.mark.slow
-def test_each_contender_has_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_ingest_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--pages", "16", "--seconds", "0.1", "--nodes", "2", "--rounds", "1"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {name: (run["pages"], run["workers"]) for name, (run,) in found["ingests"].items()} == {
@@ -24,6 +24,6 @@ def test_each_contender_has_its_time(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize(("option", "value", "least"), [("pages", 7, 8), ("nodes", 1, 2), ("rounds", 0, 1)])
-def test_too_little_cannot_be_measured(option: str, value: int, least: int) -> None:
+def test_values_below_the_minimum_are_refused(option: str, value: int, least: int) -> None:
     with pytest.raises(InputError, match=f"--{option} is {value}; it must be at least {least}"):
         main([f"--{option}", str(value)])

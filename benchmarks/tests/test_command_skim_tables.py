@@ -12,7 +12,9 @@ from pipelines import ingest, synthesize
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 
-def test_every_system_is_trained_scored_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_system_is_trained_and_scored_and_a_rerun_skips_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     assert synthesize.main(["drawn", "--count", "16", "--seed", "3"]) == 0

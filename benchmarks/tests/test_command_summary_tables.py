@@ -13,7 +13,7 @@ from tests.jobs import write_pages
 pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(900)]
 
 
-def test_chosen_systems_are_trained_scored_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selected_systems_are_trained_and_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     wholes = [pages(number, split) for number, split in enumerate(["train"] * 6 + ["dev"] * 2 + ["test"] * 3)]

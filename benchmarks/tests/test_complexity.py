@@ -41,7 +41,7 @@ def counted(config: PyramidionConfig, length: int) -> tuple[FlopCounterMode, Enc
 
 @pytest.mark.parametrize("encoder", ORDERS)
 @pytest.mark.parametrize("length", [64, 50, 3])
-def test_multiplications_are_those_of_a_run(encoder: Any, length: int) -> None:
+def test_multiplications_equal_those_of_a_run(encoder: Any, length: int) -> None:
     config = replace(SMALL, encoder=encoder)
     costs = layer_costs(config, length)
     counter, encoded = counted(config, length)
@@ -56,7 +56,7 @@ def test_multiplications_are_those_of_a_run(encoder: Any, length: int) -> None:
 @pytest.mark.parametrize(
     ("encoder", "factor"), [("vanilla", 4), ("blockwise", 2), ("lsh", 2), ("efficient", 2), ("funnel", 4)]
 )
-def test_attention_grows_with_the_length_or_its_square(encoder: Any, factor: int) -> None:
+def test_attention_cost_grows_linearly_or_quadratically_with_length(encoder: Any, factor: int) -> None:
     config = replace(SMALL, encoder=encoder)
     short, long = ([layer.attention for layer in layer_costs(config, length)] for length in (32, 64))
     assert long == [factor * each for each in short]

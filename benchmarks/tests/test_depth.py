@@ -25,7 +25,7 @@ def test_training_and_generation_of_every_encoder_are_timed() -> None:
     ("depth", "halvings"),
     [(1, (2,)), (2, (2, 2)), (3, (0, 2, 2)), (6, (0, 0, 2, 2, 0, 0)), (8, (0, 0, 2, 2, 0, 0, 0, 0))],
 )
-def test_the_papers_pyramid_at_other_depths(depth: int, halvings: tuple[int, ...]) -> None:
+def test_pooling_layers_at_other_depths_follow_the_paper(depth: int, halvings: tuple[int, ...]) -> None:
     assert configuration("deep_pyramidion", depth, SIZES).halvings == halvings
     assert configuration("blockwise", depth, SIZES).pyramid == (0,) * depth
 
@@ -45,7 +45,9 @@ def test_all_parameters_get_gradients_and_the_given_number_of_words_is_generated
     assert all(parameter.grad is not None for parameter in model.parameters())
 
 
-def test_rows_and_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_are_printed_and_the_figure_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     sizes = ["--width", "16", "--heads", "2", "--length", "32", "--block", "8", "--written", "4", "--vocabulary", "50"]
     assert main(["depth", "--depths", "2", "3", *sizes, "--rounds", "1", "--out", "depth.png"]) == 0
@@ -56,6 +58,6 @@ def test_rows_and_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert (tmp_path / "depth.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_sizes_that_make_no_sense_are_refused() -> None:
+def test_invalid_sizes_are_refused() -> None:
     with pytest.raises(InputError, match="must be at least 1, and written at most length"):
         depth.main(["--length", "8", "--written", "9"])

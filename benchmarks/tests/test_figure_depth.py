@@ -4,7 +4,7 @@ from benchmarks.figures.depth import draw_depth
 from layoutray.report.png import png
 
 
-def test_lines_are_sorted_by_depth_from_zero_seconds() -> None:
+def test_lines_are_sorted_by_depth_and_the_axes_start_at_zero() -> None:
     figure = draw_depth({"blockwise": [(8, 4.0, 2.0), (2, 1.0, 1.5)], "deep_pyramidion": [(2, 0.5, 1.0)]})
     training, generation = figure.axes
     assert [list(line.get_xdata()) for line in training.lines] == [[2, 8], [2]]

@@ -4,7 +4,7 @@ from benchmarks.figures.memory import draw_memory
 from layoutray.report.png import png
 
 
-def test_roles_are_drawn_from_zero_in_their_order() -> None:
+def test_roles_keep_their_order_and_the_axis_starts_at_zero() -> None:
     figure = draw_memory({"driver": [(1, 300.0), (9, 310.0)], "workers": [(1, 500.0), (9, 480.0)]})
     (axes,) = figure.axes
     assert [list(line.get_xdata()) for line in axes.lines] == [[1, 9], [1, 9]]

@@ -27,7 +27,7 @@ def test_lines_are_sorted_by_length_in_milliseconds_and_mebibytes() -> None:
     assert png(figure).startswith(b"\x89PNG")
 
 
-def test_many_models_stay_apart() -> None:
+def test_the_lines_of_many_models_differ() -> None:
     figure = draw_step_costs([StepCostRow(f"model {index}", 512, 1 + index, 1000) for index in range(20)])
     assert len({(line.get_color(), line.get_marker()) for line in figure.axes[0].lines}) == 20
 
@@ -59,6 +59,6 @@ def test_a_file_of_rows_is_read() -> None:
         (b'[{"model": "bert", "length": 512, "seconds": 0, "bytes": 1}]', r"seconds=0.0.*must be above 0"),
     ],
 )
-def test_other_files_are_refused_with_the_place(text: bytes, said: str) -> None:
+def test_malformed_files_are_refused_with_the_place_of_the_error(text: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
         parse(text)

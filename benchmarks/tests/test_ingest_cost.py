@@ -10,14 +10,14 @@ from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
 
 
-def test_a_page_costs_each_worker_that_waits() -> None:
+def test_seconds_per_page_are_worker_seconds() -> None:
     run = IngestTiming(pages=104, workers=4, first=10, seconds=60, again=1, ocr=1.5)
     assert run.seconds_per_page == pytest.approx(240 / 104)
     assert run.steady_seconds_per_page == pytest.approx(2)
     assert run.overhead == pytest.approx(0.5)
 
 
-def test_every_step_does_all_pages(tmp_path: Path) -> None:
+def test_every_step_handles_all_pages(tmp_path: Path) -> None:
     source, out, program = str(tmp_path / "in"), str(tmp_path / "out"), tmp_path / "program"
     program.mkdir()
     stand_in.write_pictures(source, 5)

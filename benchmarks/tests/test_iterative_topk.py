@@ -5,7 +5,7 @@ from benchmarks.measure.iterative_topk import iterative_topk, nccs
 from layoutray.errors import InputError
 
 
-def test_far_apart_scores_pick_single_tokens_the_strongest_first() -> None:
+def test_scores_far_apart_select_single_tokens_in_order_of_score() -> None:
     states = torch.randn(2, 5, 3, dtype=torch.float64)
     scores = torch.tensor([[100.0, 300, 0, 200, 400], [0, 100, 200, 300, 400]], dtype=torch.float64)
     found, values = iterative_topk(states, scores, 3)
@@ -22,12 +22,12 @@ def test_every_score_gets_a_gradient() -> None:
     assert scores.grad.all()
 
 
-def test_more_than_there_are_cannot_be_chosen() -> None:
+def test_k_above_the_number_of_tokens_is_refused() -> None:
     with pytest.raises(InputError, match="k is 5; of 4 tokens"):
         iterative_topk(torch.zeros(1, 4, 2), torch.zeros(1, 4), 5)
 
 
-def test_nccs_looks_for_each_exact_vector_among_the_relaxed() -> None:
+def test_nccs_compares_each_exact_vector_with_its_nearest_relaxed_one() -> None:
     exact = torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])
     assert nccs(exact, exact.flip(1) * 7).tolist() == [1.0]
     assert nccs(exact, torch.tensor([[[3.0, 0.0], [1.0, 0.0]]])).tolist() == [0.5]

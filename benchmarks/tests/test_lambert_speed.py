@@ -16,7 +16,7 @@ def test_every_model_takes_time_and_memory(found: dict[str, StepCost]) -> None:
     assert all(one.seconds > 0 and one.bytes > 4 * WEIGHTS for one in found.values())
 
 
-def test_layout_costs_its_adapter(found: dict[str, StepCost]) -> None:
+def test_layout_adds_the_cost_of_its_adapter(found: dict[str, StepCost]) -> None:
     """A product of 128 x 128 for each of 2 x 64 tokens, forward and for its weights; ℓ has no gradient."""
     assert found["LAMBERT"].flops - found["LAMBERT, no layout"].flops == 2 * 2 * 128**2 * 2 * 64
 

@@ -37,13 +37,13 @@ def test_a_template_is_known_by_its_header_or_by_half_of_its_runs_of_words() -> 
     assert of([*OTHER, *SHOP[7:]]).templates == set()
 
 
-def test_documents_without_words_are_not_alike() -> None:
+def test_documents_without_words_share_no_template() -> None:
     nothing = known({"new": [], "digits": ["12", "-"]}, {"old": [], "older": ["13"]})
     assert nothing == Known(frozenset(), frozenset())
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=9), max_size=4), st.lists(st.sampled_from("abc"), max_size=9))
-def test_similarity_is_jaccards(documents: list[list[str]], words: list[str]) -> None:
+def test_similarity_is_the_jaccard_index(documents: list[list[str]], words: list[str]) -> None:
     def shingles(of: list[str]) -> set[str]:
         return {"".join(of[at : at + leakage.SHINGLE]) for at in range(len(of) - leakage.SHINGLE + 1)}
 
@@ -56,7 +56,7 @@ def test_similarity_is_jaccards(documents: list[list[str]], words: list[str]) ->
     assert (found.templates == {"new"}) is alike
 
 
-def test_texts_are_read_page_after_page(tmp_path: Path) -> None:
+def test_texts_are_read_in_page_order(tmp_path: Path) -> None:
     made = pages(3)
     write_pages(tmp_path, made)
     splits = {page.split for page in made}

@@ -10,7 +10,7 @@ MIB = 2**20
 _HOLDER = "import sys; held = bytearray(int(sys.argv[1])); print('ready', flush=True); sys.stdin.read()"
 
 
-def test_processes_count_for_the_first_role_that_fits() -> None:
+def test_a_process_gets_the_first_role_that_matches() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", _HOLDER, str(64 * MIB), "a-holder"],
         stdin=subprocess.PIPE,
@@ -28,7 +28,7 @@ def test_processes_count_for_the_first_role_that_fits() -> None:
     assert resident({"holders": "a-holder"})["holders"] == 0
 
 
-def test_a_sample_is_not_taken_too_early() -> None:
+def test_samples_are_at_least_the_interval_apart() -> None:
     eager, patient = MemorySampler({}, 0.0), MemorySampler({}, 3600.0)
     for done in (1, 2, 3):
         eager.sample(done)
@@ -53,13 +53,13 @@ def test_growth_counts_from_the_third_tenth() -> None:
     assert second.range == pytest.approx(0.5)
 
 
-def test_every_sample_counts_where_tenths_do_not_divide_them() -> None:
+def test_every_sample_is_used_when_ten_does_not_divide_their_number() -> None:
     samples = [MemorySample(done, {"driver": float(done)}) for done in range(23)]
     (held,) = by_tenths(samples)
     assert held.tenths[0] == 0.5
     assert held.tenths[-1] == 21.0
 
 
-def test_a_run_of_few_samples_says_nothing() -> None:
+def test_a_run_with_too_few_samples_is_refused() -> None:
     with pytest.raises(InputError, match="ended after 9 samples, and at least 10 are needed; read more pages"):
         by_tenths([MemorySample(done, {"driver": 1.0}) for done in range(9)])

@@ -9,7 +9,7 @@ from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
 
 
-def test_as_many_keys_are_listed_as_are_said_to_be_there() -> None:
+def test_the_given_number_of_keys_is_listed() -> None:
     with listed_store(2345) as root:
         listed = list(sources.list_files(root))
         found = find(root, IngestRecipe("folder"))
@@ -18,7 +18,7 @@ def test_as_many_keys_are_listed_as_are_said_to_be_there() -> None:
     assert listed == sorted(listed)
 
 
-def test_variables_are_set_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_are_set_and_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OURS", "before")
     monkeypatch.delenv("THEIRS", raising=False)
     with environment({"OURS": "1", "THEIRS": "2"}):

@@ -18,7 +18,7 @@ def test_every_method_is_timed_and_compared_with_the_exact_one() -> None:
     assert found["iterative"].nccs < found["successive halving"].nccs < 1
 
 
-def test_one_row_a_case_and_method(capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_is_one_row_per_case_and_method(capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--tokens", "16", "32", "--keep", "4", "--width", "8", "--rounds", "1"]
     assert main(["pooling", *sizes, "--methods", "hard top-k", "successive halving"]) == 0
     rows = json.loads(capsys.readouterr().out)
@@ -27,6 +27,6 @@ def test_one_row_a_case_and_method(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_what_cannot_be_halved_is_refused() -> None:
+def test_a_ratio_that_is_no_power_of_two_is_refused() -> None:
     with pytest.raises(InputError, match="20 tokens cannot be halved to 6"):
         measure_pooling(PoolingCase(tokens=20, keep=6, width=8, batch=1), ["successive halving"], rounds=1)

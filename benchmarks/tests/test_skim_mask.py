@@ -32,7 +32,7 @@ def batch(length: int) -> Batch:
 
 
 @pytest.mark.parametrize("length", [32, 80])
-def test_both_ways_agree_also_beyond_the_trained_length(length: int) -> None:
+def test_gathered_equals_dense_also_beyond_the_trained_length(length: int) -> None:
     saving = measure_saving(untrained("skimming_mask"), batch(length), top_k=4, block=8, rounds=1)
     assert saving.difference < 1e-5
     assert 4 / length <= saving.scores <= 1

@@ -16,11 +16,11 @@ def test_a_step_takes_time_and_memory(model: str) -> None:
     )
 
 
-def test_what_needs_more_memory_than_allowed_fails_by_itself() -> None:
+def test_a_step_that_needs_more_memory_than_allowed_fails() -> None:
     done = run("skim_speed", case("LayoutLM, eager", length=2048, windows=8, memory=2 * 2**30))
     assert done.returncode != 0
     assert "memory" in done.stderr
 
 
-def test_a_matrix_product_bounds_it() -> None:
+def test_the_speed_of_a_matrix_product_is_plausible() -> None:
     assert matrix_product_speed(size=256, repeats=2) > 1e8

@@ -33,7 +33,7 @@ def test_every_picture_has_the_same_words(pictures: list[bytes]) -> None:
 
 
 @pytest.mark.usefixtures("program")
-def test_a_refused_picture_is_not_worth_a_second_try(pictures: list[bytes]) -> None:
+def test_the_failure_for_mode_0_is_not_retryable(pictures: list[bytes]) -> None:
     with pytest.raises(DocumentError, match="mode 0 finds no words") as caught:
         recognise_page(pictures[0], 1, stand_in.REFUSES)
     assert (caught.value.reason, caught.value.retryable) == (Reason.ENGINE_ERROR, False)
@@ -41,7 +41,7 @@ def test_a_refused_picture_is_not_worth_a_second_try(pictures: list[bytes]) -> N
 
 @pytest.mark.usefixtures("program")
 @pytest.mark.parametrize("settings", [stand_in.READS, stand_in.REFUSES])
-def test_a_page_takes_what_was_said(settings: stand_in.Recognition) -> None:
+def test_a_page_takes_the_given_time(settings: stand_in.Recognition) -> None:
     assert 0.2 <= stand_in.seconds_of_page(settings, times=3) < 2
 
 
@@ -49,6 +49,6 @@ def test_pictures_differ(pictures: list[bytes]) -> None:
     assert len({hashlib.sha256(data).digest() for data in pictures}) == 3
 
 
-def test_no_page_takes_less_than_no_time(tmp_path: Path) -> None:
+def test_negative_seconds_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"seconds is -1; it must be at least 0"):
         stand_in.install(tmp_path, -1)

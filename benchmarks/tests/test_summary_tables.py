@@ -13,7 +13,7 @@ def test_the_paper_has_scores_for_its_rows() -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_every_row_is_a_model_whose_decoder_sees_so_many_tokens(name: str) -> None:
+def test_every_row_is_a_model_with_the_stated_number_of_decoder_keys(name: str) -> None:
     settings = [f"model.{key}={value}" for key, value in ROWS[name].items()]
     chosen = recipe.load("finetune-scitldr", ["model.block=16", "model.halvings=[1, 1]", *settings])
     assert chosen.model.items() >= ROWS[name].items()

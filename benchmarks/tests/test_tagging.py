@@ -44,7 +44,7 @@ RECEIPT = page(
 )
 
 
-def test_a_value_that_stands_elsewhere_too_costs_precision() -> None:
+def test_a_value_with_a_second_occurrence_lowers_precision() -> None:
     found = score_tagging([RECEIPT], [RECEIPT], SCHEMA)
     assert (found.values, found.missing) == (2, 0)
     assert found.words["shop"] == Score(1.0, 1.0, 1.0, 2)
@@ -52,7 +52,7 @@ def test_a_value_that_stands_elsewhere_too_costs_precision() -> None:
     assert found.words["all"] == Score(0.75, 1.0, 6 / 7, 3)
 
 
-def test_what_another_reading_misread_is_found_by_similarity_or_missed() -> None:
+def test_misread_values_are_found_by_similarity_or_missing() -> None:
     words = [
         replace(word, text={"Corner": "Comer", "4.50": "A.SO"}.get(word.text, word.text)) for word in RECEIPT.words
     ]
@@ -64,7 +64,7 @@ def test_what_another_reading_misread_is_found_by_similarity_or_missed() -> None
     assert found.words["total"] == Score(0.0, 0.0, 0.0, 1)
 
 
-def test_the_command_reads_pages(
+def test_the_command_scores_a_folder_of_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

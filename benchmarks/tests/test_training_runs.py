@@ -17,6 +17,6 @@ SYSTEMS = {"encoders": ["Plain", "Shared"], "scorers": ["Shared", "Random"]}
         (["Shared"], {"encoders": ["Shared"]}),
     ],
 )
-def test_a_table_is_left_out_where_another_has_its_rows(chosen: list[str], shown: dict[str, list[str]]) -> None:
+def test_a_table_is_left_out_if_another_contains_its_rows(chosen: list[str], shown: dict[str, list[str]]) -> None:
     scores = {name: {1: {"f1": 0.5}} for name in chosen}
     assert {title: list(rows) for title, rows in tables(scores, SYSTEMS).items()} == shown

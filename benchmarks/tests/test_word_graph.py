@@ -16,7 +16,7 @@ from tests.jobs import pages, vocabulary
 
 
 @pytest.mark.parametrize("words", [64, 1024])
-def test_made_up_pages_have_as_many_words_on_the_page(words: int) -> None:
+def test_random_pages_have_the_given_number_of_words(words: int) -> None:
     random = np.random.default_rng(0)
     for make in (scattered, on_lines, in_table):
         points = make(words, random)
@@ -26,7 +26,7 @@ def test_made_up_pages_have_as_many_words_on_the_page(words: int) -> None:
     assert len(np.unique(on_lines(words, random)[:, 1])) == -(-words // 15)
 
 
-def test_peers_agree_where_no_four_points_are_on_a_circle_and_fail_where_they_are() -> None:
+def test_peers_are_right_unless_four_points_are_on_a_circle() -> None:
     random = np.random.default_rng(0)
     without_ties = compare_graphs([random.integers(0, 30_000, (40, 2)) for _ in range(2)])
     assert without_ties.words == 40
@@ -37,7 +37,7 @@ def test_peers_agree_where_no_four_points_are_on_a_circle_and_fail_where_they_ar
     assert dict(with_ties.pages_wrong) == {LIBPYSAL: 1, FILTER: 1}
 
 
-def test_a_peer_that_refuses_a_line_lacks_all_its_edges() -> None:
+def test_a_peer_that_fails_for_points_on_a_line_has_all_edges_wrong() -> None:
     assert dict(compare_graphs([np.arange(10).repeat(2).reshape(10, 2)]).wrong) == {LIBPYSAL: 1, FILTER: 1}
 
 

@@ -43,6 +43,7 @@ def test_what_travels_is_small_and_is_what_a_job_needs(tmp_path: Path) -> None:
     assert {"layoutray/__init__.py", "pipelines/ingest.py", "pipelines/recipes/ingest-folder.toml"} <= names
     assert {name.partition("/")[0] for name in names} & {
         "tests",
+        "benchmarks",
         "infra",
         ".venv",
         ".git",
