@@ -182,7 +182,7 @@ def test_unusable_files_are_refused_by_reason(client: httpx.Client) -> None:
     assert "password" in refused(post(client, pdf(typed("x", x=9, y=9), trailer_entries=encrypt)), 422, "encrypted")
     assert "GIF" in refused(post(client, encoded(rendered()[0], "GIF")), 415, "unsupported_type")
     pages = pdf(*[typed("x", x=9, y=9)] * 4)
-    assert "4 pages, allowed are 3" in refused(post(client, pages), 413, "too_large")
+    assert "4 pages; at most 3 are allowed" in refused(post(client, pages), 413, "too_large")
 
 
 def test_a_decompression_bomb_is_refused(client: httpx.Client) -> None:
@@ -204,7 +204,7 @@ def test_bodies_that_hold_no_document_are_refused(client: httpx.Client) -> None:
     assert "pages" in refused(send(b'{"pages": []}', "application/json"), 422, "invalid_request")
     refused(client.get("/v1/extract"), 405, "method_not_allowed")
     refused(client.get("/v2"), 404, "not_found")
-    assert "untrained, the model that is served here, answers at /v1/extract" in refused(
+    assert "model untrained is served at /v1/extract" in refused(
         client.post("/v1/summarize", json={"text": "A text."}), 404, "not_offered"
     )
     assert "words" in refused(client.post("/v1/extract?words=perhaps"), 422, "invalid_request")
@@ -300,9 +300,9 @@ def test_the_description_is_whole(client: httpx.Client) -> None:
         "ExtractRequest",
         "SummarizeRequest",
         "WordInput",
-        "ExtractAnswer",
-        "SummarizeAnswer",
-        "ErrorAnswer",
+        "ExtractResponse",
+        "SummarizeResponse",
+        "ErrorResponse",
     } <= named
     for path in ("/v1/extract", "/v1/summarize"):
         described = description.json()["paths"][path]["post"]

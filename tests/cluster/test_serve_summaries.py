@@ -167,9 +167,9 @@ def test_bodies_that_hold_no_document_are_refused(client: httpx.Client) -> None:
     assert "at least one word" in refusal({"text": " \n "})
     assert "pages" in refusal({"pages": []})
     assert "box" in refusal({"pages": [{"width": 9, "height": 9, "words": [{"text": "a", "box": [0, 0, 5, 10]}]}]})
-    assert "characters, allowed are 12000" in refusal({"text": "a" * 12_001}, 413, "too_large")
-    assert "4 pages, allowed are 3" in refusal({"text": "a\n" * 151}, 413, "too_large")
-    assert "4 pages, allowed are 3" in refusal({"pages": as_request(WHOLES[0])["pages"] * 2}, 413, "too_large")
+    assert "characters; at most 12000 are allowed" in refusal({"text": "a" * 12_001}, 413, "too_large")
+    assert "4 pages; at most 3 are allowed" in refusal({"text": "a\n" * 151}, 413, "too_large")
+    assert "4 pages; at most 3 are allowed" in refusal({"pages": as_request(WHOLES[0])["pages"] * 2}, 413, "too_large")
     refused(client.post("/v1/summarize", files={"file": ("a", b"no picture")}), 415, "unsupported_type")
 
 
@@ -206,9 +206,9 @@ def test_explanations_are_for_those_who_ask(client: httpx.Client) -> None:
 
 
 def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
-    service = Service(None, None, reading_at_once=1, telemetry=Telemetry())  # pyright: ignore[reportArgumentType]  (neither is asked)
+    service = Service(None, None, max_pages_in_ocr=1, telemetry=Telemetry())  # pyright: ignore[reportArgumentType]  (neither is asked)
     plain = Model("plain", "1", "/v1/summarize", True, (), {}, explains=False)
-    with pytest.raises(ApiError, match="plain cannot say what it keeps; take one that pools") as refusal:
+    with pytest.raises(ApiError, match="plain has no selection of words; take one that pools") as refusal:
         asyncio.run(service.summarize(WordPages("d", tuple(WHOLES[0])), plain, explain=True))
     assert refusal.value.status == 422
 

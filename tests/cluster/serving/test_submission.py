@@ -82,7 +82,7 @@ def test_a_box_that_is_no_number_is_refused() -> None:
 
 def test_too_many_pages_are_refused() -> None:
     body = json.dumps({"pages": [{"width": 9, "height": 9, "words": []}] * 4}).encode()
-    with pytest.raises(ApiError, match="4 pages, allowed are 3"):
+    with pytest.raises(ApiError, match="4 pages; at most 3 are allowed"):
         received(body, "application/json", Limits(max_pages=3))
 
 
@@ -96,8 +96,8 @@ def test_a_body_that_is_no_json_is_told_from_one_that_makes_no_document() -> Non
 
 
 def test_what_is_wrong_with_a_text_and_its_type_is_said_in_our_words() -> None:
-    with pytest.raises(ApiError, match=r"^body: it must have either pages or text$"):
+    with pytest.raises(ApiError, match=r"^body: give either pages or text$"):
         submission.word_pages_or_text(b"{}", Limits())
-    with pytest.raises(ApiError, match=r"at /v1/summarize also a text") as caught:
+    with pytest.raises(ApiError, match=r"at /v1/summarize, a text") as caught:
         received(b"A text.", "text/plain")
     assert caught.value.status == 415
