@@ -47,7 +47,7 @@ def test_a_file_comes_out_as_it_went_in_whatever_its_name() -> None:
 def test_a_file_may_be_as_large_as_the_limit_and_no_larger() -> None:
     limits, kind = Limits(max_upload_bytes=5000), "multipart/form-data; boundary=B"
     assert isinstance(received(form("a", PNG.ljust(5000)), kind, limits), UploadedFile)
-    with pytest.raises(ApiError, match="larger than 5000 bytes") as caught:
+    with pytest.raises(ApiError, match="larger than the limit of 5000 bytes") as caught:
         received(form("a", PNG.ljust(5001)), kind, limits)
     assert caught.value.status == 413
 
