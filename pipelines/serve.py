@@ -11,7 +11,7 @@ from layoutray import checkpoint, ocr, recipe, tracking
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import ServeSettings, running
 from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.replicas import path_of, ready
+from layoutray.cluster.serving.replicas import load_model, served_path
 from pipelines import _terminal as terminal
 
 
@@ -60,14 +60,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def serve(settings: ServeSettings) -> int:
     """Serve until the process is told to stop; says where, and how to call it."""
     # A missing engine or a broken checkpoint is one clear line here, and a pile of retries once the replicas start.
-    model = ready(checkpoint.load(settings.checkpoint), settings.beams)
+    model = load_model(checkpoint.load(settings.checkpoint), settings.beams)
     ocr.load(settings.recognition.engine).version(settings.recognition.tesseract)
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # not before: connecting sets Ray's own
             signal.signal(number, signal.default_int_handler)
         with running(settings) as url:
             terminal.say(
-                f"serving at {url} (description at {url}/docs); try: curl -F file=@page.png {url}{path_of(model)}"
+                f"serving at {url} (description at {url}/docs); try: curl -F file=@page.png {url}{served_path(model)}"
             )
             threading.Event().wait()
     terminal.say("stopped")

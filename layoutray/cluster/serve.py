@@ -1,4 +1,4 @@
-"""The endpoint as a Ray Serve application: HTTP in front, readers and model behind it, each with replicas of its own."""
+"""The endpoint as a Ray Serve application: an HTTP ingress, OCR replicas and model replicas."""
 
 import logging
 import socket
@@ -22,19 +22,23 @@ from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 
 _UNBOUNDED = 10_000
-"""Calls that Serve may hand on at once where `Admission` is what bounds them; its own refusal would come without Retry-After."""
+"""Concurrent calls that Serve allows; `Admission` sets the real limit. Serve's own refusal lacks Retry-After."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """Attributes:
-    checkpoint: folder, at the same place on every node that runs a model replica, or an `s3://` address.
-    model_version: as answers state it; empty takes the checkpoint's own.
-    cpus_per_replica: what each reader and model replica asks of Ray; their sum must be free, or the start waits for it.
-    batch_size, batch_wait_s: pages, or documents to write about, that share a pass through the model, and how long the first waits for
-        others.
-    beams: of models that write: hypotheses that are kept at each word; 1 is greedy.
-    host: 127.0.0.1 keeps the endpoint to this machine; 0.0.0.0 opens it, without any authentication.
+    """Settings of an endpoint.
+
+    Attributes:
+        checkpoint: folder with the same path on every node that runs a model replica, or an `s3://` address.
+        model_version: version stated in answers; empty: the checkpoint's own.
+        ocr_replicas, model_replicas: processes for OCR and for the model.
+        cpus_per_replica: CPUs that each replica requests from Ray. The start waits until their sum is free.
+        gpus_per_model: GPUs that each model replica requests from Ray.
+        batch_size: most pages (or documents, for text generation) in one model batch.
+        batch_wait_s: seconds that the first item of a batch waits for others.
+        beams: beam width of text generation (1 = greedy).
+        host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, without authentication.
     """
 
     checkpoint: str
@@ -58,21 +62,21 @@ class ServeSettings:
 
 
 class Ingress:
-    """Takes requests in; one replica, which only waits and hands on."""
+    """The HTTP ingress. It has one replica, which passes requests to the other deployments."""
 
     def __init__(self, settings: ServeSettings, reader: DeploymentHandle, model: DeploymentHandle) -> None:
-        measured = Telemetry()
-        # One more than there are readers, so that the next page is there when a reader becomes free.
-        service = Service(reader, model, reading_at_once=settings.ocr_replicas + 1, telemetry=measured)
-        most = settings.ocr_replicas + settings.limits.max_queued_requests
-        self._routes = Routes(service, settings.limits, measured, most=most)
+        metrics = Telemetry()
+        # One more page than readers, so that a reader that becomes free has its next page at once.
+        service = Service(reader, model, max_pages_in_ocr=settings.ocr_replicas + 1, telemetry=metrics)
+        max_in_flight = settings.ocr_replicas + settings.limits.max_queued_requests
+        self._routes = Routes(service, settings.limits, metrics, max_in_flight=max_in_flight)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         return self._routes.api()
 
 
 def build_app(settings: ServeSettings) -> serve.Application:
-    """The application, to be handed to `serve.run`."""
+    """The application for `serve.run`."""
     cpus = {"num_cpus": settings.cpus_per_replica}
     reader = serve.deployment(num_replicas=settings.ocr_replicas, max_ongoing_requests=1, ray_actor_options=cpus)(
         PageReader
@@ -87,7 +91,7 @@ def build_app(settings: ServeSettings) -> serve.Application:
     )
     return ingress.bind(
         settings,
-        reader.bind(_bounded(settings)),
+        reader.bind(_limited_recognition(settings)),
         model.bind(
             settings.checkpoint, settings.model_version, settings.batch_size, settings.batch_wait_s, settings.beams
         ),
@@ -95,25 +99,25 @@ def build_app(settings: ServeSettings) -> serve.Application:
 
 
 def application(arguments: dict[str, Any]) -> serve.Application:
-    """`build_app` for a Serve configuration file (`import_path`); its `args` are keys of `ServeSettings`.
+    """The application for a Serve configuration file (`import_path`); its `args` are keys of `ServeSettings`.
 
-    Where the endpoint listens is the file's own matter, so `host` and `port` say nothing there.
+    `host` and `port` have no effect: the configuration file itself states where Serve listens.
 
     Raises:
-        RecipeError: for a key that is none of them, or a value of another type.
+        RecipeError: when a key is unknown or a value has the wrong type.
     """
     return build_app(config.build(ServeSettings, arguments))
 
 
 @contextmanager
 def running(settings: ServeSettings, name: str = "layoutray") -> Generator[str]:
-    """Serve on a connected Ray for the `with` block; yields the URL once every replica is ready.
+    """Serve on the connected Ray during the `with` block; yields the URL when all replicas are ready.
 
-    At its end the application is taken down. Serve itself stays as long as the cluster: others may have applications there.
+    The application is deleted at the end. Serve itself keeps running: it may host other applications.
 
     Raises:
-        InputError: when the cluster's Serve was started before, with another host or port.
-        RuntimeError: (Ray's) when a replica cannot start.
+        InputError: when Serve already runs on this cluster with another host or port.
+        RuntimeError: (from Ray) when a replica cannot start.
     """
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     quiet = LoggingConfig(log_level="WARNING", enable_access_log=False)
@@ -132,13 +136,13 @@ def _check_listening(settings: ServeSettings) -> None:
         socket.create_connection((settings.host, settings.port), timeout=5).close()
     except OSError as error:
         raise InputError(
-            f"nothing listens on {settings.host}:{settings.port}; this cluster's Serve was started before with another host or port, "
-            "which only a restart of the cluster changes"
+            f"nothing listens on {settings.host}:{settings.port}: Serve already runs on this cluster with another "
+            "host or port; restart the cluster to change them"
         ) from error
 
 
-def _bounded(settings: ServeSettings) -> Recognition:
-    """Recognition within the limits: a page that nobody waits for any more does not keep its reader longer than that."""
-    chosen, limits = settings.recognition, settings.limits
-    tesseract = replace(chosen.tesseract, deadline=min(chosen.tesseract.deadline, limits.timeout_s))
-    return replace(chosen, tesseract=tesseract, max_pages=min(chosen.max_pages, limits.max_pages))
+def _limited_recognition(settings: ServeSettings) -> Recognition:
+    """The recognition settings within the limits: OCR of a page stops when its request has timed out."""
+    recognition, limits = settings.recognition, settings.limits
+    tesseract = replace(recognition.tesseract, deadline=min(recognition.tesseract.deadline, limits.timeout_s))
+    return replace(recognition, tesseract=tesseract, max_pages=min(recognition.max_pages, limits.max_pages))

@@ -204,7 +204,7 @@ def test_bodies_that_hold_no_document_are_refused(client: httpx.Client) -> None:
     assert "pages" in refused(send(b'{"pages": []}', "application/json"), 422, "invalid_request")
     refused(client.get("/v1/extract"), 405, "method_not_allowed")
     refused(client.get("/v2"), 404, "not_found")
-    assert "untrained, the model that is served here, answers at /v1/extract" in refused(
+    assert "model untrained is served at /v1/extract" in refused(
         client.post("/v1/summarize", json={"text": "A text."}), 404, "not_offered"
     )
     assert "words" in refused(client.post("/v1/extract?words=perhaps"), 422, "invalid_request")
@@ -215,7 +215,7 @@ def test_a_box_that_fits_no_page_is_named(client: httpx.Client, box: list[float]
     page = {"width": 100, "height": 100, "words": [{"text": "a", "box": [0, 0, 5, 5]}, {"text": "b", "box": box}]}
     message = refused(client.post("/v1/extract", json={"pages": [page]}), 422, "invalid_request")
     assert "pages[0].words[1].box" in message
-    assert "100 x 100" in message
+    assert "100 (page width)" in message
 
 
 def test_too_much_is_refused_before_it_has_all_come(client: httpx.Client) -> None:
@@ -300,9 +300,9 @@ def test_the_description_is_whole(client: httpx.Client) -> None:
         "ExtractRequest",
         "SummarizeRequest",
         "WordInput",
-        "ExtractAnswer",
-        "SummarizeAnswer",
-        "ErrorAnswer",
+        "ExtractResponse",
+        "SummarizeResponse",
+        "ErrorResponse",
     } <= named
     for path in ("/v1/extract", "/v1/summarize"):
         described = description.json()["paths"][path]["post"]

@@ -14,7 +14,7 @@ from PIL import Image
 from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.replicas import Model
+from layoutray.cluster.serving.replicas import ModelDescription
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.submission import WordPages
 from layoutray.cluster.serving.telemetry import Telemetry
@@ -164,12 +164,12 @@ def test_bodies_that_hold_no_document_are_refused(client: httpx.Client) -> None:
 
     assert "either pages or text" in refusal({})
     assert "either pages or text" in refusal({"text": "a", **as_request(WHOLES[0])})
-    assert "at least one word" in refusal({"text": " \n "})
+    assert "it has no word" in refusal({"text": " \n "})
     assert "pages" in refusal({"pages": []})
     assert "box" in refusal({"pages": [{"width": 9, "height": 9, "words": [{"text": "a", "box": [0, 0, 5, 10]}]}]})
-    assert "characters, allowed are 12000" in refusal({"text": "a" * 12_001}, 413, "too_large")
-    assert "4 pages, allowed are 3" in refusal({"text": "a\n" * 151}, 413, "too_large")
-    assert "4 pages, allowed are 3" in refusal({"pages": as_request(WHOLES[0])["pages"] * 2}, 413, "too_large")
+    assert "characters; at most 12000 are allowed" in refusal({"text": "a" * 12_001}, 413, "too_large")
+    assert "4 pages; at most 3 are allowed" in refusal({"text": "a\n" * 151}, 413, "too_large")
+    assert "4 pages; at most 3 are allowed" in refusal({"pages": as_request(WHOLES[0])["pages"] * 2}, 413, "too_large")
     refused(client.post("/v1/summarize", files={"file": ("a", b"no picture")}), 415, "unsupported_type")
 
 
@@ -206,16 +206,16 @@ def test_explanations_are_for_those_who_ask(client: httpx.Client) -> None:
 
 
 def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
-    service = Service(None, None, reading_at_once=1, telemetry=Telemetry())  # pyright: ignore[reportArgumentType]  (neither is asked)
-    plain = Model("plain", "1", "/v1/summarize", True, (), {}, explains=False)
-    with pytest.raises(ApiError, match="plain cannot say what it keeps; take one that pools") as refusal:
+    service = Service(None, None, max_pages_in_ocr=1, telemetry=Telemetry())  # pyright: ignore[reportArgumentType]  (neither is asked)
+    plain = ModelDescription("plain", "1", "/v1/summarize", True, (), {}, explains=False)
+    with pytest.raises(ApiError, match="plain has no selection of words; take one that pools") as refusal:
         asyncio.run(service.summarize(WordPages("d", tuple(WHOLES[0])), plain, explain=True))
     assert refusal.value.status == 422
 
 
 def test_a_model_that_writes_finds_no_entities(client: httpx.Client) -> None:
     message = refused(client.post("/v1/extract", json=as_request(WHOLES[0])), 404, "not_offered")
-    assert "small-summary, the model that is served here, answers at /v1/summarize and not at /v1/extract" in message
+    assert "model small-summary is served at /v1/summarize, not at /v1/extract" in message
 
 
 def test_there_is_at_least_one_beam() -> None:

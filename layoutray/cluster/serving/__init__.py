@@ -1,1 +1,1 @@
-"""The parts of the endpoint: what goes over the wire, the limits, and the replicas that do the work."""
+"""The parts of the HTTP endpoint: routes, request and response schemas, limits, replicas and metrics."""

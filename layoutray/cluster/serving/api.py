@@ -1,4 +1,4 @@
-"""The HTTP face: routes, and what every request goes through."""
+"""The HTTP routes, with admission, timeout and error handling for every request."""
 
 import asyncio
 import logging
@@ -24,80 +24,83 @@ _FILE = {
     "required": ["file"],
     "properties": {"file": {"type": "string", "format": "binary", "description": "PNG, JPEG, TIFF or PDF"}},
 }
-_SHAPES = (schema.ExtractRequest, schema.SummarizeRequest)
+_REQUEST_SCHEMAS = (schema.ExtractRequest, schema.SummarizeRequest)
 
 _log = logging.getLogger(__name__)
 
 
 class _DocumentedApi(FastAPI):
-    """Its bodies are read by hand, under limits; so their JSON forms have to be added to the OpenAPI document by hand too."""
+    """Adds the JSON schemas of request bodies to the OpenAPI document.
+
+    FastAPI cannot: `submission` reads the bodies itself to enforce the limits.
+    """
 
     def openapi(self) -> dict[str, Any]:
         document = super().openapi()
-        for shape in _SHAPES:
-            wanted = shape.model_json_schema(ref_template=f"{_COMPONENTS}{{model}}")
-            document["components"]["schemas"] |= wanted.pop("$defs")
-            document["components"]["schemas"][shape.__name__] = wanted
+        for request_schema in _REQUEST_SCHEMAS:
+            json_schema = request_schema.model_json_schema(ref_template=f"{_COMPONENTS}{{model}}")
+            document["components"]["schemas"] |= json_schema.pop("$defs")
+            document["components"]["schemas"][request_schema.__name__] = json_schema
         return document
 
 
-def _body(shape: type[BaseModel]) -> dict[str, Any]:
-    """A file, or JSON of that shape."""
+def _request_body(json_schema: type[BaseModel]) -> dict[str, Any]:
+    """OpenAPI description of a body: a file, or JSON that fits `json_schema`."""
     content = {
         "multipart/form-data": {"schema": _FILE},
-        "application/json": {"schema": {"$ref": f"{_COMPONENTS}{shape.__name__}"}},
+        "application/json": {"schema": {"$ref": f"{_COMPONENTS}{json_schema.__name__}"}},
     }
     return {"requestBody": {"required": True, "content": content}}
 
 
 class Routes:
-    """The endpoint's paths.
+    """The routes of the endpoint.
 
     Args:
-        most: documents that may be in work at once.
+        max_in_flight: documents that may be in flight at once.
     """
 
-    def __init__(self, service: Service, limits: Limits, measured: Telemetry, *, most: int) -> None:
+    def __init__(self, service: Service, limits: Limits, metrics: Telemetry, *, max_in_flight: int) -> None:
         self._service = service
         self._limits = limits
-        self._telemetry = measured
-        self._admission = Admission(most)
+        self._telemetry = metrics
+        self._admission = Admission(max_in_flight)
 
     def api(self) -> FastAPI:
-        """The application that serves them."""
+        """The FastAPI application with all routes."""
         api = _DocumentedApi(
             title="layoutray",
             version=layoutray.__version__,
-            description="Entities from pages, or summaries of documents.",
+            description="Extracts entities and fields from documents, or summarises them.",
         )
         failures.handle_failures(api)
-        documented = failures.documented()
-        documents: list[tuple[ServedPath, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
-            ("/v1/extract", self.extract, schema.ExtractRequest, schema.ExtractAnswer),
-            ("/v1/summarize", self.summarize, schema.SummarizeRequest, schema.SummarizeAnswer),
+        errors = failures.error_responses()
+        document_routes: list[tuple[ServedPath, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
+            ("/v1/extract", self.extract, schema.ExtractRequest, schema.ExtractResponse),
+            ("/v1/summarize", self.summarize, schema.SummarizeRequest, schema.SummarizeResponse),
         ]
-        for path, answer, request, response in documents:
+        for path, handler, request, response in document_routes:
             api.add_api_route(
                 path,
-                answer,
+                handler,
                 methods=["POST"],
                 response_model=response,
                 response_model_exclude_none=True,
-                responses=documented,
-                openapi_extra=_body(request),
+                responses=errors,
+                openapi_extra=_request_body(request),
             )
-        not_ready: dict[int | str, dict[str, Any]] = {503: documented[503]}
-        api.add_api_route("/v1/models", self.models, response_model=schema.ModelsAnswer, responses=not_ready)
-        api.add_api_route("/healthz", self.health, response_model=schema.HealthAnswer, responses=not_ready)
+        not_ready: dict[int | str, dict[str, Any]] = {503: errors[503]}
+        api.add_api_route("/v1/models", self.models, response_model=schema.ModelsResponse, responses=not_ready)
+        api.add_api_route("/healthz", self.health, response_model=schema.HealthResponse, responses=not_ready)
         api.add_api_route("/metrics", self.metrics, response_class=Response)
         return api
 
     async def extract(
         self,
         request: Request,
-        words: Annotated[bool, Query(description="also answer all words that were read")] = False,
-    ) -> schema.ExtractAnswer:
-        """Find entities in a document: a file, or pages of words and boxes."""
+        words: Annotated[bool, Query(description="also return all words of the pages")] = False,
+    ) -> schema.ExtractResponse:
+        """Extract entities and fields from a document: a file, or pages of words and boxes."""
         async with self._admitted():
             model = await self._service.model_at("/v1/extract")
             document = await submission.receive(request, self._limits, submission.word_pages)
@@ -109,9 +112,11 @@ class Routes:
     async def summarize(
         self,
         request: Request,
-        explain: Annotated[bool, Query(description="also answer the words that the model has kept most of")] = False,
-    ) -> schema.SummarizeAnswer:
-        """Write a summary of a document: a file, pages of words and boxes, or a text."""
+        explain: Annotated[
+            bool, Query(description="also return the words with the largest weights in the pooled states")
+        ] = False,
+    ) -> schema.SummarizeResponse:
+        """Summarise a document: a file, pages of words and boxes, or a text."""
         async with self._admitted():
             model = await self._service.model_at("/v1/summarize")
             document = await submission.receive(request, self._limits, submission.word_pages_or_text)
@@ -119,54 +124,55 @@ class Routes:
 
     @asynccontextmanager
     async def _admitted(self) -> AsyncGenerator[None]:
-        """Work on a document during the block: counted, in time, and not too many at once."""
+        """Apply metrics, timeout and admission control to the processing of a document in the `with` block."""
         with self._telemetry.request():
             async with _within(self._limits.timeout_s):
                 with self._admission.enter():
                     yield
 
-    async def models(self) -> schema.ModelsAnswer:
-        """The model that answers here, where, and the entity types that it looks for."""
+    async def models(self) -> schema.ModelsResponse:
+        """The served model, its path and its entity types."""
         async with _within(_HEALTH_SECONDS):
             model = await self._service.model()
-        found = schema.ModelAnswer(
+        served = schema.ModelResponse(
             model_id=model.model_id,
             model_version=model.model_version,
             path=model.path,
             entity_types=list(model.entity_types),
         )
-        return schema.ModelsAnswer(models=[found])
+        return schema.ModelsResponse(models=[served])
 
-    async def health(self) -> schema.HealthAnswer:
-        """Whether a model replica answers; 503 while none does."""
+    async def health(self) -> schema.HealthResponse:
+        """200 when a model replica answers, else 503."""
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):
-                await self._service.model()
+                await self._service.check_model()
         except TimeoutError as error:
             raise ApiError(
                 503, failures.UNAVAILABLE, f"no model replica answered in {_HEALTH_SECONDS:g} s", retryable=True
             ) from error
-        return schema.HealthAnswer()
+        return schema.HealthResponse()
 
     async def metrics(self) -> Response:
-        """Counts and times since the start, for Prometheus."""
+        """Metrics since the start, for Prometheus."""
         return Response(self._telemetry.exposition(), media_type=telemetry.CONTENT_TYPE)
 
 
 @asynccontextmanager
 async def _within(seconds: float) -> AsyncGenerator[None]:
-    """End the block after `seconds` (504), and keep what went wrong inside to the log (500)."""
+    """Raise ApiError 504 after `seconds`, and 500 for an unexpected exception, which goes to the log only."""
     try:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError as error:
         raise ApiError(
-            504, "timeout", f"not done within {seconds:g} s; send fewer pages, or try again later", retryable=True
+            504,
+            "timeout",
+            f"the document took longer than {seconds:g} s; send fewer pages or try again later",
+            retryable=True,
         ) from error
     except ApiError:
         raise
     except Exception as error:
         _log.exception("a request failed")
-        raise ApiError(
-            500, "internal", "the request failed; the service's log has the cause", retryable=True
-        ) from error
+        raise ApiError(500, "internal", "internal error; see the log of the endpoint", retryable=True) from error

@@ -1,6 +1,7 @@
-"""Why a request gets no answer, and how that is said over HTTP. Nothing internal goes into a message."""
+"""Failed requests: error type, HTTP status and response body. No message contains internal details."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -9,15 +10,15 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from layoutray.answers import Problem
-from layoutray.cluster.serving.schema import ErrorAnswer, ErrorDetail
+from layoutray.cluster.serving.schema import ErrorDetail, ErrorResponse
 from layoutray.errors import DocumentError, Reason
 
 UNAVAILABLE = "unavailable"
-"""Code of a page or request whose replica is gone; another one is being started."""
+"""Error code when a replica has died; Ray Serve starts another."""
 
 _RETRY_AFTER_SECONDS = 2
 _UNUSABLE = 422
-"""Status where the bytes themselves are at fault: all reasons that are not in the table."""
+"""HTTP status of every reason that `_STATUSES` does not list: the document itself is unusable."""
 _STATUSES = {
     Reason.UNSUPPORTED_TYPE: 415,
     Reason.TOO_LARGE: 413,
@@ -28,18 +29,25 @@ _STATUSES = {
 _CODES = {400: "malformed_request", 404: "not_found", 405: "method_not_allowed"}
 _MEANINGS = {
     400: "no file, or a body that cannot be parsed",
-    404: "the model that is served answers at another path, see /v1/models",
-    413: "larger, or more pages, than allowed",
+    404: "unknown path, or the served model answers at another path: see /v1/models",
+    413: "too large or too many pages",
     415: "not a PNG, JPEG, TIFF, PDF or JSON",
-    422: "empty, damaged or encrypted file; words or boxes that make no page",
-    500: "a fault of the service",
-    503: "overloaded; try again after the seconds in Retry-After",
-    504: "not done in time",
+    422: "empty, damaged or encrypted file; invalid words or boxes",
+    500: "internal error",
+    503: "overloaded or not ready; try again after the seconds in Retry-After",
+    504: "timeout",
 }
 
 
 class ApiError(Exception):
-    """Ends a request with `status` and a body that says `code`, message and whether the same request may succeed later."""
+    """Ends a request with an error response.
+
+    Args:
+        status: HTTP status.
+        code: error code in the body.
+        message: what was wrong, the value, what is allowed.
+        retryable: whether the same request may succeed later.
+    """
 
     def __init__(self, status: int, code: str, message: str, *, retryable: bool) -> None:
         super().__init__(message)
@@ -50,52 +58,54 @@ class ApiError(Exception):
     def response(self) -> JSONResponse:
         detail = ErrorDetail(code=self.code, message=str(self), retryable=self.retryable)
         headers = {"Retry-After": str(_RETRY_AFTER_SECONDS)} if self.status == 503 else None
-        return JSONResponse(ErrorAnswer(error=detail).model_dump(), self.status, headers)
+        return JSONResponse(ErrorResponse(error=detail).model_dump(), self.status, headers)
 
 
-def documented() -> dict[int | str, dict[str, Any]]:
-    """The error answers, for the OpenAPI document."""
-    return {status: {"model": ErrorAnswer, "description": meaning} for status, meaning in _MEANINGS.items()}
+def error_responses() -> dict[int | str, dict[str, Any]]:
+    """The error responses for the OpenAPI document, by HTTP status."""
+    return {status: {"model": ErrorResponse, "description": meaning} for status, meaning in _MEANINGS.items()}
 
 
-def of_problem(problem: Problem) -> ApiError:
-    """The failure of a request that this problem leaves nothing of."""
+def error_of_problem(problem: Problem) -> ApiError:
+    """The error response of a request that failed because of `problem`."""
     return ApiError(_STATUSES.get(problem.code, _UNUSABLE), problem.code, problem.message, retryable=problem.retryable)
 
 
 def problem_of(error: DocumentError, page_number: int | None = None) -> Problem:
-    """The same as a plain value, which crosses processes whole."""
+    """`error` as a plain value that can be sent between processes."""
     return Problem(error.reason.value, error.stage, str(error), error.retryable, page_number)
 
 
 def invalid(message: str) -> ApiError:
-    """A request whose parts do not make sense."""
+    """The error response to a request with invalid content."""
     return ApiError(_UNUSABLE, "invalid_request", message, retryable=False)
 
 
 def invalid_fields(errors: Sequence[Any]) -> ApiError:
-    """As pydantic found them; names the first few by their place, e.g. `pages.0.words.3.box`, and not their values."""
-    named = [f"{'.'.join(map(str, error['loc'])) or 'body'}: {error['msg']}" for error in errors]
-    more = f" (and {len(named) - 5} more)" if len(named) > 5 else ""
-    return invalid("; ".join(named[:5]) + more)
+    """The error response to validation errors of pydantic.
+
+    The message gives the path of the first five, e.g. `pages.0.words.3.box`, and no values.
+    """
+    messages = [f"{'.'.join(map(str, error['loc'])) or 'body'}: {error['msg']}" for error in errors]
+    more = f" (and {len(messages) - 5} more)" if len(messages) > 5 else ""
+    return invalid("; ".join(messages[:5]) + more)
 
 
 def handle_failures(api: FastAPI) -> None:
-    """Make every error of `api` come in our shape, the framework's own included."""
-
-    @api.exception_handler(ApiError)
-    async def failed(_: Request, failure: ApiError) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
-        return failure.response()
-
-    @api.exception_handler(RequestValidationError)
-    async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
-        return invalid_fields(error.errors()).response()
-
-    @api.exception_handler(HTTPException)
-    async def refused(_: Request, error: HTTPException) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
-        return of_http(error).response()
+    """Return every error of `api`, including the framework's own, as an ErrorResponse."""
+    handlers: dict[type[Exception], Callable[[Any], ApiError]] = {
+        ApiError: lambda error: error,
+        RequestValidationError: lambda error: invalid_fields(error.errors()),
+        HTTPException: error_of_http,
+    }
+    for kind, to_api_error in handlers.items():
+        api.add_exception_handler(kind, partial(_respond, to_api_error))
 
 
-def of_http(error: HTTPException) -> ApiError:
-    """The framework's own refusals, such as an unknown path or a multipart body cut short."""
+async def _respond(to_api_error: Callable[[Any], ApiError], _: Request, error: Exception) -> JSONResponse:
+    return to_api_error(error).response()
+
+
+def error_of_http(error: HTTPException) -> ApiError:
+    """The error response to an error of the framework, e.g. an unknown path or a truncated multipart body."""
     return ApiError(error.status_code, _CODES.get(error.status_code, "refused"), error.detail, retryable=False)

@@ -1,4 +1,4 @@
-"""How much the endpoint takes on."""
+"""Limits of the endpoint: upload size, pages, time, and documents in flight."""
 
 import math
 from collections.abc import Generator
@@ -11,11 +11,14 @@ from layoutray.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Attributes:
-    max_upload_bytes: larger files and bodies are refused (413) as soon as that much has come in.
-    max_pages: longer documents are refused (413).
-    timeout_s: a document that takes longer, upload and waiting included, is given up (504).
-    max_queued_requests: documents that may wait while every OCR replica has one; more are turned away (503) unread.
+    """Limits of one endpoint.
+
+    Attributes:
+        max_upload_bytes: largest request body; a larger one is refused with 413 as soon as the limit is passed.
+        max_pages: most pages of a document; a longer document is refused with 413.
+        timeout_s: seconds a document may take, upload and queueing included; after that the answer is 504.
+        max_queued_requests: documents that may wait while every OCR replica is busy. Further documents are refused
+            with 503 before their bodies are read.
     """
 
     max_upload_bytes: int = 20 * 2**20
@@ -27,27 +30,32 @@ class Limits:
         for name in ("max_upload_bytes", "max_pages", "timeout_s"):
             value = getattr(self, name)
             if not (0 < value < math.inf):
-                raise InputError(f"{name} is {value}; it must be above 0")
+                raise InputError(f"{name} is {value}; it must be a finite number above 0")
         if self.max_queued_requests < 0:
             raise InputError(f"max_queued_requests is {self.max_queued_requests}; it must be 0 or more")
 
 
 class Admission:
-    """Counts the documents in work. The one bound of all queues behind it, and of the memory that uploads take."""
+    """Limits the documents in flight. This bounds all later queues and the memory that uploads take.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._inside = 0
+    Args:
+        max_in_flight: documents that may be in flight at once.
+    """
+
+    def __init__(self, max_in_flight: int) -> None:
+        self._max_in_flight = max_in_flight
+        self._in_flight = 0
 
     @contextmanager
     def enter(self) -> Generator[None]:
-        """Be in work during the block. Raises ApiError (503) when the house is full."""
-        if self._inside >= self._most:
-            raise ApiError(
-                503, "overloaded", f"{self._inside} documents are in work, allowed are {self._most}", retryable=True
+        """Count one document as in flight during the block. Raises ApiError (503) when too many documents are."""
+        if self._in_flight >= self._max_in_flight:
+            message = (
+                f"{self._in_flight} documents are in flight; at most {self._max_in_flight} are allowed; try again later"
             )
-        self._inside += 1
+            raise ApiError(503, "overloaded", message, retryable=True)
+        self._in_flight += 1
         try:
             yield
         finally:
-            self._inside -= 1
+            self._in_flight -= 1

@@ -1,6 +1,7 @@
-"""The two kinds of worker behind the endpoint: one reads words off a page, one runs the model on batches of pages or documents.
+"""The replicas behind the endpoint: `PageReader` runs OCR on pages, `ModelReplica` runs the model on batches.
 
-What can go wrong with one of them comes back as a `Problem`, not as an exception: it crosses processes whole, and costs that one alone.
+A failure is returned as a `Problem`, not raised: a `Problem` can be sent between processes, and it fails only its own
+page or document.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A page with its words, and the seconds that reading took."""
+    """A page with its words, and the seconds that OCR took."""
 
     page: RecognisedPage
     seconds: float
@@ -48,7 +49,7 @@ class ReadPage:
 
 @dataclass(frozen=True)
 class BatchResult(Generic[Result]):
-    """What the model says of one item, and the seconds and number of items of the batch that it was in."""
+    """The model's result for one item, with the seconds and the size of its batch."""
 
     value: Result
     seconds: float
@@ -57,15 +58,22 @@ class BatchResult(Generic[Result]):
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """A document to write about, as its pages in order, and whether to tell what was kept of it."""
+    """A document for text generation: its pages in order, and whether to return the selected words."""
 
     pages: Sequence[Page]
     explain: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """What a replica has loaded; `writes` is whether it reads whole documents and writes about them, fields or a summary."""
+class ModelDescription:
+    """The model that the replicas have loaded.
+
+    Attributes:
+        path: where the endpoint serves it.
+        writes: whether it reads whole documents and generates text (fields or a summary).
+        fields: types of the document fields that it answers, by name.
+        explains: whether it can return the selected words.
+    """
 
     model_id: str
     model_version: str
@@ -77,92 +85,104 @@ class Model:
 
 
 class PageReader:
-    """Reads pages in a child process of its own, one at a time."""
+    """Runs OCR in a child process, one page at a time."""
 
     def __init__(self, recognition: Recognition) -> None:
         self._recogniser = IsolatedRecogniser(recognition)
-        # Loads the engine before the replica counts as ready, and a missing one stops the start rather than a request.
+        # Load the engine before the replica is ready: a missing engine must fail the start, not a request.
         self._recogniser.recognise(_blank_page(), 1)
 
     async def count_pages(self, data: bytes) -> int | Problem:
-        return await _guarded(lambda: self._recogniser.count_pages(data), None)
+        return await _run_in_thread(lambda: self._recogniser.count_pages(data), None)
 
     async def read(self, data: bytes, number: int) -> ReadPage | Problem:
         started = time.perf_counter()
-        page = await _guarded(lambda: self._recogniser.recognise(data, number), number)
+        page = await _run_in_thread(lambda: self._recogniser.recognise(data, number), number)
         return page if isinstance(page, Problem) else ReadPage(page, time.perf_counter() - started)
 
     def __del__(self) -> None:
         self._recogniser.close()
 
 
-def ready(loaded: Checkpoint, beams: int) -> Extractor | TextGenerator:
-    """The model of a checkpoint as its task answers: by entities, or by a text. Raises CheckpointError for one that was only pretrained."""
+def load_model(loaded: Checkpoint, beams: int) -> Extractor | TextGenerator:
+    """The model of a checkpoint, for inference.
+
+    Args:
+        beams: beam width of a model that generates text.
+
+    Raises:
+        CheckpointError: when the checkpoint was only pretrained.
+    """
     if isinstance(tasks.load(loaded.recipe.task.name), Writes):
         return TextGenerator(loaded, world.single_process().device, beams)
     return Extractor(loaded, loaded.recipe.name, world.single_process().device)
 
 
-def path_of(model: Extractor | TextGenerator) -> ServedPath:
-    """Where the endpoint answers documents with `model`."""
+def served_path(model: Extractor | TextGenerator) -> ServedPath:
+    """Path at which the endpoint serves `model`."""
     return "/v1/extract" if isinstance(model, Extractor) or model.fields else "/v1/summarize"
 
 
 class ModelReplica:
-    """Holds the model; pages, or documents, of different requests that come close together share a batch."""
+    """Runs the model. Pages or documents of requests that arrive together share a batch."""
 
     def __init__(self, folder: str, version: str, batch_size: int, batch_wait_s: float, beams: int) -> None:
-        self._model = ready(checkpoint.load(folder), beams)
+        self._model = load_model(checkpoint.load(folder), beams)
         self._version = version or self._model.model_version
-        batched: tuple[Any, Any] = (self.extract, self.summarize)  # serve.batch adds what is called here
+        batched: tuple[Any, Any] = (self.extract, self.summarize)  # Any: serve.batch adds the two methods called below
         for method in batched:
             method.set_max_batch_size(batch_size)
             method.set_batch_wait_timeout_s(batch_wait_s)
 
-    async def describe(self) -> Model:
+    async def describe(self) -> ModelDescription:
         model = self._model
         types = model.entity_types if isinstance(model, Extractor) else ()
         writes = isinstance(model, TextGenerator)
         explains = writes and model.shows_selection
-        return Model(model.model_id, self._version, path_of(model), writes, types, model.fields, explains)
+        return ModelDescription(
+            model.model_id, self._version, served_path(model), writes, types, model.fields, explains
+        )
 
     @serve.batch
     async def extract(self, pages: list[Page]) -> list[BatchResult[tuple[Entity, ...]] | Problem]:
-        """Entities of pages; asked of an extractor alone."""
+        """Entities of each page. Only for an Extractor."""
         assert isinstance(self._model, Extractor)
-        # In a thread: the event loop goes on taking the next batch's pages. One batch at a time, so one thread at a time.
-        return await asyncio.to_thread(_answered, self._model.extract, pages)
+        # In a thread, so that the event loop can collect the next batch. Batches run one at a time.
+        return await asyncio.to_thread(_run_batch, self._model.extract, pages)
 
     @serve.batch
     async def summarize(
         self, documents: list[WriteRequest]
     ) -> list[BatchResult[tuple[Text, Selection | None]] | Problem]:
-        """Texts about documents, and what was kept of those to explain; asked of a writer alone."""
+        """The generated text of each document, with its selection if requested. Only for a TextGenerator."""
         assert isinstance(self._model, TextGenerator)
-        return await asyncio.to_thread(_answered, partial(_summarized, self._model), documents)
+        return await asyncio.to_thread(_run_batch, partial(_generate, self._model), documents)
 
 
-def _summarized(writer: TextGenerator, documents: Sequence[WriteRequest]) -> list[tuple[Text, Selection | None]]:
-    kept = iter(writer.selections([one.pages for one in documents if one.explain]) if writer.shows_selection else ())
-    texts = writer.write([one.pages for one in documents])
-    return [(text, next(kept) if one.explain else None) for one, text in zip(documents, texts, strict=True)]
+def _generate(generator: TextGenerator, requests: Sequence[WriteRequest]) -> list[tuple[Text, Selection | None]]:
+    to_explain = [request.pages for request in requests if request.explain]
+    selections = iter(generator.selections(to_explain) if generator.shows_selection else ())
+    texts = generator.write([request.pages for request in requests])
+    return [
+        (text, next(selections) if request.explain else None) for request, text in zip(requests, texts, strict=True)
+    ]
 
 
-def _answered(
-    answer: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
+def _run_batch(
+    model: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
 ) -> list[BatchResult[Result] | Problem]:
     started = time.perf_counter()
     try:
-        said = answer(items)
+        results = model(items)
     except Exception as error:
-        if len(items) > 1:  # find the culprit: the others must not suffer for it
-            return [result for item in items for result in _answered(answer, [item])]
+        if len(items) > 1:  # run them one by one, so that only the failing item fails
+            return [result for item in items for result in _run_batch(model, [item])]
         return [_model_problem(error)]
     seconds = time.perf_counter() - started
-    return [BatchResult(one, seconds, len(items)) for one in said]
+    return [BatchResult(result, seconds, len(items)) for result in results]
 
 
-async def _guarded(work: Callable[[], Result], page_number: int | None) -> Result | Problem:
+async def _run_in_thread(work: Callable[[], Result], page_number: int | None) -> Result | Problem:
     try:
         return await asyncio.to_thread(work)
     except DocumentError as error:
@@ -173,7 +193,9 @@ def _model_problem(error: Exception) -> Problem:
     if isinstance(error, DocumentError):
         return problem_of(error)
     _log.exception("the model failed", exc_info=error)
-    return Problem(Reason.INTERNAL.value, "model", "the model failed on this; the log has the cause", True)
+    return Problem(
+        Reason.INTERNAL.value, "model", "the model failed on this document; see the log of the endpoint", True
+    )
 
 
 def _blank_page() -> bytes:

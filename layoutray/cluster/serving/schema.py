@@ -1,4 +1,4 @@
-"""What goes over the wire, as the OpenAPI document describes it."""
+"""Request and response bodies; the OpenAPI document is made from them."""
 
 from typing import Annotated, Literal, Self
 
@@ -6,23 +6,23 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 SCHEMA_VERSION = "1.2"
-"""Of the answers' shape: the first number grows when a client could break."""
+"""Version of the response schemas. The first number changes when an existing client could break."""
 
 ServedPath = Literal["/v1/extract", "/v1/summarize"]
-"""Where a model answers documents."""
+"""Path at which a model is served."""
 Confidence = Annotated[float, Field(ge=0, le=1)]
 Polygon = Annotated[
     list[float],
-    Field(min_length=8, max_length=8, description="x and y of four corners, clockwise from top left, in pixels"),
+    Field(min_length=8, max_length=8, description="x and y of four corners in pixels, clockwise from the top left"),
 ]
 
 
-class _Wire(BaseModel):
+class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class WordInput(_Wire):
-    """A word that the caller has read."""
+class WordInput(_Body):
+    """A word from the client's OCR."""
 
     text: str = Field(min_length=1, examples=["TOTAL"])
     box: tuple[float, float, float, float] = Field(
@@ -30,105 +30,103 @@ class WordInput(_Wire):
     )
 
 
-class PageInput(_Wire):
-    """A page whose words the caller has read, in reading order."""
+class PageInput(_Body):
+    """A page with words from the client's OCR, in reading order."""
 
     width: int = Field(gt=0, description="pixels", examples=[800])
     height: int = Field(gt=0, description="pixels", examples=[1130])
     words: list[WordInput]
 
 
-class ExtractRequest(_Wire):
-    """Pages with words, for callers with an OCR of their own."""
+class ExtractRequest(_Body):
+    """Pages with words, for clients with their own OCR."""
 
     pages: list[PageInput] = Field(min_length=1)
 
 
-class SummarizeRequest(_Wire):
-    """Pages with words, for callers with an OCR of their own, or a text that has no pages."""
+class SummarizeRequest(_Body):
+    """Pages with words, for clients with their own OCR, or plain text."""
 
     pages: list[PageInput] | None = Field(default=None, min_length=1)
     text: str | None = Field(
-        default=None, description="a paragraph in each line", examples=["We read documents.\nThen we sum them up."]
+        default=None,
+        description="plain text, one paragraph per line",
+        examples=["We read documents.\nThen we summarise them."],
     )
 
     @model_validator(mode="after")
-    def _has_one_of_them(self) -> Self:
+    def _check_pages_or_text(self) -> Self:
         if (self.pages is None) == (self.text is None):
-            raise PydanticCustomError("pages_or_text", "it must have either pages or text")
+            raise PydanticCustomError("pages_or_text", "give either pages or text")
         return self
 
 
-class RegionAnswer(_Wire):
-    """A place on a page."""
+class RegionResponse(_Body):
+    """A region of a page."""
 
     page_number: int = Field(ge=1)
     polygon: Polygon
 
 
-class EntityAnswer(_Wire):
-    """One found entity."""
+class EntityResponse(_Body):
+    """An extracted entity."""
 
     type: str
-    content: str = Field(description="its words as they stand on the page, joined by blanks")
+    content: str = Field(description="its words as on the page, joined by spaces")
     confidence: Confidence
-    bounding_regions: list[RegionAnswer] = Field(description="one per line that it stands on")
-    words: list[int] = Field(description="indices of its words within their page, from 0")
+    bounding_regions: list[RegionResponse] = Field(description="one region for each line of text")
+    words: list[int] = Field(description="indices of its words on the page, from 0")
 
 
-class FieldAnswer(_Wire):
-    """One value of a field of the document, whichever of its pages state it."""
+class FieldResponse(_Body):
+    """A value of a field of the document."""
 
     name: str
-    value: str = Field(
-        description="its normal form, so that values that mean the same are the same text", examples=["2021-03-04"]
-    )
+    value: str = Field(description="the normal form: equal values have equal text", examples=["2021-03-04"])
     content: str = Field(
-        description="its words as they stand where they are surest, joined by blanks", examples=["4 March 2021"]
+        description="the words of the most confident occurrence, joined by spaces", examples=["4 March 2021"]
     )
-    confidence: Confidence = Field(
-        description="of the place where it is surest, or of the line that a model has written"
-    )
-    score: float = Field(ge=0, description="confidences of all places that state it, summed up; can be above 1")
-    bounding_regions: list[RegionAnswer] = Field(
-        description="where it is surest, one per line that it stands on; none of a value that a model has written"
+    confidence: Confidence = Field(description="confidence of the most confident occurrence, or of the generated line")
+    score: float = Field(ge=0, description="sum of the confidences of all occurrences; can exceed 1")
+    bounding_regions: list[RegionResponse] = Field(
+        description="regions of the most confident occurrence, one for each line of text; empty for a generated value"
     )
 
 
-class DocumentAnswer(_Wire):
-    """What was found in the document."""
+class DocumentResponse(_Body):
+    """Entities and fields of the document."""
 
-    entities: list[EntityAnswer]
-    fields: list[FieldAnswer] = Field(description="empty for a model that looks for no fields of whole documents")
+    entities: list[EntityResponse]
+    fields: list[FieldResponse] = Field(description="empty for a model without fields")
     cut: bool | None = Field(
         default=None,
-        description="whether a model that writes fields has read but the beginning of the document; absent with other models",
+        description="only for a model that generates fields: whether the document was longer than the model reads",
     )
 
 
-class WordAnswer(_Wire):
-    """A word as it was read."""
+class WordResponse(_Body):
+    """A word of a page."""
 
     content: str
     polygon: Polygon
     confidence: Confidence | None = Field(
-        default=None, description="of the OCR engine; absent where the words did not come from one"
+        default=None, description="confidence of the OCR engine; absent for words from the client"
     )
 
 
-class PageAnswer(_Wire):
-    """A page as it was read."""
+class PageResponse(_Body):
+    """A page of the document."""
 
     page_number: int = Field(ge=1)
     width: int
     height: int
     unit: Literal["pixel"] = "pixel"
     num_words: int
-    words: list[WordAnswer] | None = Field(default=None, description="only with ?words=true")
+    words: list[WordResponse] | None = Field(default=None, description="only with ?words=true")
 
 
-class ProblemAnswer(_Wire):
-    """What went wrong with one page; the others are answered all the same."""
+class ProblemResponse(_Body):
+    """Why one page failed; the other pages are answered."""
 
     code: str
     stage: str
@@ -137,105 +135,103 @@ class ProblemAnswer(_Wire):
     page_number: int = Field(ge=1)
 
 
-class Timings(_Wire):
-    """Milliseconds. Pages are worked on side by side, so the sums over pages can exceed the total."""
+class Timings(_Body):
+    """Times in milliseconds. Pages are processed in parallel, so sums over pages can exceed the total."""
 
-    ocr_ms: float = Field(description="reading words, summed over pages")
-    model_ms: float = Field(description="the pages' shares of the model's batches, summed")
-    queue_ms: float = Field(
-        description="waiting for a free replica and for batches, transport included, summed over pages"
-    )
-    total_ms: float = Field(description="from the first byte of the request to the answer")
+    ocr_ms: float = Field(description="OCR, summed over pages")
+    model_ms: float = Field(description="the pages' shares of model batches, summed")
+    queue_ms: float = Field(description="waiting for a replica and a batch, transport included, summed over pages")
+    total_ms: float = Field(description="from the first byte of the request to the response")
 
 
-class ExtractAnswer(_Wire):
-    """The answer to one document."""
+class ExtractResponse(_Body):
+    """The answer for one document."""
 
     model_id: str
     model_version: str
     schema_version: str = SCHEMA_VERSION
     status: Literal["success", "partial_success"]
     doc_id: str = Field(description="SHA-256 of the uploaded file, or of the JSON body")
-    document: DocumentAnswer
-    pages: list[PageAnswer]
-    errors: list[ProblemAnswer]
+    document: DocumentResponse
+    pages: list[PageResponse]
+    errors: list[ProblemResponse]
     timings: Timings
 
 
-class SummaryAnswer(_Wire):
-    """What was written about the document."""
+class SummaryResponse(_Body):
+    """The summary of the document."""
 
     text: str = Field(description="empty for a document without words")
-    tokens: int = Field(ge=0, description="of the document, counted as the model does")
-    tokens_read: int = Field(ge=0, description="of these, from the beginning: the model takes no more at once")
-    cut: bool = Field(description="whether that is not all of the document")
+    tokens: int = Field(ge=0, description="tokens of the document")
+    tokens_read: int = Field(ge=0, description="tokens that the model read, from the beginning")
+    cut: bool = Field(description="whether the document was longer than the model reads")
 
 
-class SelectedWordAnswer(_Wire):
-    """A word that dominates kept states: none of their other tokens has a greater weight."""
+class SelectedWordResponse(_Body):
+    """A word with the largest weight in one or more pooled states."""
 
     content: str
     page_number: int = Field(ge=1)
-    word: int = Field(ge=0, description="its index within its page")
+    word: int = Field(ge=0, description="its index on the page, from 0")
     polygon: Polygon
-    states: int = Field(ge=1, description="how many of the kept states it dominates")
-    weight: float = Field(gt=0, description="its weights in these states, summed up; at most their number")
+    states: int = Field(ge=1, description="number of pooled states in which it has the largest weight")
+    weight: float = Field(gt=0, description="sum of its weights in these states; at most their number")
 
 
-class ExplanationAnswer(_Wire):
-    """What the model has kept of the document to write from, as its pooling weighed it; attention has mixed words besides."""
+class ExplanationResponse(_Body):
+    """The words behind the pooled states of the document. Attention mixes words too, which this does not show."""
 
-    kept_states: int = Field(ge=0, description="vectors that are left of the tokens that were read")
-    words: list[SelectedWordAnswer] = Field(description="in the order of the document")
+    kept_states: int = Field(ge=0, description="number of states left after pooling")
+    words: list[SelectedWordResponse] = Field(description="in document order")
 
 
-class SummarizeAnswer(_Wire):
-    """The answer to one document."""
+class SummarizeResponse(_Body):
+    """The answer for one document."""
 
     model_id: str
     model_version: str
     schema_version: str = SCHEMA_VERSION
     status: Literal["success", "partial_success"] = Field(
-        description="partial where pages could not be read, which the summary leaves out"
+        description="partial when pages failed; the summary does not cover them"
     )
     doc_id: str = Field(description="SHA-256 of the uploaded file, or of the JSON body")
-    summary: SummaryAnswer
-    explanation: ExplanationAnswer | None = Field(default=None, description="only with ?explain=true")
-    pages: list[PageAnswer] = Field(description="those that were read, in order; a text is set on some")
-    errors: list[ProblemAnswer]
+    summary: SummaryResponse
+    explanation: ExplanationResponse | None = Field(default=None, description="only with ?explain=true")
+    pages: list[PageResponse] = Field(description="pages that were read, in order; a plain text is laid out on pages")
+    errors: list[ProblemResponse]
     timings: Timings
 
 
-class ErrorDetail(_Wire):
-    """Why there is no answer."""
+class ErrorDetail(_Body):
+    """Why the request failed."""
 
     code: str = Field(examples=["too_large"])
     message: str = Field(description="what was wrong, the value, what is allowed")
     retryable: bool = Field(description="whether the same request may succeed later")
 
 
-class ErrorAnswer(_Wire):
-    """The body of every answer that is not a success."""
+class ErrorResponse(_Body):
+    """The body of every error response."""
 
     error: ErrorDetail
 
 
-class ModelAnswer(_Wire):
-    """A model that answers here."""
+class ModelResponse(_Body):
+    """A served model."""
 
     model_id: str
     model_version: str
-    path: ServedPath = Field(description="where it answers documents")
-    entity_types: list[str] = Field(description="empty for a model that looks for none")
+    path: ServedPath = Field(description="path that accepts documents")
+    entity_types: list[str] = Field(description="empty for a model without entity types")
 
 
-class ModelsAnswer(_Wire):
-    """The models that answer here."""
+class ModelsResponse(_Body):
+    """All served models."""
 
-    models: list[ModelAnswer]
+    models: list[ModelResponse]
 
 
-class HealthAnswer(_Wire):
+class HealthResponse(_Body):
     """The endpoint is ready."""
 
     status: Literal["ok"] = "ok"

@@ -1,4 +1,4 @@
-"""Bring a document through reading and model, and put its answer together."""
+"""Answer a document: OCR, model, response."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from ray.serve.handle import DeploymentHandle
 from layoutray.answers import Entity, FieldAnswer, Problem
 from layoutray.cluster.serving import failures, schema
 from layoutray.cluster.serving.failures import ApiError
-from layoutray.cluster.serving.replicas import BatchResult, Model, ReadPage, WriteRequest
+from layoutray.cluster.serving.replicas import BatchResult, ModelDescription, ReadPage, WriteRequest
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.submission import UploadedFile, WordPages
 from layoutray.cluster.serving.telemetry import Telemetry
@@ -25,16 +25,19 @@ from layoutray.selection import SelectedWord, Selection
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
 
-_REPLICA_GONE = (RayActorError, DeploymentUnavailableError, ReplicaUnavailableError)
+_REPLICA_DIED = (RayActorError, DeploymentUnavailableError, ReplicaUnavailableError)
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """How one page, or the writing about all of them, fared: what was read, and its entities or the problem that ended it.
+    """The result for one page, or for the text generation over all pages.
 
-    Times are in seconds.
+    Attributes:
+        page: the page with its words; None when it could not be read, and for text generation.
+        problem: why the page failed; None when it did not.
+        ocr, model, queue: seconds.
     """
 
     page: Page | None
@@ -45,208 +48,230 @@ class _Outcome:
     queue: float = 0.0
 
 
-_Then = Callable[[Page, float, float], Awaitable[_Outcome]]
-"""What becomes of a page that took so many seconds to read, and has been under way since that time."""
+_PageStep = Callable[[Page, float, float], Awaitable[_Outcome]]
+"""The step after OCR. Its arguments: the page, the seconds of OCR, and the start time of the page's processing."""
 
 
 class Service:
-    """Answers documents with the replicas behind two handles: of page readers, and of a model.
+    """Answers documents through the handles of the page readers and of the model replicas.
 
     Args:
-        reading_at_once: pages of one document that may be with the readers; the rest waits here, so that a long
-            document does not stand before everybody else's single pages.
+        max_pages_in_ocr: pages of one document that may be sent to the readers at once. The others wait here, so that
+            a long document does not block single pages of other requests.
     """
 
     def __init__(
-        self, reader: DeploymentHandle, model: DeploymentHandle, *, reading_at_once: int, telemetry: Telemetry
+        self, reader: DeploymentHandle, model: DeploymentHandle, *, max_pages_in_ocr: int, telemetry: Telemetry
     ) -> None:
         self._reader = reader
         self._model = model
-        self._reading_at_once = reading_at_once
+        self._max_pages_in_ocr = max_pages_in_ocr
         self._telemetry = telemetry
+        self._description: ModelDescription | None = None
 
-    async def model(self) -> Model:
-        """What is loaded. Raises ApiError (503) while no replica answers."""
-        found = await _answer_of(self._model.describe.remote(), "model", None)
-        if isinstance(found, Problem):
-            raise failures.of_problem(found)
-        return found
+    async def model(self) -> ModelDescription:
+        """The served model. It never changes, so a replica is asked once. Raises ApiError (503) when none answers."""
+        return self._description or await self.check_model()
 
-    async def model_at(self, path: ServedPath) -> Model:
-        """What is loaded, if it answers at `path`. Raises ApiError: 404 where it does not, and as `model`."""
+    async def check_model(self) -> ModelDescription:
+        """Ask a replica for the served model. Raises ApiError (503) when none answers."""
+        description = await _call(self._model.describe.remote(), "model", None)
+        if isinstance(description, Problem):
+            raise failures.error_of_problem(description)
+        self._description = description
+        return description
+
+    async def model_at(self, path: ServedPath) -> ModelDescription:
+        """The served model. Raises ApiError: 404 when it is served at another path than `path`, else as `model`."""
         model = await self.model()
         if model.path != path:
-            message = f"{model.model_id}, the model that is served here, answers at {model.path} and not at {path}"
+            message = f"model {model.model_id} is served at {model.path}, not at {path}"
             raise ApiError(404, "not_offered", message, retryable=False)
         return model
 
-    async def extract(self, document: UploadedFile | WordPages, model: Model) -> schema.ExtractAnswer:
-        """What `model` finds in a document, words included; one that writes fields reads those of its pages together that could be read.
+    async def extract(self, document: UploadedFile | WordPages, model: ModelDescription) -> schema.ExtractResponse:
+        """Entities, fields and words of a document.
+
+        A model that generates fields reads all pages together; pages that failed are left out.
 
         Raises:
-            ApiError: when none of its pages could be answered, that of the first page; and when a model that writes fails.
+            ApiError: when all pages failed (the first page's error), or when text generation failed.
         """
         started = time.perf_counter()
-        outcomes = await self._outcomes(document, _only_read if model.writes else self._extracted)
+        outcomes = await self._outcomes(document, _keep_page if model.writes else self._extract_page)
         problems = self._problems(outcomes)
-        found = [entity for outcome in outcomes for entity in outcome.entities]
-        fields, cut = field_answers(found, model.fields), None
+        entities = [entity for outcome in outcomes for entity in outcome.entities]
+        fields, cut = field_answers(entities, model.fields), None
         if model.writes:
             pages = [outcome.page for outcome in outcomes if outcome.page]
-            text, _, writing = await self._written(WriteRequest(pages, explain=False))
+            text, _, generation = await self._generate(WriteRequest(pages, explain=False))
             fields, cut = written_fields(text.lines, pages, model.fields), text.tokens_read < text.tokens
-            outcomes = [*outcomes, writing]
-        return schema.ExtractAnswer(
+            outcomes = [*outcomes, generation]
+        return schema.ExtractResponse(
             model_id=model.model_id,
             model_version=model.model_version,
             status="partial_success" if problems else "success",
             doc_id=document.doc_id,
-            document=schema.DocumentAnswer(
-                entities=[_entity(entity) for entity in found], fields=[_field(field) for field in fields], cut=cut
+            document=schema.DocumentResponse(
+                entities=[_entity_response(entity) for entity in entities],
+                fields=[_field_response(field) for field in fields],
+                cut=cut,
             ),
-            pages=[_page(outcome.page) for outcome in outcomes if outcome.page],
-            errors=[schema.ProblemAnswer(**asdict(problem)) for problem in problems],
+            pages=[_page_response(outcome.page) for outcome in outcomes if outcome.page],
+            errors=[schema.ProblemResponse(**asdict(problem)) for problem in problems],
             timings=_timings(outcomes, time.perf_counter() - started),
         )
 
     async def summarize(
-        self, document: UploadedFile | WordPages, model: Model, *, explain: bool
-    ) -> schema.SummarizeAnswer:
-        """What `model` writes about those pages of a document that could be read.
+        self, document: UploadedFile | WordPages, model: ModelDescription, *, explain: bool
+    ) -> schema.SummarizeResponse:
+        """The summary of a document, without the pages that failed.
 
         Raises:
-            ApiError: when that is none of them, that of the first page; when the model fails, or cannot explain.
+            ApiError: when all pages failed (the first page's error), when the model failed, or when `explain` is asked
+                of a model that does not pool.
         """
         if explain and not model.explains:
-            raise failures.invalid(f"explain: {model.model_id} cannot say what it keeps; {NO_SELECTION}")
+            raise failures.invalid(f"explain: {model.model_id} has no selection of words; {NO_SELECTION}")
         started = time.perf_counter()
-        outcomes = await self._outcomes(document, _only_read)
+        outcomes = await self._outcomes(document, _keep_page)
         problems = self._problems(outcomes)
         pages = [outcome.page for outcome in outcomes if outcome.page]
-        text, selection, writing = await self._written(WriteRequest(pages, explain))
-        return schema.SummarizeAnswer(
+        text, selection, generation = await self._generate(WriteRequest(pages, explain))
+        return schema.SummarizeResponse(
             model_id=model.model_id,
             model_version=model.model_version,
             status="partial_success" if problems else "success",
             doc_id=document.doc_id,
-            summary=schema.SummaryAnswer(
+            summary=schema.SummaryResponse(
                 text=text.text, tokens=text.tokens, tokens_read=text.tokens_read, cut=text.tokens_read < text.tokens
             ),
             explanation=selection and _explanation(selection, pages),
-            pages=[_page(page).model_copy(update={"words": None}) for page in pages],
-            errors=[schema.ProblemAnswer(**asdict(problem)) for problem in problems],
-            timings=_timings([*outcomes, writing], time.perf_counter() - started),
+            pages=[_page_response(page).model_copy(update={"words": None}) for page in pages],
+            errors=[schema.ProblemResponse(**asdict(problem)) for problem in problems],
+            timings=_timings([*outcomes, generation], time.perf_counter() - started),
         )
 
-    async def _outcomes(self, document: UploadedFile | WordPages, then: _Then) -> Sequence[_Outcome]:
-        """How each page fared, in order; `then` is done with each as soon as it is read."""
+    async def _outcomes(self, document: UploadedFile | WordPages, step: _PageStep) -> Sequence[_Outcome]:
+        """The outcome of each page, in order; `step` runs on each page after its OCR."""
         if isinstance(document, WordPages):
-            return await asyncio.gather(*(then(page, 0.0, time.perf_counter()) for page in document.pages))
-        return await self._from_file(document, then)
+            return await asyncio.gather(*(step(page, 0.0, time.perf_counter()) for page in document.pages))
+        return await self._outcomes_of_file(document, step)
 
     def _problems(self, outcomes: Sequence[_Outcome]) -> list[Problem]:
-        """Those of pages, which are counted. Raises ApiError when nothing is left."""
+        """The problems of failed pages, counted in the metrics. Raises ApiError when all pages failed."""
         problems = [outcome.problem for outcome in outcomes if outcome.problem]
         if len(problems) == len(outcomes):
-            raise failures.of_problem(problems[0])
+            raise failures.error_of_problem(problems[0])
         for problem in problems:
             self._telemetry.page_failed(problem.code)
         return problems
 
-    async def _from_file(self, file: UploadedFile, then: _Then) -> Sequence[_Outcome]:
-        data = ray.put(file.data)  # once, however many pages: replicas on the same machine share it
-        num_pages = await _answer_of(self._reader.count_pages.remote(data), "open", None)
+    async def _outcomes_of_file(self, file: UploadedFile, step: _PageStep) -> Sequence[_Outcome]:
+        data = ray.put(file.data)  # once for all pages: replicas on the same node share the copy
+        num_pages = await _call(self._reader.count_pages.remote(data), "open", None)
         if isinstance(num_pages, Problem):
-            raise failures.of_problem(num_pages)
-        free = asyncio.Semaphore(self._reading_at_once)
+            raise failures.error_of_problem(num_pages)
+        slots = asyncio.Semaphore(self._max_pages_in_ocr)
         return await asyncio.gather(
-            *(self._page_of_file(file, data, number, then, free) for number in range(1, num_pages + 1))
+            *(self._outcome_of_page(_PageOfFile(file, data, number), step, slots) for number in range(1, num_pages + 1))
         )
 
-    async def _page_of_file(
-        self, file: UploadedFile, data: Any, number: int, then: _Then, free: asyncio.Semaphore
-    ) -> _Outcome:
+    async def _outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: asyncio.Semaphore) -> _Outcome:
         started = time.perf_counter()
-        async with free:
-            read: ReadPage | Problem = await _answer_of(self._reader.read.remote(data, number), "ocr", number)
-        if isinstance(read, Problem):
-            return _Outcome(None, problem=read)
-        self._telemetry.page_read(read.seconds)
-        seen = read.page
-        page = Page(file.doc_id, number, seen.width, seen.height, seen.words, file.source, "", "", seen.provenance)
-        return await then(page, read.seconds, started)
+        file, number = source.file, source.number
+        async with slots:
+            result: ReadPage | Problem = await _call(self._reader.read.remote(source.data, number), "ocr", number)
+        if isinstance(result, Problem):
+            return _Outcome(None, problem=result)
+        self._telemetry.page_read(result.seconds)
+        read = result.page
+        page = Page(file.doc_id, number, read.width, read.height, read.words, file.source, "", "", read.provenance)
+        return await step(page, result.seconds, started)
 
-    async def _extracted(self, page: Page, ocr: float, started: float) -> _Outcome:
-        """Run the model on a page that took `ocr` seconds to read, and has been under way since `started`."""
-        found: BatchResult[tuple[Entity, ...]] | Problem = await _answer_of(
+    async def _extract_page(self, page: Page, ocr: float, started: float) -> _Outcome:
+        """Run the model on a page. `ocr`: seconds of OCR; `started`: start time of the page's processing."""
+        result: BatchResult[tuple[Entity, ...]] | Problem = await _call(
             self._model.extract.remote(page), "model", page.number
         )
-        if isinstance(found, Problem):
-            return _Outcome(page, problem=replace(found, page_number=page.number), ocr=ocr)
-        queue = max(time.perf_counter() - started - ocr - found.seconds, 0.0)
-        self._telemetry.answered(found.seconds, found.batch_size, queue)
-        return _Outcome(page, found.value, ocr=ocr, model=found.seconds / found.batch_size, queue=queue)
+        if isinstance(result, Problem):
+            return _Outcome(page, problem=replace(result, page_number=page.number), ocr=ocr)
+        queue = max(time.perf_counter() - started - ocr - result.seconds, 0.0)
+        self._telemetry.answered(result.seconds, result.batch_size, queue)
+        return _Outcome(page, result.value, ocr=ocr, model=result.seconds / result.batch_size, queue=queue)
 
-    async def _written(self, asked: WriteRequest) -> tuple[Text, Selection | None, _Outcome]:
-        """What the model writes about a document, and how long that took. Raises ApiError when it fails."""
+    async def _generate(self, request: WriteRequest) -> tuple[Text, Selection | None, _Outcome]:
+        """The generated text of a document, its selection, and the times. Raises ApiError when the model failed."""
         started = time.perf_counter()
-        found: BatchResult[tuple[Text, Selection | None]] | Problem = await _answer_of(
-            self._model.summarize.remote(asked), "model", None
+        result: BatchResult[tuple[Text, Selection | None]] | Problem = await _call(
+            self._model.summarize.remote(request), "model", None
         )
-        if isinstance(found, Problem):
-            raise failures.of_problem(found)
-        queue = max(time.perf_counter() - started - found.seconds, 0.0)
-        self._telemetry.answered(found.seconds, found.batch_size, queue, pages=len(asked.pages))
-        return *found.value, _Outcome(None, model=found.seconds / found.batch_size, queue=queue)
+        if isinstance(result, Problem):
+            raise failures.error_of_problem(result)
+        queue = max(time.perf_counter() - started - result.seconds, 0.0)
+        self._telemetry.answered(result.seconds, result.batch_size, queue, pages=len(request.pages))
+        return *result.value, _Outcome(None, model=result.seconds / result.batch_size, queue=queue)
 
 
-async def _only_read(page: Page, ocr: float, started: float) -> _Outcome:
+@dataclass(frozen=True, slots=True)
+class _PageOfFile:
+    """Page `number` of an uploaded file; `data` refers to the file's bytes in Ray's object store."""
+
+    file: UploadedFile
+    data: Any
+    number: int
+
+
+async def _keep_page(page: Page, ocr: float, started: float) -> _Outcome:
     return _Outcome(page, ocr=ocr, queue=max(time.perf_counter() - started - ocr, 0.0))
 
 
-async def _answer_of(response: Any, stage: str, page_number: int | None) -> Any:
-    """What a replica answers to a call of its handle; a Problem when it is gone. A caller that stops waiting takes its call back."""
+async def _call(response: Any, stage: str, page_number: int | None) -> Any:
+    """Await the response of a replica.
+
+    Returns a Problem when the replica died. Cancels the call when the caller is cancelled.
+    """
     try:
         return await response
     except asyncio.CancelledError:
         response.cancel()
         raise
-    except _REPLICA_GONE as error:
-        _log.warning("a replica is gone at stage %s: %s", stage, error)
-        message = "the worker that had this is gone; another one is being started"
+    except _REPLICA_DIED as error:
+        _log.warning("a replica died at stage %s: %s", stage, error)
+        message = "the replica that processed this died; another one is being started; try again"
         return Problem(failures.UNAVAILABLE, stage, message, True, page_number)
 
 
-def _entity(entity: Entity) -> schema.EntityAnswer:
-    return schema.EntityAnswer.model_validate(asdict(entity))
+def _entity_response(entity: Entity) -> schema.EntityResponse:
+    return schema.EntityResponse.model_validate(asdict(entity))
 
 
-def _field(field: FieldAnswer) -> schema.FieldAnswer:
-    return schema.FieldAnswer.model_validate(asdict(field))
+def _field_response(field: FieldAnswer) -> schema.FieldResponse:
+    return schema.FieldResponse.model_validate(asdict(field))
 
 
-def _page(page: Page) -> schema.PageAnswer:
+def _page_response(page: Page) -> schema.PageResponse:
     words = [
-        schema.WordAnswer(
+        schema.WordResponse(
             content=word.text, polygon=list(word.box.polygon(page.width, page.height)), confidence=word.confidence
         )
         for word in page.words
     ]
-    return schema.PageAnswer(
+    return schema.PageResponse(
         page_number=page.number, width=page.width, height=page.height, num_words=len(words), words=words
     )
 
 
-def _explanation(selection: Selection, pages: Sequence[Page]) -> schema.ExplanationAnswer:
-    places = [(page, index) for page in pages for index in range(len(page.words))]
-    return schema.ExplanationAnswer(
-        kept_states=selection.kept, words=[_selected_word(word, *places[word.number]) for word in selection.words]
+def _explanation(selection: Selection, pages: Sequence[Page]) -> schema.ExplanationResponse:
+    positions = [(page, index) for page in pages for index in range(len(page.words))]
+    return schema.ExplanationResponse(
+        kept_states=selection.kept, words=[_selected_word(word, *positions[word.number]) for word in selection.words]
     )
 
 
-def _selected_word(selected: SelectedWord, page: Page, index: int) -> schema.SelectedWordAnswer:
+def _selected_word(selected: SelectedWord, page: Page, index: int) -> schema.SelectedWordResponse:
     word = page.words[index]
-    return schema.SelectedWordAnswer(
+    return schema.SelectedWordResponse(
         content=word.text,
         page_number=page.number,
         word=index,

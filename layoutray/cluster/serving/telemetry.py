@@ -1,4 +1,4 @@
-"""Counts and times of the endpoint, in Prometheus' text format."""
+"""Metrics of the endpoint in the Prometheus text format."""
 
 import time
 from collections.abc import Generator, Sequence
@@ -13,31 +13,31 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _CLIENT_GONE = 499
-"""Status that nobody sees: the caller hung up before there was an answer."""
+"""Status counted when the client disconnects before the answer; it is never sent."""
 
 
 class Telemetry:
-    """Measurements of one endpoint, since it started."""
+    """Metrics of one endpoint since its start."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._requests = self._counter("requests", "Documents by HTTP status", ["status"])
         self._failures = self._counter("failures", "Refused documents and failed pages by reason", ["reason"])
         self._pages = self._counter("pages", "Pages by outcome", ["outcome"])
-        self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in work", registry=self._registry)
-        self._request_seconds = self._histogram("request_seconds", "Time of a document", _SECONDS)
-        self._ocr_seconds = self._histogram("ocr_seconds", "Time to read the words of a page", _SECONDS)
-        self._model_seconds = self._histogram("model_seconds", "Time of a batch in the model", _SECONDS)
-        self._queue_seconds = self._histogram(
-            "queue_seconds", "Time that a page, or a document to write about, waited for replicas", _SECONDS
+        self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in flight", registry=self._registry)
+        self._request_seconds = self._histogram(
+            "request_seconds", "Time from request to answer of a document", _SECONDS
         )
+        self._ocr_seconds = self._histogram("ocr_seconds", "Time to read the words of a page", _SECONDS)
+        self._model_seconds = self._histogram("model_seconds", "Time of one model batch", _SECONDS)
+        self._queue_seconds = self._histogram("queue_seconds", "Time a page or document waited for a replica", _SECONDS)
         self._batch_pages = self._histogram(
-            "batch_pages", "Pages, or documents to write about, of the batch that one was in", (1, 2, 4, 8, 16, 32, 64)
+            "batch_pages", "Pages or documents in a model batch", (1, 2, 4, 8, 16, 32, 64)
         )
 
     @contextmanager
     def request(self) -> Generator[None]:
-        """Count the document that is worked on during the block, and how it ended."""
+        """Count one document and its HTTP status; its processing is the body of the `with` block."""
         started, status = time.perf_counter(), _CLIENT_GONE
         self._in_flight.inc()
         try:
@@ -66,7 +66,7 @@ class Telemetry:
         self._failures.labels(reason).inc()
 
     def exposition(self) -> bytes:
-        """What Prometheus scrapes."""
+        """All metrics as the text that Prometheus scrapes."""
         return generate_latest(self._registry)
 
     def _counter(self, name: str, meaning: str, labels: Sequence[str]) -> Counter:

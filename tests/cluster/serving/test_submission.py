@@ -47,7 +47,7 @@ def test_a_file_comes_out_as_it_went_in_whatever_its_name() -> None:
 def test_a_file_may_be_as_large_as_the_limit_and_no_larger() -> None:
     limits, kind = Limits(max_upload_bytes=5000), "multipart/form-data; boundary=B"
     assert isinstance(received(form("a", PNG.ljust(5000)), kind, limits), UploadedFile)
-    with pytest.raises(ApiError, match="larger than 5000 bytes") as caught:
+    with pytest.raises(ApiError, match="larger than the limit of 5000 bytes") as caught:
         received(form("a", PNG.ljust(5001)), kind, limits)
     assert caught.value.status == 413
 
@@ -82,7 +82,7 @@ def test_a_box_that_is_no_number_is_refused() -> None:
 
 def test_too_many_pages_are_refused() -> None:
     body = json.dumps({"pages": [{"width": 9, "height": 9, "words": []}] * 4}).encode()
-    with pytest.raises(ApiError, match="4 pages, allowed are 3"):
+    with pytest.raises(ApiError, match="4 pages; at most 3 are allowed"):
         received(body, "application/json", Limits(max_pages=3))
 
 
@@ -96,8 +96,8 @@ def test_a_body_that_is_no_json_is_told_from_one_that_makes_no_document() -> Non
 
 
 def test_what_is_wrong_with_a_text_and_its_type_is_said_in_our_words() -> None:
-    with pytest.raises(ApiError, match=r"^body: it must have either pages or text$"):
+    with pytest.raises(ApiError, match=r"^body: give either pages or text$"):
         submission.word_pages_or_text(b"{}", Limits())
-    with pytest.raises(ApiError, match=r"at /v1/summarize also a text") as caught:
+    with pytest.raises(ApiError, match=r"at /v1/summarize, a text") as caught:
         received(b"A text.", "text/plain")
     assert caught.value.status == 415
