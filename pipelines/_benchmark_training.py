@@ -22,7 +22,7 @@ from layoutray.bench.training import Pair, Stopwatch
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
-from layoutray.document.word_graph import MOST_NEIGHBOURS
+from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import InputError
 from layoutray.recipe import Recipe
 from layoutray.store import shards, sources
@@ -107,7 +107,7 @@ def _row(number: int, random: np.random.Generator, vocab_size: int) -> dict[str,
         "input_ids": random.integers(len(tokenizer.SPECIAL_TOKENS), vocab_size, _LENGTH),
         "boxes": corners.reshape(_LENGTH, 4).tolist(),
         "word_index": np.arange(_LENGTH),
-        "neighbours": [[-1] * MOST_NEIGHBOURS] * _LENGTH,
+        "neighbours": [[-1] * MAX_NEIGHBOURS] * _LENGTH,
         "labels": None,
     }
 
