@@ -66,7 +66,7 @@ def test_case_blanks_accents_and_punctuation_of_names_do_not_count_and_those_of_
     "names", [["a:b"], [" "], ["-"], ["a\nb"], ["a\n"], ["due date", "DueDate"], ["due_date", "due-date"]]
 )
 def test_names_that_cannot_be_read_back_are_refused(names: list[str]) -> None:
-    with pytest.raises(InputError, match="the field names? (is|are)"):
+    with pytest.raises(InputError, match=r"the field names? (is|are)"):
         check_names(names)
     check_names(NAMES)
 
