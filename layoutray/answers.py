@@ -1,4 +1,4 @@
-"""What an extractor answers: entities with value, confidence, page and place. Plain data, the shape of the public JSON."""
+"""Answers of an extractor as plain data, in the structure of the public JSON."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A place on a page: `polygon` holds eight numbers, clockwise from top left, in pixels of the page."""
+    """A region of a page. `polygon`: four corners as eight numbers in pixels, clockwise from the top left."""
 
     page_number: int
     polygon: tuple[float, ...]
@@ -14,14 +14,14 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One found entity.
+    """One extracted entity.
 
     Attributes:
         type: the entity's name, e.g. `total`.
-        content: its words as they stand on the page, joined by blanks.
-        confidence: 0..1, the geometric mean of its tokens' probabilities; of what a model has written, see `tasks.generate_fields`.
-        bounding_regions: one per line of the page that it stands on; none of what a model has written.
-        words: indices of its words within the page; likewise.
+        content: its words as on the page, joined by spaces.
+        confidence: 0..1, the geometric mean of its words' probabilities; for generated text see `tasks.generate_fields`.
+        bounding_regions: one per line of text; empty for generated text.
+        words: indices of its words on the page; empty for generated text.
     """
 
     type: str
@@ -36,12 +36,12 @@ class FieldAnswer:
     """One value of a field of a document.
 
     Attributes:
-        name: of the field, as in the schema.
-        value: its normal form, see `layoutray.document.normal_form`.
-        content: the words of its surest entity as they stand on the page.
-        confidence: of its surest entity, 0..1.
-        score: the sum of the confidences of all entities with this value, so that it may be above 1.
-        bounding_regions: of its surest entity.
+        name: name of the field in the schema.
+        value: the normal form, see `layoutray.document.normal_form`.
+        content: the words of the most confident entity, as on the page.
+        confidence: confidence of the most confident entity, 0..1.
+        score: sum of the confidences of all entities with this value; can exceed 1.
+        bounding_regions: regions of the most confident entity.
     """
 
     name: str
@@ -65,7 +65,7 @@ class DocumentFields:
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """A page as it was read, and how many words it had."""
+    """Size of a page in pixels, and its number of words."""
 
     page_number: int
     width: int
@@ -76,7 +76,7 @@ class PageAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that went wrong with a document or one of its pages; what did work is answered all the same."""
+    """Why a document or one of its pages failed."""
 
     code: str
     stage: str
@@ -87,7 +87,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Everything said about one document."""
+    """The answer for one document or page: entities, pages, and errors."""
 
     doc_id: str
     source: str
@@ -99,5 +99,5 @@ class Answer:
     errors: tuple[Problem, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Nested plain dicts and lists, ready for `json.dumps`."""
+        """Nested dicts and lists for `json.dumps`."""
         return asdict(self)

@@ -1,6 +1,6 @@
-"""Strict settings: nested dicts (from TOML) into frozen dataclasses, with overrides by dotted path.
+"""Strict settings: converts nested dicts (from TOML) to frozen dataclasses, with overrides by dotted path.
 
-A key that no dataclass knows is an error that names its dotted path and the keys known there; so is a value of a wrong type.
+An unknown key is an error that names its dotted path and the known keys. A value of the wrong type is an error too.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ Settings = TypeVar("Settings")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Nested dict of a TOML file. Raises RecipeError where it is missing or not TOML."""
+    """Nested dict of a TOML file. Raises RecipeError when the file is missing or not valid TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -29,10 +29,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
-    """`values` with `dotted.key=value` assignments applied; a value is read as TOML, and as plain text where it is none.
+    """`values` with `dotted.key=value` assignments applied. A value is parsed as TOML, else taken as text.
 
     Raises:
-        RecipeError: for an assignment without `=`, or a path that runs through a value.
+        RecipeError: when an assignment has no `=`, or its path goes through a value.
     """
     result = dict(values)
     for assignment in assignments:
@@ -52,7 +52,7 @@ def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str,
 
 
 def value_of(text: str) -> Any:
-    """`text` as a TOML value, and as plain text where it is none."""
+    """`text` as a TOML value, else as text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -60,13 +60,13 @@ def value_of(text: str) -> Any:
 
 
 def build(kind: type[Settings], values: Mapping[str, Any], path: str = "") -> Settings:
-    """An instance of dataclass `kind` from nested `values`. Types have to match; only an integer may stand for a float.
+    """An instance of dataclass `kind` from nested `values`. Types must match, except that an integer can be a float.
 
     Args:
         path: dotted path of `values` in the recipe, for messages.
 
     Raises:
-        RecipeError: unknown key, missing key, wrong type, or a value that the dataclass refuses; with dotted path and value.
+        RecipeError: unknown key, missing key, wrong type, or invalid value; with the dotted path and the value.
     """
     fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
     known = {field.name: field.type for field in fields}
@@ -86,23 +86,25 @@ def build(kind: type[Settings], values: Mapping[str, Any], path: str = "") -> Se
 
 
 def to_dict(settings: object) -> dict[str, Any]:
-    """Nested plain dict of a settings dataclass: what `build` takes, and what JSON gives back (lists, where the settings have tuples)."""
+    """Nested plain dict of a settings dataclass, as `build` takes it. Tuples become lists, as in JSON."""
     return json.loads(json.dumps(dataclasses.asdict(settings)))  # pyright: ignore[reportArgumentType]
 
 
-def _typed(kind: Any, value: Any, where: str) -> Any:
+def _typed(kind: Any, value: Any, path: str) -> Any:
     if dataclasses.is_dataclass(kind):
         if not isinstance(value, Mapping):
-            raise RecipeError(f"recipe key {where} must be a section, got {value!r}")
-        return build(cast(type[Any], kind), value, where)
-    if get_origin(kind) is dict and dataclasses.is_dataclass(each := get_args(kind)[1]) and isinstance(value, Mapping):
-        return {key: _typed(each, one, _join(where, key)) for key, one in cast(Mapping[str, Any], value).items()}
+            raise RecipeError(f"recipe key {path} must be a section, got {value!r}")
+        return build(cast(type[Any], kind), value, path)
+    if get_origin(kind) is dict and dataclasses.is_dataclass(entry := get_args(kind)[1]) and isinstance(value, Mapping):
+        return {
+            key: _typed(entry, content, _join(path, key)) for key, content in cast(Mapping[str, Any], value).items()
+        }
     if get_origin(kind) is tuple and isinstance(value, list):  # TOML and JSON have no tuples
         value = tuple(cast(list[Any], value))
     try:
         return pydantic.TypeAdapter(kind).validate_python(value, strict=True)
     except pydantic.ValidationError as error:
-        raise RecipeError(f"recipe key {where}: {error.errors()[0]['msg']}, got {value!r}") from error
+        raise RecipeError(f"recipe key {path}: {error.errors()[0]['msg']}, got {value!r}") from error
 
 
 def _join(path: str, key: str) -> str:

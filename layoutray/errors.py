@@ -1,32 +1,32 @@
-"""Every error that layoutray raises on purpose.
+"""All errors that layoutray raises.
 
 LayoutrayError
-├── InputError (ValueError)      something handed in is wrong; the message says what is allowed
-│   ├── RecipeError              a recipe key or value
-│   ├── DocumentError            a file or page; carries a reason code, ends as a dead letter or a 422
-│   ├── SchemaError              a dataset that is not what its schema says
-│   └── CheckpointError          a checkpoint folder that is incomplete or does not fit
-├── MissingDependencyError       a program or package that has to be installed first
-└── ClusterError                 Ray could not be started or joined
+├── InputError (ValueError)      invalid input; the message says what is allowed
+│   ├── RecipeError              an invalid recipe key or value
+│   ├── DocumentError            an unusable file or page, with a reason code; becomes a dead letter or a 422
+│   ├── SchemaError              a data set that does not match its schema
+│   └── CheckpointError          an incomplete checkpoint, or one that does not fit
+├── MissingDependencyError       a missing program or package
+└── ClusterError                 Ray cannot be started or joined
 """
 
 from enum import StrEnum
 
 
 class LayoutrayError(Exception):
-    """Root of the tree."""
+    """Base class of all errors."""
 
 
 class InputError(LayoutrayError, ValueError):
-    """Something handed in is wrong; the message says what, the value, what is allowed and what to do."""
+    """Invalid input; the message says what is wrong, the value, what is allowed and what to do."""
 
 
 class RecipeError(InputError):
-    """A recipe key or value is wrong."""
+    """A recipe key or value is invalid."""
 
 
 class SchemaError(InputError):
-    """A dataset does not have the columns, types or version that its reader needs."""
+    """A data set does not have the columns, types or version that its reader needs."""
 
 
 class CheckpointError(InputError):
@@ -38,11 +38,11 @@ class MissingDependencyError(LayoutrayError):
 
 
 class ClusterError(LayoutrayError):
-    """Ray could not be started or joined; the message has what Ray says of it, and what to try."""
+    """Ray cannot be started or joined; the message has Ray's own message and what to try."""
 
 
 class Reason(StrEnum):
-    """Why a document or page could not be used: the `reason` column of the dead letters."""
+    """Why a document or page cannot be used: the `reason` column of dead letters."""
 
     EMPTY_FILE = "empty_file"
     UNREADABLE = "unreadable"
@@ -66,7 +66,7 @@ class Reason(StrEnum):
 
 
 RETRYABLE = frozenset({Reason.UNREACHABLE, Reason.TIMEOUT, Reason.WORKER_CRASH, Reason.OUT_OF_MEMORY, Reason.INTERNAL})
-"""Reasons that a second try a little later may cure; all others come from the bytes themselves."""
+"""Reasons for which a later retry may succeed; the other reasons are properties of the file."""
 
 
 class DocumentError(InputError):
@@ -74,7 +74,7 @@ class DocumentError(InputError):
 
     Attributes:
         reason: code for counting and filtering.
-        stage: where it happened: open, render, ocr, annotation, encode.
+        stage: where it failed: open, render, ocr, annotation, encode.
     """
 
     def __init__(self, reason: Reason, message: str, *, stage: str) -> None:
@@ -83,7 +83,7 @@ class DocumentError(InputError):
         self.stage = stage
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions with keyword-only arguments do not survive pickling between Ray workers otherwise.
+        # Needed for pickling between Ray workers, because of the keyword-only argument.
         return _rebuild, (self.reason, str(self), self.stage)
 
     @property

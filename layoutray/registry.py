@@ -1,7 +1,7 @@
-"""Find the one constant that a plug-in module ends in.
+"""Load plug-ins by name.
 
-The five seams (architectures, readers, tasks, ocr engines, importing) are packages; each module in them that ends in the
-seam's constant (`ARCHITECTURE`, `READER`, `TASK`, `ENGINE`, `IMPORTER`) is a plug-in named after its file. Nothing lists names.
+The five plug-in packages are architectures, readers, tasks, ocr and importing. A plug-in is a module of one of them that
+defines the package's constant (`ARCHITECTURE`, `READER`, `TASK`, `ENGINE`, `IMPORTER`); its name is the module's name.
 """
 
 import importlib
@@ -13,15 +13,15 @@ from layoutray.errors import InputError
 
 
 def names(package: str, constant: str) -> tuple[str, ...]:
-    """Names of the modules of `package` that define `constant`, sorted. Imports them all: for messages and tests."""
+    """Names of the plug-ins in `package`, sorted. Imports all its modules; meant for messages and tests."""
     return tuple(sorted(_modules_with(package, constant)))
 
 
 def load(package: str, constant: str, name: str) -> object:
-    """The constant of plug-in `name`; imports that module alone.
+    """The constant of plug-in `name`. Imports only its module.
 
     Raises:
-        InputError: when no such plug-in exists; the message lists those that do.
+        InputError: when there is no such plug-in; the message lists the known ones.
     """
     if name.isidentifier() and importlib.util.find_spec(f"{package}.{name}") is not None:
         module = importlib.import_module(f"{package}.{name}")

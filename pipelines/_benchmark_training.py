@@ -21,7 +21,7 @@ from layoutray.benchmark.training import STEP_TIMES, SpeedPair, StepTimer, compa
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
-from layoutray.document.word_graph import MOST_NEIGHBOURS
+from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import InputError
 from layoutray.recipe import Recipe
 from layoutray.store import shards, sources
@@ -111,7 +111,7 @@ def _row(number: int, random: np.random.Generator, vocab_size: int) -> dict[str,
         "input_ids": random.integers(len(tokenizer.SPECIAL_TOKENS), vocab_size, _LENGTH),
         "boxes": corners.reshape(_LENGTH, 4).tolist(),
         "word_index": np.arange(_LENGTH),
-        "neighbours": [[-1] * MOST_NEIGHBOURS] * _LENGTH,
+        "neighbours": [[-1] * MAX_NEIGHBOURS] * _LENGTH,
         "labels": None,
     }
 

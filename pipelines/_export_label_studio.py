@@ -12,14 +12,14 @@ from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
 from layoutray.exchange import label_studio
-from layoutray.exchange.label_studio import Mark
+from layoutray.exchange.label_studio import LabelledSpan
 from layoutray.report import png
 from layoutray.report.page_picture import page_picture
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
 from pipelines import _terminal as terminal
 
-Answers = dict[tuple[str, int], tuple[str, tuple[Mark, ...]]]
+Answers = dict[tuple[str, int], tuple[str, tuple[LabelledSpan, ...]]]
 """What a model has found, by document and page."""
 
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     answers = _answers(answered) if answered else {}
     tasks, hidden = [], 0
     for page in _pages(ingested):
-        model, marks = answers.get((page.doc_id, page.number), ("layoutray", label_studio.marks_of(page)))
+        model, marks = answers.get((page.doc_id, page.number), ("layoutray", label_studio.spans_of(page)))
         if page.image:
             url = label_studio.picture_url(_picture(page, out), sources.absolute(options.root), options.url)
             tasks.append(label_studio.task(page, marks, url, model))
@@ -91,7 +91,7 @@ def _answers(folder: str) -> Answers:
     found: Answers = {}
     for line in (line for uri in files for line in sources.read_bytes(uri).splitlines()):
         answer = json.loads(line)
-        marks = tuple(Mark(one["type"], tuple(one["words"]), one["confidence"]) for one in answer["entities"])
+        marks = tuple(LabelledSpan(one["type"], tuple(one["words"]), one["confidence"]) for one in answer["entities"])
         for page in answer["pages"]:
             found[answer["doc_id"], page["page_number"]] = f"{answer['model_id']} {answer['model_version']}", marks
     return found
@@ -99,7 +99,7 @@ def _answers(folder: str) -> Answers:
 
 def _picture(page: Page, out: str) -> str:
     """URI of a picture of the page that browsers show; drawn where there is none."""
-    if label_studio.can_be_shown(page):
+    if label_studio.browser_can_show(page):
         return sources.absolute(page.image)
     picture = png.png(page_picture(page))
     return shards.write_bytes(picture, sources.join(out, "pictures"), f"{page.doc_id[:16]}-{page.number}.png")

@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from layoutray.batching.windows import grid_boxes
 from layoutray.document import Page
-from layoutray.document.word_graph import MOST_NEIGHBOURS, word_neighbours
+from layoutray.document.word_graph import MAX_NEIGHBOURS, word_neighbours
 from layoutray.report import png, word_graph
 from layoutray.report.page_picture import page_picture
 from pipelines import _terminal as terminal
@@ -31,5 +31,5 @@ def _caption(page: Page, neighbours: Int[np.ndarray, "words 8"]) -> list[str]:
     return [
         f"Graph of {len(count)} words: {len(word_graph.pairs(neighbours))} pairs of neighbours",
         name_of(page),
-        f"{count.mean():.1f} neighbours a word; {np.count_nonzero(count == MOST_NEIGHBOURS)} words have {MOST_NEIGHBOURS}, the most",
+        f"{count.mean():.1f} neighbours a word; {np.count_nonzero(count == MAX_NEIGHBOURS)} words have {MAX_NEIGHBOURS}, the most",
     ]

@@ -91,7 +91,7 @@ def test_the_default_of_a_model_without_size_is_the_papers() -> None:
         ),
         (
             {"task": {"name": "generate_fields", "fields": {"a:b": {}}}},
-            r"section task\.fields: a field to be written is called 'a:b'",
+            r"section task\.fields: the field name is 'a:b'",
         ),
         (
             {"task": {"name": "summary", "writing": {"min_length": 9, "max_length": 8}}},

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from layoutray.batching.windows import Window, document_window, windows
 from layoutray.document import Page
-from layoutray.document.word_graph import MOST_NEIGHBOURS
+from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.tokenizer import Tokenizer
 
 
@@ -103,7 +103,7 @@ class ExampleSet:
         self._words = _list_column(table, "word_index").values.to_numpy()
         neighbours = _list_column(table, "neighbours")
         self._word_offsets = neighbours.offsets.to_numpy()
-        self._neighbours = _rows(neighbours, MOST_NEIGHBOURS)
+        self._neighbours = _rows(neighbours, MAX_NEIGHBOURS)
         self._sizes = list(zip(table["page_width"].to_pylist(), table["page_height"].to_pylist(), strict=True))
         labels = _list_column(table, "labels")
         self._labels = labels.values.to_numpy() if labels.null_count == 0 else None

@@ -1,4 +1,4 @@
-"""Documents for people: boxes, words, pages. Knows nothing of tensors or files."""
+"""Documents as plain objects: boxes, words, pages. Imports neither tensor nor file code."""
 
 from layoutray.document.geometry import Box
 from layoutray.document.page import SUMMARY, Document, Field, LabelledArea, Page, Provenance, Word

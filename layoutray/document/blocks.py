@@ -1,4 +1,4 @@
-"""Blocks: words of one label that lie together on a page."""
+"""Blocks: adjacent words of a page with the same label."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -9,19 +9,20 @@ from layoutray.document.page import Page
 from layoutray.document.tags import kind_of
 
 _DOUBLE_SPACED = 1.5
-"""Gap between two lines, over the height of the higher one, up to which they are one block."""
+"""Largest gap between two lines of one block, as a multiple of the taller line's height."""
 
 Line = tuple[int, ...]
 
 
 def blocks(page: Page) -> list[tuple[str, tuple[int, ...]]]:
-    """Label and words of each block, each word in one: connected words of a label, or the page's own blocks where it has no labels.
+    """Label and word indices of each block. Each word is in one block.
 
-    The label of words without one is empty.
+    A block holds connected words with the same label. On a page without labels, the blocks are those of the OCR engine
+    or annotation. The label of unlabelled words is the empty string.
     """
     if all(word.tag is None for word in page.words):
-        own = _grouped(range(len(page.words)), [word.block for word in page.words])
-        return [("", words) for words in own]
+        groups = _grouped(range(len(page.words)), [word.block for word in page.words])
+        return [("", words) for words in groups]
     labels = [kind_of(word.tag or "") for word in page.words]
     return [
         (labels[words[0]], block) for words in _grouped(range(len(labels)), labels) for block in connected(page, words)
@@ -29,17 +30,17 @@ def blocks(page: Page) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def connected(page: Page, words: Iterable[int]) -> list[tuple[int, ...]]:
-    """The words of `page` with these numbers, in groups: each holds whole lines that stand close above each other."""
+    """The word indices `words`, grouped so that each group holds lines that are close below each other."""
     boxes = {line: box_of(page, line) for line in _grouped(words, [word.line for word in page.words])}
-    found: list[list[Line]] = []
+    groups: list[list[Line]] = []
     for line, box in boxes.items():
-        near = [group for group in found if any(_adjoin(box, boxes[other]) for other in group)]
-        found = [group for group in found if group not in near] + [[*chain.from_iterable(near), line]]
-    return sorted(tuple(sorted(chain.from_iterable(group))) for group in found)
+        adjacent = [group for group in groups if any(_adjacent(box, boxes[other]) for other in group)]
+        groups = [group for group in groups if group not in adjacent] + [[*chain.from_iterable(adjacent), line]]
+    return sorted(tuple(sorted(chain.from_iterable(group))) for group in groups)
 
 
 def box_of(page: Page, words: Iterable[int]) -> Box:
-    """The smallest box that holds the words with these numbers (at least one)."""
+    """The smallest box around the words with these indices (at least one)."""
     return Box.around(page.words[word].box for word in words)
 
 
@@ -50,7 +51,7 @@ def _grouped(words: Iterable[int], keys: Sequence[object]) -> list[tuple[int, ..
     return [tuple(group) for group in groups.values()]
 
 
-def _adjoin(one: Box, other: Box) -> bool:
-    beside = min(one.x1, other.x1) <= max(one.x0, other.x0)
+def _adjacent(one: Box, other: Box) -> bool:
+    side_by_side = min(one.x1, other.x1) <= max(one.x0, other.x0)
     gap = max(one.y0, other.y0) - min(one.y1, other.y1)
-    return not beside and gap <= _DOUBLE_SPACED * max(one.y1 - one.y0, other.y1 - other.y0)
+    return not side_by_side and gap <= _DOUBLE_SPACED * max(one.y1 - one.y0, other.y1 - other.y0)

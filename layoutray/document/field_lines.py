@@ -1,7 +1,7 @@
-"""Fields as text, a line `name: value` for each, for models that write what they find.
+"""Fields as text with one line `name: value` per field, for models that generate fields.
 
-Not every vocabulary keeps case, accents and the blanks around punctuation, so names are known by their letters and digits alone, and
-values are looked for on the page without all that.
+Some vocabularies lose case, accents or the spaces around punctuation. Names are therefore compared by their letters
+and digits only. Values are searched on the page without case, accents and spaces.
 """
 
 import unicodedata
@@ -12,16 +12,16 @@ from layoutray.document.page import Field
 from layoutray.errors import InputError
 
 
-def render(fields: Iterable[Field]) -> str:
-    """A line for each field that has a value; blanks and line breaks within values are single blanks."""
+def to_lines(fields: Iterable[Field]) -> str:
+    """One line for each field with a value. White space inside a value becomes a single space."""
     return "\n".join(f"{field.name}: {value}" for field in fields if (value := " ".join(field.value.split())))
 
 
 def parse(text: str, names: Collection[str]) -> list[Field]:
-    """The fields that `text` states, in its order: of lines that are one of `names`, a colon and a value. Other lines are passed over.
+    """The fields in `text`, in order: lines with one of `names`, a colon and a value. Other lines are ignored.
 
     Args:
-        names: as `check_names` wants them.
+        names: names that `check_names` accepts.
     """
     known = {_letters(name): name for name in names}
     parts = [
@@ -32,38 +32,36 @@ def parse(text: str, names: Collection[str]) -> list[Field]:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Refuse names that `parse` could not read or tell apart.
+    """Check that `parse` can read and distinguish `names`.
 
     Raises:
-        InputError: for a name of several lines, with a colon or without a letter or digit, or one that differs from another in
-            case, accents, blanks and punctuation alone.
+        InputError: when a name has several lines, a colon or no letter or digit, or when two names differ only in
+            case, accents, spaces and punctuation.
     """
     seen: dict[str, str] = {}
     for name in names:
         if ":" in name or not _letters(name) or name.splitlines() != [name]:
             raise InputError(
-                f"a field to be written is called {name!r}; a name must be one line with a letter or digit, and no colon"
+                f"the field name is {name!r}; it must be one line with at least one letter or digit and without a colon"
             )
         if other := seen.get(_letters(name)):
-            raise InputError(
-                f"fields to be written are called {other!r} and {name!r}; names must differ in their letters and digits"
-            )
+            raise InputError(f"the field names are {other!r} and {name!r}; they must differ in their letters or digits")
         seen[_letters(name)] = name
 
 
-def as_it_stands(value: str, words: Sequence[str]) -> str:
-    """The `words` that `value` first is, whatever case, accents and blanks, joined by blanks; `value` itself where it is none of them."""
+def page_text_of(value: str, words: Sequence[str]) -> str:
+    """The first run of `words` that equals `value` except for case, accents and spaces; `value` when there is none."""
     bare = [_bare(word) for word in words]
     ends = list(accumulate(map(len, bare), initial=0))
-    # Words that are nothing but accents have no length: what is found begins behind them, or ends before them.
-    begins = {place: number for number, place in enumerate(ends)}
-    stops = {place: number for number, place in reversed([*enumerate(ends)])}
-    whole, wanted = "".join(bare), _bare(value)
-    at = whole.find(wanted) if wanted else -1
+    # A word of combining accents only has length 0 here. A match starts after it and ends before it.
+    starts = {offset: index for index, offset in enumerate(ends)}
+    stops = {offset: index for index, offset in reversed([*enumerate(ends)])}
+    text, target = "".join(bare), _bare(value)
+    at = text.find(target) if target else -1
     while at >= 0:
-        if at in begins and at + len(wanted) in stops:
-            return " ".join(words[begins[at] : stops[at + len(wanted)]])
-        at = whole.find(wanted, at + 1)
+        if at in starts and at + len(target) in stops:
+            return " ".join(words[starts[at] : stops[at + len(target)]])
+        at = text.find(target, at + 1)
     return value
 
 

@@ -1,4 +1,4 @@
-"""What kind of value a field of a document has: the user's schema is one of these by each field's name."""
+"""The type of a document field. A field schema maps each field name to a `FieldType`."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,13 +6,14 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """What to expect of a field.
+    """The type of one field.
 
     Attributes:
-        type: `text` (numbers of invoices and the like), `name`, `address`, `date`, `amount` (any number) or `term` (a length of time).
-        many: whether a document may have several values; else the best one is the answer.
-        min_score: values whose score, the sum of their confidences over the document, is below this are no answers.
-        month_first: of dates in digits that could be read either way, such as 3/4/2021, whether the month comes first.
+        type: `text` (e.g. an invoice number), `name`, `address`, `date`, `amount` (any number) or `term` (a duration).
+        many: whether a document may have several values; if false, the answer is the value with the highest score.
+        min_score: score threshold; values with a lower score are not answered. The score of a value is the sum of the
+            confidences of its occurrences in the document.
+        month_first: whether an ambiguous date in digits, e.g. 3/4/2021, starts with the month.
     """
 
     type: Literal["text", "name", "address", "date", "amount", "term"] = "text"

@@ -1,11 +1,12 @@
-"""Which pages are worth learning language and layout from, as LAMBERT's authors chose theirs (arXiv:2002.08087, first version):
-English, of 50 to 1,000 words, well recognised, and not plain text without a layout.
+"""Page filters for pretraining, after LAMBERT (arXiv:2002.08087, version 1).
+
+LAMBERT pretrains on English pages of 50 to 1,000 words with good OCR and a layout that is not plain text.
 """
 
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,19 +18,19 @@ from layoutray.errors import InputError
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _WORDLIKE = re.compile(r"\W*[^\W\d_](?:['’.&/-]?[^\W\d_])+\W*")
 _FULL = 0.9
-"""Share of the width of a page's text from which on a line is full."""
+"""A line counts as full when it covers at least this share of the width of the page's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a page must be like; as it stands, every page passes.
+    """Conditions that a page must meet. With the defaults, every page passes.
 
     Attributes:
-        languages: that its text may be in, as ISO 639-1 codes; none: any.
-        min_words, max_words: how many words it may have; a `max_words` of 0 is no limit.
-        min_confidence: least mean of the OCR engine's confidence in its words, 0 to 1; words that were not read by OCR have none, and pass.
-        min_wordlike: least share of words that are made of letters, 0 to 1: what is misread, and tables of numbers, have few.
-        max_plain: largest share of words in lines that run over 0.9 of the width of its text, 0 to 1: in plain text that is most.
+        languages: allowed languages of the text as ISO 639-1 codes; empty: all.
+        min_words, max_words: allowed number of words; `max_words` 0: no upper limit.
+        min_confidence: minimum mean OCR confidence, 0..1. Pages whose words do not come from OCR pass.
+        min_wordlike: minimum share of words made of letters, 0..1. Misread pages and tables of numbers have few.
+        max_plain: maximum share of words in full lines (0.9 of the text's width), 0..1. Plain text has many.
     """
 
     languages: tuple[str, ...] = ()
@@ -41,27 +42,28 @@ class Filters:
 
     def __post_init__(self) -> None:
         if wrong := [code for code in self.languages if not _LANGUAGE.fullmatch(code)]:
-            raise InputError(f"languages names {', '.join(map(repr, wrong))}; give ISO 639-1 codes, such as en")
+            raise InputError(f"languages has {', '.join(map(repr, wrong))}; give ISO 639-1 codes, e.g. en")
         if self.min_words < 0 or self.max_words < 0 or 0 < self.max_words < self.min_words:
             raise InputError(
-                f"min_words is {self.min_words} and max_words {self.max_words}; they must not be negative, nor leave no page"
+                f"min_words is {self.min_words} and max_words is {self.max_words}; "
+                "they must be at least 0, and max_words must be 0 or at least min_words"
             )
         for name in ("min_confidence", "min_wordlike", "max_plain"):
             if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be a share, from 0 to 1")
+                raise InputError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
 
-    def refusal(self, page: Page) -> str:
-        """The first filter that refuses `page`, cheap ones first, by the name of its field; empty where it passes."""
-        return next(self._refusals(page), "")
+    def failed_filter(self, page: Page) -> str:
+        """Name of the first filter that `page` fails, cheap filters first; empty when the page passes all."""
+        return next(self._failed_filters(page), "")
 
-    def _refusals(self, page: Page) -> Iterator[str]:
+    def _failed_filters(self, page: Page) -> Iterator[str]:
         count = len(page.words)
         if count < self.min_words:
             yield "min_words"
         if 0 < self.max_words < count:
             yield "max_words"
-        read = confidence(page)
-        if read is not None and read < self.min_confidence:
+        mean_confidence = confidence(page)
+        if mean_confidence is not None and mean_confidence < self.min_confidence:
             yield "min_confidence"
         if self.min_wordlike and wordlike(page) < self.min_wordlike:
             yield "min_wordlike"
@@ -72,37 +74,42 @@ class Filters:
 
 
 def confidence(page: Page) -> float | None:
-    """Mean confidence of its words; None where none has any."""
-    given = [word.confidence for word in page.words if word.confidence is not None]
-    return math.fsum(given) / len(given) if given else None
+    """Mean OCR confidence of the words of `page`; None when no word has a confidence."""
+    confidences = [word.confidence for word in page.words if word.confidence is not None]
+    return math.fsum(confidences) / len(confidences) if confidences else None
 
 
 def wordlike(page: Page) -> float:
-    """Share of its words that are two letters or more, but for marks around and between them; 0 of no words."""
+    """Share of words with at least two letters and otherwise only punctuation; 0 for a page without words."""
     return sum(_WORDLIKE.fullmatch(word.text) is not None for word in page.words) / max(len(page.words), 1)
 
 
 def plain(page: Page) -> float:
-    """Share of its words that stand in lines nearly as wide as all of its text; 0 of no words."""
+    """Share of words in lines nearly as wide as the page's text; 0 for a page without words."""
     lines: dict[int, list[Box]] = defaultdict(list)
     for word in page.words:
         lines[word.line].append(word.box)
     if not lines:
         return 0.0
-    widths = [(sides.x1 - sides.x0, len(boxes)) for boxes in lines.values() for sides in [Box.around(boxes)]]
     text = Box.around(word.box for word in page.words)
-    return sum(count for width, count in widths if width >= _FULL * (text.x1 - text.x0)) / len(page.words)
+    full_width = _FULL * (text.x1 - text.x0)
+    return sum(len(boxes) for boxes in lines.values() if _width(boxes) >= full_width) / len(page.words)
+
+
+def _width(boxes: Iterable[Box]) -> float:
+    line = Box.around(boxes)
+    return line.x1 - line.x0
 
 
 def language(page: Page) -> str:
-    """The likeliest language of its text, as an ISO 639-1 code (or one of ISO 639-3 where it has none)."""
-    # Capitals, which forms and receipts are full of, look like other languages: of FUNSD's 184 forms 36 did.
+    """The most likely language of the text, as an ISO 639-1 code (ISO 639-3 for a language without one)."""
+    # Lower case: text in capitals is often identified as another language (36 of FUNSD's 184 forms).
     return _identifier().classify(" ".join(word.text for word in page.words).lower())[0]
 
 
 @cache
 def _identifier() -> Any:
-    # A model of 5 MB within the package, 139 languages, kept up; imported here, as few who handle documents ask for a language.
+    # Imported here because it loads a model of 5 MB, which few callers need.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE)

@@ -1,8 +1,12 @@
-"""One way of writing for each value of a field, so that values that mean the same are the same text.
+"""Normal forms of field values: equal values get equal text.
 
-Dates become `2021-03-04`, amounts plain decimals with a point, terms `3 years`; names and other text are in upper case, without commas
-and with single blanks; names also write `&` as AND, INC. and the like with their point and LLC and LP without, and have no other marks
-around them; addresses leave out all punctuation.
+* date: ISO 8601, `2021-03-04`
+* amount: plain decimal number with a point
+* term: count and unit, `3 years`
+* text: upper case, no commas, single spaces
+* name: as text; `&` becomes AND; INC., CO., CORP., LTD., JR., SR. end with a point; LLC, LP have none; no surrounding
+  punctuation
+* address: upper case, no punctuation
 """
 
 import re
@@ -36,7 +40,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 NUMBERS = {word: number for number, word in enumerate(f"{_ONES} {_TEENS}".split())} | {
     word: 10 * number for number, word in enumerate(_TENS.split(), start=2)
 }
-"""Words of numbers, as lengths of time are written with."""
+"""Values of number words in terms."""
 
 _MARKS = " .;:\"'“”‘’"
 _ABBREVIATION = re.compile(r"\b(INC|CO|CORP|LTD|JR|SR)$")
@@ -50,7 +54,7 @@ _AMOUNT = re.compile(r"(?P<before>[^\d]*?)(?P<number>\d(?:[\d.,'’\s]*\d)?)(?P<
 
 
 class _Words(parser.parserinfo):
-    # Its annotation says two or three names of a month; its code takes any number.
+    # The annotation allows two or three names a month; the code accepts any number.
     MONTHS = [tuple(names.split()) for names in MONTHS]  # noqa: RUF012  # pyright: ignore[reportAssignmentType]
     JUMP = [*parser.parserinfo.JUMP, "day", "this", "the", "de", "le", "den", ":", "(", ")", "’", "´"]  # noqa: RUF012
 
@@ -59,7 +63,7 @@ _WORDS = _Words()
 
 
 def normal_form(text: str, field: FieldType) -> str | None:
-    """The normal form of a value as it stands on a page; None where it is no value of that type."""
+    """The normal form of the text of a value; None when it is not a value of the field's type."""
     return _FORMS[field.type](" ".join(unicodedata.normalize("NFKC", text).split()), field) or None
 
 
@@ -69,7 +73,7 @@ def _text(text: str, field: FieldType) -> str:
 
 def _name(text: str, field: FieldType) -> str:
     text = _text(text.replace("&", " and "), field)
-    # A sentence leaves its marks around a name, and brackets or half of them.
+    # Remove punctuation of the surrounding sentence, and unmatched or enclosing brackets.
     text = text.strip(_MARKS)
     if text.count("(") != text.count(")") or text[:1] + text[-1:] == "()":
         text = text.strip(_MARKS + "()")
@@ -81,32 +85,35 @@ def _address(text: str, field: FieldType) -> str:
 
 
 def _date(text: str, field: FieldType) -> str | None:
-    """The date that `text` states in full: dateutil fills in what is missing, so two different fillings have to give the same."""
+    """The date in `text`; None when a part is missing.
+
+    dateutil fills missing parts from a default date. The date is complete when two defaults give the same result.
+    """
     if len(text) > _LONGEST_DATE:
         return None
-    # Recognition loses blanks, and some receipts have no marks in their dates.
+    # OCR loses spaces, and some receipts print dates without separators.
     text = _EIGHT_DIGITS.sub(r"\1/\2/\3", _LETTER_BY_DIGIT.sub(" ", text.replace(",", " ")))
-    # Written from the year on, a date has its month in the middle, whatever the custom of the place.
+    # A date that starts with the year has the month in the middle in every locale.
     year_first = re.match(r"\D*(19|20)\d\d(\D|\d{4}$)", text) is not None
-    found: set[str] = set()
-    for filling in (datetime(2001, 1, 1), datetime(2002, 2, 2)):
+    dates: set[str] = set()
+    for default in (datetime(2001, 1, 1), datetime(2002, 2, 2)):
         try:
-            stated = parser.parse(
+            parsed = parser.parse(
                 text,
                 _WORDS,
-                default=filling,
+                default=default,
                 dayfirst=not (field.month_first or year_first),
                 yearfirst=year_first,
                 ignoretz=True,
             )
         except (parser.ParserError, OverflowError):
             return None
-        found.add(stated.date().isoformat())
-    return found.pop() if len(found) == 1 else None
+        dates.add(parsed.date().isoformat())
+    return dates.pop() if len(dates) == 1 else None
 
 
 def _amount(text: str, field: FieldType) -> str | None:
-    """The number in `text`, which may stand beside a currency; a minus or brackets make it negative."""
+    """The number in `text`, with or without a currency. A minus sign or brackets make it negative."""
     match = _AMOUNT.fullmatch(text)
     if match is None:
         return None
@@ -118,11 +125,14 @@ def _amount(text: str, field: FieldType) -> str | None:
 
 
 def _with_point(number: str) -> str:
-    """A number with a point before its decimals and no other mark; a mark with three digits behind it groups them, unless 0 is before."""
+    """`number` with a decimal point and no other separator.
+
+    A single separator before exactly three final digits groups thousands, unless only zeros come before it.
+    """
     last = max(number.rfind("."), number.rfind(","))
-    mark = number[last] if last >= 0 else ""
-    alone = last >= 0 and len(set(number) & {".", ","}) == 1
-    groups = alone and (number.count(mark) > 1 or (len(number) - last == 4 and number[:last].strip("0")))
+    separator = number[last] if last >= 0 else ""
+    single_kind = last >= 0 and len(set(number) & {".", ","}) == 1
+    groups = single_kind and (number.count(separator) > 1 or (len(number) - last == 4 and number[:last].strip("0")))
     if last < 0 or groups:
         return re.sub("[.,]", "", number)
     return re.sub("[.,]", "", number[:last]) + "." + number[last + 1 :]
@@ -140,7 +150,7 @@ def _count(text: str) -> int | None:
     parts = [NUMBERS.get(part) for part in re.split(r"[\s-]", text.lower())]
     if len(parts) == 2 and parts[0] is not None and parts[1] is not None and parts[0] >= 20 and parts[1] < 10:
         return parts[0] + parts[1]
-    # Of two words the first may be any other: `of three years`.
+    # With two words the first may be any word, e.g. `of three years`.
     return parts[-1]
 
 

@@ -1,4 +1,4 @@
-"""Words, pages and documents as people think of them."""
+"""Words, pages and documents."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from layoutray.document.geometry import Box
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word as an engine or an annotator saw it.
+    """One word of a page, from an OCR engine, a text layer or an annotation.
 
     Attributes:
-        confidence: 0..1 from the engine; None when a person wrote the word.
-        line, block: ids within the page, counted from 0 in reading order.
-        tag: truth of the word (an IOB2 tag such as `B-total`, or a region label); None when unlabelled.
+        confidence: confidence of the OCR engine, 0..1; None when the word does not come from OCR.
+        line, block: indices on the page, from 0 in reading order.
+        tag: true tag of the word: an IOB2 tag, e.g. `B-total`, or a region label; None when unlabelled.
     """
 
     text: str
@@ -25,7 +25,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class LabelledArea:
-    """An area of a page and what it is (title, table, …), as an annotator drew it."""
+    """An annotated area of a page with its label (title, table, …)."""
 
     label: str
     box: Box
@@ -33,13 +33,13 @@ class LabelledArea:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a page's words came from.
+    """The origin of a page's words.
 
     Attributes:
-        words: `ocr`, `text_layer` (a PDF's own) or `annotation`.
-        reason: why that way was chosen, in words.
-        engine, version: OCR engine and its version with the hash of its language data; empty without OCR.
-        settings: JSON of the engine's and preprocessing settings; empty without OCR.
+        words: `ocr`, `text_layer` (of a PDF) or `annotation`.
+        reason: why this origin was chosen, as text for people.
+        engine, version: name of the OCR engine, its version and the hash of its language data; empty without OCR.
+        settings: recognition settings as JSON; empty without OCR.
     """
 
     words: str
@@ -51,15 +51,15 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: the unit of work.
+    """One page of a document: the unit of processing.
 
     Attributes:
         doc_id: SHA-256 of the source file's bytes, as hex.
-        number: counted from 1 in the source.
-        width, height: pixels of the page as it was looked at (after EXIF rotation), which boxes are shares of.
-        source: URI of the file that `doc_id` hashes.
-        image: URI of the picture (or PDF) that shows this page; empty where there is none.
-        split: train, dev or test; empty when not yet decided.
+        number: page number in the source file, from 1.
+        width, height: size of the page picture in pixels, after EXIF rotation; boxes are relative to it.
+        source: URI of the source file.
+        image: URI of the picture or PDF of this page; empty when there is none.
+        split: train, dev or test; empty before it is assigned.
     """
 
     doc_id: str
@@ -74,12 +74,12 @@ class Page:
 
 
 SUMMARY = "summary"
-"""Name of the fields that hold the summaries of a document; each of several is as good as the others."""
+"""Name of the fields that hold reference summaries of a document; a document may have several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One wanted value of a document, as its annotator wrote it."""
+    """One true value of a document, as annotated."""
 
     name: str
     value: str
@@ -87,7 +87,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document: the unit of truth."""
+    """One document with its true field values."""
 
     doc_id: str
     source: str

@@ -1,7 +1,7 @@
-"""Entities as a tag per word, in IOB2 or BIOES.
+"""Entities as one tag per word, in IOB2 or BIOES.
 
-IOB2: `B-type` begins an entity, `I-type` continues it, `O` is outside. BIOES: `E-type` marks the last word as well, and `S-type` an
-entity of one word. `spans` reads both, `to_iob2` and `to_bioes` write, so that one becomes the other without loss.
+IOB2: `B-type` begins an entity, `I-type` continues it, `O` is outside. BIOES also marks the last word, `E-type`, and an
+entity of one word, `S-type`. `spans` reads both schemes, `to_iob2` and `to_bioes` write them; conversion is lossless.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,64 +13,64 @@ OUTSIDE = "O"
 _PREFIXES = ("B", "I", "E", "S")
 
 Span = tuple[str, int, int]
-"""Type of an entity, its first word, and the word after its last."""
+"""Type of an entity, index of its first word, and index after its last word."""
 
 
 def spans(tags: Sequence[str | None]) -> list[Span]:
-    """Entities of a page's tags, in order; None counts as outside.
+    """Entities in a page's tags, in order. None counts as `O`.
 
-    As lenient as seqeval by default: an `I-` or `E-` that continues nothing begins an entity of its own, and one without an end ends
-    where it is not continued.
+    Lenient like seqeval's default: an `I-` or `E-` without a preceding tag of its type begins an entity; an entity
+    without an `E-` ends before the next tag that does not continue it.
 
     Raises:
-        InputError: for a tag that is neither IOB2 nor BIOES.
+        InputError: when a tag is neither IOB2 nor BIOES.
     """
-    found: list[Span] = []
-    before = OUTSIDE
+    entities: list[Span] = []
+    previous = OUTSIDE
     for index, tag in enumerate(tags):
         prefix, kind = split_tag(tag)
-        if prefix in ("I", "E") and before in ("B", "I") and found[-1][0] == kind:
-            found[-1] = (kind, found[-1][1], index + 1)
+        if prefix in ("I", "E") and previous in ("B", "I") and entities[-1][0] == kind:
+            entities[-1] = (kind, entities[-1][1], index + 1)
         elif prefix != OUTSIDE:
-            found.append((kind, index, index + 1))
-        before = prefix
-    return found
+            entities.append((kind, index, index + 1))
+        previous = prefix
+    return entities
 
 
 def to_iob2(entities: Iterable[Span], length: int) -> list[str]:
-    """IOB2 tags of `length` words that hold `entities`.
+    """IOB2 tags of `length` words with `entities`.
 
     Raises:
-        InputError: when an entity is empty, reaches outside the words, or shares a word with another.
+        InputError: when an entity is empty, lies outside the words, or overlaps another.
     """
     tags = [OUTSIDE] * length
     for kind, start, end in entities:
         if not (kind and 0 <= start < end <= length):
             raise InputError(
-                f"entity {(kind, start, end)} must name a type and satisfy 0 <= start < end <= {length} words"
+                f"entity {(kind, start, end)} must have a type and satisfy 0 <= start < end <= {length} words"
             )
         if any(tag != OUTSIDE for tag in tags[start:end]):
-            raise InputError(f"entity {(kind, start, end)} shares a word with another; a tag holds one entity a word")
+            raise InputError(f"entity {(kind, start, end)} overlaps another; a word can be in one entity only")
         tags[start:end] = [f"B-{kind}", *[f"I-{kind}"] * (end - start - 1)]
     return tags
 
 
 def to_bioes(entities: Iterable[Span], length: int) -> list[str]:
-    """BIOES tags of `length` words that hold `entities`. Raises as `to_iob2`."""
-    listed = list(entities)
-    tags = to_iob2(listed, length)
-    for kind, start, end in listed:
+    """BIOES tags of `length` words with `entities`. Raises InputError as `to_iob2`."""
+    entities = list(entities)
+    tags = to_iob2(entities, length)
+    for kind, start, end in entities:
         tags[end - 1] = f"{'S' if end - start == 1 else 'E'}-{kind}"
     return tags
 
 
 def kind_of(label: str) -> str:
-    """What a label says of a word: the type of an entity's tag; any other label speaks for itself."""
+    """The entity type of a tag; any other label is returned unchanged."""
     return label[2:] if label[:1] in _PREFIXES and label[1:2] == "-" else label
 
 
-def hold_entities(tags: Iterable[str | None]) -> bool:
-    """Whether `tags` are of entities (IOB2 or BIOES); False for labels of regions, and where there is none at all."""
+def are_entity_tags(tags: Iterable[str | None]) -> bool:
+    """Whether `tags` are IOB2 or BIOES tags; False for region labels, and when all are None."""
     given = [tag for tag in tags if tag is not None]
     try:
         for tag in given:
@@ -81,16 +81,17 @@ def hold_entities(tags: Iterable[str | None]) -> bool:
 
 
 def split_tag(tag: str | None) -> tuple[str, str]:
-    """Prefix (`B`, `I`, `E`, `S` or `O`) and type of a tag; the type of `O` and None is empty.
+    """Prefix (`B`, `I`, `E`, `S` or `O`) and type of a tag. The type of `O` and None is empty.
 
     Raises:
-        InputError: for a tag that is neither IOB2 nor BIOES.
+        InputError: when a tag is neither IOB2 nor BIOES.
     """
     if tag is None or tag == OUTSIDE:
         return OUTSIDE, ""
     prefix, dash, kind = tag.partition("-")
     if prefix not in _PREFIXES or not dash or not kind:
         raise InputError(
-            f"tag {tag!r} is neither IOB2 nor BIOES; allowed are {', '.join(f'{one}-<type>' for one in _PREFIXES)} and {OUTSIDE}"
+            f"tag {tag!r} is neither IOB2 nor BIOES; "
+            f"allowed: {', '.join(f'{prefix}-<type>' for prefix in _PREFIXES)} and {OUTSIDE}"
         )
     return prefix, kind

@@ -1,16 +1,18 @@
-"""Which words of a page are neighbours: the Gabriel graph of their centres, the β-skeleton with β = 1 of FormNet (arXiv:2203.08411).
+"""The word graph of a page: the Gabriel graph of word centres.
 
-Two points are neighbours unless a third lies strictly inside the disk that has them as diameter (the open disk of Kirkpatrick
-and Radke, 1985). Such a graph is connected whatever the points are, and has both diagonals of a square. Coordinates are
-integers, and nothing that decides is rounded.
+This is the β-skeleton with β = 1 of FormNet (arXiv:2203.08411). Two points are neighbours unless a third point lies
+strictly inside the disk with the two points as diameter (the open disk of Kirkpatrick and Radke, 1985). The graph is
+connected for all inputs, and contains both diagonals of a square. Coordinates are integers; all tests are exact.
 
-A Delaunay triangulation (no point strictly inside the circle through a triangle's corners) is enough, however it breaks ties:
+The edges follow from any Delaunay triangulation (no point strictly inside a triangle's circumcircle), however ties are
+broken:
 
-- A point strictly inside an edge's disk sees the edge under more than 90°. If the corner on its side did not, the point would be
-  strictly inside the circle of that corner's triangle. So the one or two opposite corners decide on an edge.
-- Neighbours that are no edge are a diagonal of points on one empty circle. On either side of it lies such a point, outside the
-  disk only if the diagonal is the circle's diameter. So where adjacent triangles have one circle, the points that face their
-  corners across it complete the graph.
+- A point strictly inside an edge's disk sees the edge at more than 90°. If the triangle corner on that side did not,
+  the point would be strictly inside that triangle's circumcircle. So the one or two opposite corners decide whether an
+  edge of the triangulation is in the graph.
+- Neighbours without an edge in the triangulation are a diagonal of points on one empty circle. A point of that circle
+  lies on each side of the diagonal; it is outside the disk only if the diagonal is the circle's diameter. So where
+  adjacent triangles share a circumcircle, the diametrically opposite points complete the graph.
 """
 
 from typing import NamedTuple
@@ -22,28 +24,28 @@ from scipy.spatial import Delaunay, KDTree, QhullError
 
 from layoutray.errors import InputError
 
-MOST_NEIGHBOURS = 8
-"""Of one word, as in FormNet."""
+MAX_NEIGHBOURS = 8
+"""Maximum number of neighbours of a word, as in FormNet."""
 
 _WIDEST = 2**25
-"""Up to here squared doubled distances are integers below 2⁵³, which the k-d tree's floats compare exactly."""
+"""Largest extent for which squared doubled distances are below 2⁵³, so that the k-d tree's floats are exact."""
 _WIDEST_TRIANGULATED = 2**15
-"""Up to here the test of two adjacent triangles, at most 4·width⁴, is below 2⁶³."""
+"""Largest extent for which the test of two adjacent triangles, at most 4·width⁴, is below 2⁶³."""
 
 Points = Int[np.ndarray, "points 2"]
 Pairs = Int[np.ndarray, "pairs 2"]
 
 
 class _Sides(NamedTuple):
-    """The three sides of each triangle, as seen from the corner `apex` that faces them; triangles lie to the left of start → end.
+    """The three sides of each triangle. Corner `apex` is opposite the side start → end, on its left.
 
     Attributes:
-        to_start, to_end: from the apex.
-        area: twice the triangle's.
-        dot: of `to_start` and `to_end`; negative when the apex is strictly inside the side's disk.
-        twin: number of the same side in the triangle beyond; -1 where there is none.
-        bend: has the sign of the sine of both angles that face the side, together: negative where the two triangles are not
-            Delaunay, 0 where their corners are on one circle; 1 where there is no triangle beyond.
+        to_start, to_end: vectors from the apex.
+        area: twice the area of the triangle.
+        dot: dot product of `to_start` and `to_end`; negative when the apex is strictly inside the side's disk.
+        twin: index of the same side in the adjacent triangle; -1 when there is none.
+        bend: has the sign of the sine of the sum of the two angles opposite the side: negative when the two triangles
+            are not Delaunay, 0 when their corners are on one circle; 1 when there is no adjacent triangle.
     """
 
     apex: NDArray[np.int64]
@@ -58,47 +60,53 @@ class _Sides(NamedTuple):
 
 
 def word_neighbours(boxes: Int[np.ndarray, "words 4"]) -> Int[np.ndarray, "words 8"]:
-    """The nearest neighbours of each word, by distance of centres: numbers of words, the nearest first, -1 where there are fewer.
+    """Indices of the nearest neighbours of each word in the graph, nearest first, padded with -1.
 
-    Of equally near ones the first words count. A word can be in the list of another that is not in its own.
+    Distances are between word centres. Ties are broken by word index. The relation is not symmetric: a word can be in
+    the list of another word without having it in its own.
 
     Args:
-        boxes: x0 y0 x1 y1, integers; boxes without area will do. In thousandths of the page, as models see them, the disk of a pair is
-            an ellipse on paper that is not square.
+        boxes: x0 y0 x1 y1, integers; boxes without area are allowed. In thousandths of the page, the unit of models,
+            the disk of a pair is an ellipse on a page that is not square.
     """
     doubled_centres = boxes[:, :2] + boxes[:, 2:]
-    word, neighbour = _neighbours(doubled_centres, MOST_NEIGHBOURS)
+    word, neighbour = _neighbours(doubled_centres, MAX_NEIGHBOURS)
     rank = np.arange(len(word)) - np.searchsorted(word, word)
-    found = np.full((len(boxes), MOST_NEIGHBOURS), -1, np.int32)
-    near = rank < MOST_NEIGHBOURS
-    found[word[near], rank[near]] = neighbour[near]
-    return found
+    nearest = np.full((len(boxes), MAX_NEIGHBOURS), -1, np.int32)
+    kept = rank < MAX_NEIGHBOURS
+    nearest[word[kept], rank[kept]] = neighbour[kept]
+    return nearest
 
 
 def gabriel_edges(points: Points) -> Pairs:
-    """All pairs of neighbours in order, the smaller number first. Points in one place are neighbours of each other.
+    """All edges, sorted, smaller index first. Points with equal coordinates are neighbours of each other.
 
     Raises:
-        InputError: when points are so far apart (above 2²⁵) that the answer might not be exact.
+        InputError: when the points extend over more than 2²⁵, where distances would not be exact.
     """
     point, neighbour = _neighbours(points, len(points))
     edges = np.stack([point, neighbour], axis=1)[point < neighbour]
     return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
 
 
-def _neighbours(points: Points, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Points with their neighbours, by point, then distance, then neighbour; of those in one place the first `most` are enough."""
+def _neighbours(points: Points, limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Point and neighbour of each edge, sorted by point, distance and neighbour.
+
+    Of points with equal coordinates, the first `limit` are enough.
+    """
     if not len(points):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     shifted = points.astype(np.int64, casting="same_kind") - points.min(axis=0)
     width = int(shifted.max())
     if width > _WIDEST:
-        raise InputError(f"points span {width}; distances are exact up to {_WIDEST}: use a coarser unit")
+        raise InputError(
+            f"the points extend over {width}; at most {_WIDEST} is allowed for exact distances; use a coarser unit"
+        )
     places, place_of = np.unique(shifted @ [width + 1, 1], return_inverse=True)
     edges = _edges(np.stack(np.divmod(places, width + 1), axis=1))
     loops = np.repeat(np.arange(len(places)), 2).reshape(-1, 2)
-    # One more than `most`, for the point itself is among those in its place.
-    point, neighbour = _members(place_of, np.concatenate([edges, edges[:, ::-1], loops]), most + 1)
+    # One more than `limit`: a point is among the points with its own coordinates.
+    point, neighbour = _members(place_of, np.concatenate([edges, edges[:, ::-1], loops]), limit + 1)
     apart = shifted.take(point, axis=0) - shifted.take(neighbour, axis=0)
     distance = _dot(apart, apart)
     order = np.lexsort((neighbour, distance, point))
@@ -106,22 +114,24 @@ def _neighbours(points: Points, most: int) -> tuple[NDArray[np.int64], NDArray[n
     return point[order], neighbour[order]
 
 
-def _members(place_of: NDArray[np.int64], ways: Pairs, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """From pairs of places to pairs of points: all that are in the first place with the first `most` in the second."""
+def _members(
+    place_of: NDArray[np.int64], place_pairs: Pairs, limit: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Convert pairs of places to pairs of points: all points of the first place with the first `limit` of the second."""
     order, size = np.argsort(place_of, kind="stable"), np.bincount(place_of)
     first = np.cumsum(size) - size
-    source, target = ways.T
-    seen = np.minimum(size, most)[target]
-    count = size[source] * seen
-    way = np.repeat(np.arange(len(ways)), count)
-    row, column = np.divmod(np.arange(len(way)) - np.repeat(np.cumsum(count) - count, count), seen[way])
-    return order[first[source[way]] + row], order[first[target[way]] + column]
+    source, target = place_pairs.T
+    used = np.minimum(size, limit)[target]
+    count = size[source] * used
+    pair = np.repeat(np.arange(len(place_pairs)), count)
+    row, column = np.divmod(np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count), used[pair])
+    return order[first[source[pair]] + row], order[first[target[pair]] + column]
 
 
 def _edges(points: Points) -> Pairs:
-    """Of points that are distinct, not negative and ordered by x, then y."""
+    """Edges of points that are distinct, non-negative, and sorted by x, then y."""
     steps = points - points[0]
-    if not _cross(steps, steps[-1]).any():  # all on one line, or fewer than three
+    if not _cross(steps, steps[-1]).any():  # collinear, or fewer than three
         return np.stack([np.arange(len(points) - 1), np.arange(1, len(points))], axis=1)
     if points.max() > _WIDEST_TRIANGULATED:
         return _edges_by_midpoints(points)
@@ -136,7 +146,7 @@ def _edges(points: Points) -> Pairs:
 
 
 def _triangles(points: Points) -> Int[np.ndarray, "triangles 3"]:
-    """As Qhull finds them, in floats: to be checked. None when the points look like one line to it."""
+    """The triangulation of Qhull, which computes in floats and must be checked. Empty when Qhull finds the points collinear."""
     try:
         return Delaunay(points).simplices.astype(np.int64)
     except QhullError:
@@ -145,7 +155,7 @@ def _triangles(points: Points) -> Int[np.ndarray, "triangles 3"]:
 
 def _sides(corners: Int[np.ndarray, "triangles 3"], points: Points) -> _Sides:
     apex, start, end = (np.roll(corners, -turn, axis=1).ravel() for turn in range(3))
-    at_apex = points.take(apex, axis=0)  # several times as fast as points[apex]
+    at_apex = points.take(apex, axis=0)  # several times faster than points[apex]
     to_start, to_end = points.take(start, axis=0) - at_apex, points.take(end, axis=0) - at_apex
     side = np.minimum(start, end) * len(points) + np.maximum(start, end)
     order = np.argsort(side)
@@ -159,9 +169,10 @@ def _sides(corners: Int[np.ndarray, "triangles 3"], points: Points) -> _Sides:
 
 
 def _is_delaunay(sides: _Sides, points: Points) -> bool:
-    """Whether the triangles tile the convex hull, have every point as a corner, and are Delaunay wherever two of them meet.
+    """Whether the triangles tile the convex hull, use every point, and are Delaunay at every shared side.
 
-    They tile it when all have an area and no side occurs twice, the outline is on the hull, and it leaves its first point once.
+    They tile the hull when all have positive area, no side occurs twice, the outline lies on the hull, and the outline
+    leaves its first point once.
     """
     outer = sides.twin < 0
     inner = np.flatnonzero(~outer)
@@ -180,21 +191,21 @@ def _is_delaunay(sides: _Sides, points: Points) -> bool:
 
 
 def _diameters(sides: _Sides, points: Points) -> Pairs:
-    """Corners, each with the point that faces it across the circle of its triangle, if the triangle shares that circle with another."""
+    """Pairs of a corner and the diametrically opposite point, for triangles that share their circumcircle with another."""
     shared = np.flatnonzero((sides.bend == 0).reshape(-1, 3).any(axis=1).repeat(3))
     apex, to_start, to_end = sides.apex[shared], sides.to_start.take(shared, axis=0), sides.to_end.take(shared, axis=0)
     scaled = _dot(to_start, to_start)[:, None] * to_end - _dot(to_end, to_end)[:, None] * to_start
     across, remainder = np.divmod(scaled[:, ::-1] * np.array([1, -1]), sides.area[shared, None])
     facing, width = points.take(apex, axis=0) + across, points.max()
     possible = ~remainder.any(axis=1) & (facing >= 0).all(axis=1) & (facing <= width).all(axis=1)
-    wanted, known = facing[possible] @ [width + 1, 1], points @ [width + 1, 1]
-    at = np.searchsorted(known, wanted).clip(max=len(known) - 1)
-    found = known[at] == wanted
-    return np.stack([apex[possible][found], at[found]], axis=1)
+    target, known = facing[possible] @ [width + 1, 1], points @ [width + 1, 1]
+    index = np.searchsorted(known, target).clip(max=len(known) - 1)
+    is_point = known[index] == target
+    return np.stack([apex[possible][is_point], index[is_point]], axis=1)
 
 
 def _edges_by_midpoints(points: Points) -> Pairs:
-    """For any points, in quadratic time: a pair is an edge when no point is nearer to its middle than itself."""
+    """Edges of any points, in quadratic time: a pair is an edge when no point is nearer to its midpoint than the pair."""
     tree = KDTree(2 * points)
     edges: list[Pairs] = []
     for number, point in enumerate(points[:-1]):

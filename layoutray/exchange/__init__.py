@@ -1,1 +1,1 @@
-"""Pages in the formats of other programs that people work on them with; what comes back is read by `layoutray.readers`."""
+"""Export of pages to other programs. `layoutray.readers` reads the results back."""

@@ -1,8 +1,9 @@
-"""Label Studio: pages as tasks to label, with what is known of them as pre-annotation, and the labelling interface to go with them.
+"""Export to Label Studio: pages as labelling tasks with pre-annotations, and the labelling interface.
 
-A task is a page. Each word is a rectangle with a label (`O` outside entities) and its text as a transcription of the region, under one
-id. Rectangles are in percent of the page, as full floats. What Label Studio has no place for (the document, the order, lines and
-entities of the words) goes with the task's data, which it hands back as it is; `layoutray.readers.label_studio` reads it.
+A task is a page. Each word is a region with one id: a rectangle with a label (`O` outside entities) and a transcription.
+Rectangles are in percent of the page, in full float precision. The task's data also holds what Label Studio cannot
+represent (document, order, lines and entities of the words). Label Studio returns it unchanged, and
+`layoutray.readers.label_studio` reads it.
 """
 
 import os
@@ -14,22 +15,22 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from layoutray.document import Page
-from layoutray.document.tags import OUTSIDE, hold_entities, spans
+from layoutray.document.tags import OUTSIDE, are_entity_tags, spans
 from layoutray.errors import InputError
 from layoutray.store import sources
 
 LOCAL_FILES = "/data/local-files/?d="
-"""Before the path of a file on its own disks, below the folder LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT."""
-_SHOWN = frozenset({".png", ".jpg", ".jpeg"})
+"""URL prefix of local files below the folder LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT."""
+_BROWSER_FORMATS = frozenset({".png", ".jpg", ".jpeg"})
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """Words that are one entity.
+class LabelledSpan:
+    """Words that form one entity.
 
     Attributes:
-        words: their numbers on the page.
-        score: 0..1 from a model; None for what a person has marked.
+        words: indices of the words on the page.
+        score: confidence of the model, 0..1; None for an annotation.
     """
 
     label: str
@@ -37,36 +38,37 @@ class Mark:
     score: float | None = None
 
 
-def marks_of(page: Page) -> tuple[Mark, ...]:
-    """What a page's own tags mark: entities, or each word of a region for itself."""
+def spans_of(page: Page) -> tuple[LabelledSpan, ...]:
+    """The spans of a page's own tags: one for each entity, or one for each word with a region label."""
     tags = [word.tag for word in page.words]
-    if hold_entities(tags):
-        return tuple(Mark(label, tuple(range(start, end))) for label, start, end in spans(tags))
-    return tuple(Mark(tag, (number,)) for number, tag in enumerate(tags) if tag is not None)
+    if are_entity_tags(tags):
+        return tuple(LabelledSpan(label, tuple(range(start, end))) for label, start, end in spans(tags))
+    return tuple(LabelledSpan(tag, (index,)) for index, tag in enumerate(tags) if tag is not None)
 
 
-def task(page: Page, marks: Sequence[Mark], picture: str, model: str) -> dict[str, Any]:
-    """One page as a task with a prediction, ready for `json.dumps`.
+def task(page: Page, entities: Sequence[LabelledSpan], picture: str, model: str) -> dict[str, Any]:
+    """One page as a task with a prediction, for `json.dumps`.
 
     Args:
-        marks: share no word; the score of the prediction is that of the least sure, so that Label Studio can show doubtful pages first.
-        picture: URL that the browser gets the page's picture from.
-        model: whose prediction it is.
+        entities: spans that do not overlap. The prediction's score is the lowest of their scores, so that Label Studio
+            can show the least certain pages first.
+        picture: URL of the page's picture.
+        model: name and version of the model that predicted.
     """
-    owners = {word: number for number, mark in enumerate(marks) for word in mark.words}
+    owners = {word: number for number, entity in enumerate(entities) for word in entity.words}
     results = [
         result
         for number in range(len(page.words))
-        for result in _results(page, number, marks[owners[number]] if number in owners else None)
+        for result in _results(page, number, entities[owners[number]] if number in owners else None)
     ]
     prediction: dict[str, Any] = {"model_version": model, "result": results}
-    if scores := [mark.score for mark in marks if mark.score is not None]:
+    if scores := [entity.score for entity in entities if entity.score is not None]:
         prediction["score"] = min(scores)
     return {"data": {"image": picture, "layoutray": _origin(page, owners)}, "predictions": [prediction]}
 
 
 def labelling_interface(labels: Iterable[str]) -> str:
-    """The XML for a project's Labeling Interface, Code: the labels, `O` last, and a transcription of each region."""
+    """The XML for a project's Labeling Interface: the labels, `O` last, and a transcription for each region."""
     view = ElementTree.Element("View")
     ElementTree.SubElement(view, "Image", name="image", value="$image", zoom="true")
     choices = ElementTree.SubElement(view, "RectangleLabels", name="label", toName="image")
@@ -86,28 +88,28 @@ def labelling_interface(labels: Iterable[str]) -> str:
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
 
-def can_be_shown(page: Page) -> bool:
-    """Whether browsers show the page's picture as it is: those of PDF and TIFF files they do not."""
-    return PurePosixPath(page.image).suffix.lower() in _SHOWN
+def browser_can_show(page: Page) -> bool:
+    """Whether browsers can show the page's picture file. They cannot show PDF and TIFF files."""
+    return PurePosixPath(page.image).suffix.lower() in _BROWSER_FORMATS
 
 
 def picture_url(uri: str, root: str, prefix: str) -> str:
-    """Where the browser gets a picture: addresses stay as they are, of a local file it is `prefix` and the path below `root`.
+    """URL of a picture: a remote URI stays unchanged; a local file becomes `prefix` and its path below `root`.
 
     Raises:
-        InputError: when the file does not lie below `root`.
+        InputError: when the file is not below `root`.
     """
     local, served = sources.local_path(uri), sources.local_path(root)
     if local is None:
         return uri
     if served is None or not local.is_relative_to(served):
-        raise InputError(f"picture {uri} does not lie below {root}; give the folder that Label Studio serves as --root")
+        raise InputError(f"picture {uri} is not below {root}; set --root to the folder that Label Studio serves")
     return prefix + quote(os.fsencode(local.relative_to(served)))
 
 
-def _results(page: Page, number: int, mark: Mark | None) -> Iterable[Mapping[str, Any]]:
+def _results(page: Page, number: int, entity: LabelledSpan | None) -> Iterable[Mapping[str, Any]]:
     word = page.words[number]
-    place = {
+    rectangle = {
         "x": 100 * word.box.x0,
         "y": 100 * word.box.y0,
         "width": 100 * (word.box.x1 - word.box.x0),
@@ -124,14 +126,14 @@ def _results(page: Page, number: int, mark: Mark | None) -> Iterable[Mapping[str
     label: dict[str, Any] = {
         "from_name": "label",
         "type": "rectanglelabels",
-        "value": {**place, "rectanglelabels": [mark.label if mark else OUTSIDE]},
+        "value": {**rectangle, "rectanglelabels": [entity.label if entity else OUTSIDE]},
     }
-    if mark and mark.score is not None:
-        label["score"] = mark.score
+    if entity and entity.score is not None:
+        label["score"] = entity.score
     return shared | label, shared | {
         "from_name": "transcription",
         "type": "textarea",
-        "value": {**place, "text": [word.text]},
+        "value": {**rectangle, "text": [word.text]},
     }
 
 
@@ -145,7 +147,7 @@ def _origin(page: Page, owners: Mapping[int, int]) -> dict[str, Any]:
         "image": page.image,
         "width": page.width,
         "height": page.height,
-        "tags": "region" if any(tag is not None for tag in tags) and not hold_entities(tags) else "iob2",
+        "tags": "region" if any(tag is not None for tag in tags) and not are_entity_tags(tags) else "iob2",
         "lines": [word.line for word in page.words],
         "blocks": [word.block for word in page.words],
         "entities": [owners.get(number) for number in range(len(page.words))],

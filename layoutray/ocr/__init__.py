@@ -1,4 +1,4 @@
-"""From the bytes of a picture or PDF to words with boxes. An engine is a module here that ends in `ENGINE`."""
+"""Recognition: words with boxes from a picture or PDF. An OCR engine is a module here that defines `ENGINE`."""
 
 from typing import Protocol, cast
 
@@ -11,20 +11,20 @@ from layoutray.ocr.settings import TesseractSettings
 
 
 class Engine(Protocol):
-    """An OCR engine. Instances hold native state: one per process, one thread, no sharing."""
+    """An OCR engine. An instance holds native state: use one per process, from one thread."""
 
     name: str
 
     def version(self, settings: TesseractSettings) -> str:
-        """Engine version and a hash of the language data that `settings` select, e.g. `5.5.4 eng:9c3f…`."""
+        """Engine version and hash of the language data that `settings` select, e.g. `5.5.4 eng:9c3f…`."""
         ...
 
     def recognise(self, image: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
-        """Words of a grey picture (height, width), boxes in shares of that picture, in the engine's reading order.
+        """Words of a grey picture (height, width) in the engine's reading order; boxes relative to the picture.
 
         Raises:
-            DocumentError: (engine_error, stage `ocr`) when the engine refuses the picture.
-            MissingDependencyError: when the engine or its language data is not installed; says how to.
+            DocumentError: (engine_error, stage `ocr`) when the engine rejects the picture.
+            MissingDependencyError: when the engine or its language data is not installed; says how to install it.
         """
         ...
 

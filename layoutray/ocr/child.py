@@ -1,6 +1,6 @@
-"""The process that does the dangerous part of recognition: `python -m layoutray.ocr.child FD`, started by `isolated`.
+"""The child process that runs recognition: `python -m layoutray.ocr.child FD`, started by `isolated`.
 
-It reads requests from the socket FD and answers each; it ends when the other end closes. Its standard streams are not used.
+It answers requests from the socket FD and ends when the other end closes. It does not use its standard streams.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from layoutray.ocr.render import count_pages
 from layoutray.ocr.settings import Recognition
 
 _MEMORY = 6 << 30  # bytes of address space; a page of 120 million pixels needs about a third
-_GRACE = 30.0  # seconds after the deadline; by then the parent has ended this process, unless it is gone itself
+_GRACE = 30.0  # seconds after the deadline; a living parent has ended this process by then
 
 
 def main() -> None:
@@ -37,9 +37,9 @@ def main() -> None:
             request, body = channel.receive()
         except (EOFError, OSError):
             return
-        # A page sent without its file is of the same file as the one before.
+        # A request without a file is about the file of the previous request.
         data = data if request["same_file"] else body
-        # The alarm ends this process even inside native code, should nobody be left to do it from outside.
+        # If the parent has died, the alarm ends this process, even inside native code.
         signal.setitimer(signal.ITIMER_REAL, settings.tesseract.deadline + _GRACE)
         answer = _answer(request, data, settings)
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -60,9 +60,9 @@ def _answer(request: Head, data: bytes, settings: Recognition) -> Head:
         return {"missing": str(error)}
     except LayoutrayError as error:
         return {"refused": str(error)}
-    except Exception as error:  # whatever else a page provokes costs that page alone
+    except Exception as error:  # any other error fails only this page
         if isinstance(error, MemoryError) or (isinstance(error, cv2.error) and error.code == cv2.Error.StsNoMem):
-            message = f"the page needs more than the {_MEMORY >> 30} GiB of memory that recognition may use; lower max_pixels or dpi"
+            message = f"the page needs more than the limit of {_MEMORY >> 30} GiB of memory; lower max_pixels or dpi"
             return _failed(Reason.OUT_OF_MEMORY, message, "ocr")
         return {**_failed(Reason.INTERNAL, f"{type(error).__name__}: {error}", "ocr"), "trace": traceback.format_exc()}
 
@@ -74,7 +74,7 @@ def _failed(reason: Reason, message: str, stage: str) -> Head:
 def _limit_memory() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     allowed = _MEMORY if hard == resource.RLIM_INFINITY else min(_MEMORY, hard)
-    with contextlib.suppress(ValueError, OSError):  # systems that do not limit address space
+    with contextlib.suppress(ValueError, OSError):  # systems without a limit on address space
         resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
 
 

@@ -1,4 +1,4 @@
-"""Messages between a process and its OCR child: a JSON head and raw bytes over a socket. Nothing in them can run code."""
+"""Messages between a process and its OCR child over a socket: a JSON header and raw bytes, no pickle."""
 
 import json
 import socket
@@ -18,49 +18,49 @@ Head = dict[str, Any]
 
 
 class Channel:
-    """One end of the socket. Every operation has a deadline in seconds from its start; None waits for ever."""
+    """One end of the socket. The deadline of an operation is in seconds from its start; None: no deadline."""
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
 
     def send(self, head: Head, body: bytes = b"", *, deadline: float | None = None) -> None:
-        """Raises TimeoutError, or OSError when the other end is gone."""
-        packed = json.dumps(head).encode()
+        """Send a message. Raises TimeoutError, or OSError when the other end is closed."""
+        encoded = json.dumps(head).encode()
         self._end.settimeout(deadline)
-        self._end.sendall(_SIZES.pack(len(packed), len(body)) + packed)
+        self._end.sendall(_SIZES.pack(len(encoded), len(body)) + encoded)
         if body:
             self._end.sendall(body)
 
     def receive(self, *, deadline: float | None = None) -> tuple[Head, bytes]:
-        """Raises TimeoutError, or EOFError or OSError when the other end is gone."""
+        """Receive a message. Raises TimeoutError, or EOFError or OSError when the other end is closed."""
         until = None if deadline is None else time.monotonic() + deadline
-        head_size, body_size = _SIZES.unpack(self._exactly(_SIZES.size, until))
-        head = json.loads(self._exactly(head_size, until))
-        return head, self._exactly(body_size, until)
+        head_size, body_size = _SIZES.unpack(self._receive_exactly(_SIZES.size, until))
+        head = json.loads(self._receive_exactly(head_size, until))
+        return head, self._receive_exactly(body_size, until)
 
     def close(self) -> None:
         self._end.close()
 
-    def _exactly(self, size: int, until: float | None) -> bytes:
+    def _receive_exactly(self, size: int, until: float | None) -> bytes:
         received = bytearray()
         while len(received) < size:
             if until is not None:
-                # A time-out of 0 would mean "do not block"; what is due is due.
+                # A timeout of 0 would mean non-blocking mode.
                 self._end.settimeout(max(until - time.monotonic(), 1e-3))
-            piece = self._end.recv(min(size - len(received), _CHUNK))
-            if not piece:
+            chunk = self._end.recv(min(size - len(received), _CHUNK))
+            if not chunk:
                 raise EOFError("the other end closed the channel")
-            received += piece
+            received += chunk
         return bytes(received)
 
 
 def settings_head(settings: Recognition) -> Head:
-    """Settings as a message; `settings_of` is the way back."""
+    """Settings as a message; `settings_of` is the inverse."""
     return asdict(settings)
 
 
 def settings_of(head: Head) -> Recognition:
-    """The way back from `settings_head`."""
+    """The inverse of `settings_head`."""
     parts: Head = {
         "preprocessing": Preprocessing(**head["preprocessing"]),
         "tesseract": TesseractSettings(**head["tesseract"]),
@@ -69,7 +69,7 @@ def settings_of(head: Head) -> Recognition:
 
 
 def page_head(page: RecognisedPage) -> Head:
-    """A page as a message, its numbers exact; `page_of` is the way back."""
+    """A page as a message, without loss of precision; `page_of` is the inverse."""
     words = [
         (word.text, word.box.x0, word.box.y0, word.box.x1, word.box.y1, word.confidence, word.line, word.block)
         for word in page.words
@@ -79,7 +79,7 @@ def page_head(page: RecognisedPage) -> Head:
 
 
 def page_of(head: Head) -> RecognisedPage:
-    """The way back from `page_head`."""
+    """The inverse of `page_head`."""
     words = tuple(
         Word(text, Box(x0, y0, x1, y1), confidence, line, block)
         for text, x0, y0, x1, y1, confidence, line, block in head["words"]

@@ -1,4 +1,4 @@
-"""Recognition in a process of its own: native code that crashes or hangs on a page costs that page and nothing else."""
+"""Recognition in a child process: native code that crashes or hangs fails only the page it was reading."""
 
 import contextlib
 import os
@@ -21,8 +21,8 @@ from layoutray.ocr.frames import Channel, Head, page_of, settings_head
 from layoutray.ocr.page import RecognisedPage
 from layoutray.ocr.settings import Recognition
 
-_START = 120.0  # seconds for the child to import its libraries on a busy machine
-_KEPT = 1 << 30  # bytes; a child that leaks nothing holds about a tenth of it, whatever it has read
+_START_SECONDS = 120.0  # for the child to import its libraries on a busy machine
+_MAX_IDLE_MEMORY = 1 << 30  # bytes; a child without leaks holds about a tenth of it between pages
 _ONE_THREAD = {"OMP_THREAD_LIMIT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -30,58 +30,58 @@ _ONE_THREAD = {"OMP_THREAD_LIMIT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_TH
 class _Child:
     process: subprocess.Popen[bytes]
     channel: Channel
-    complaints: IO[bytes]
+    output: IO[bytes]
     file: bytes | None = None
-    """The file that the child was sent last; further pages of it need not be sent again."""
+    """The last file sent to the child; requests for its other pages do not send it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Death:
     cause: str
-    last_words: str
+    output: str
 
     def error(self, what: str, stage: str) -> DocumentError:
         error = DocumentError(Reason.WORKER_CRASH, f"{what}: {self.cause}", stage=stage)
-        if self.last_words:
-            error.add_note(self.last_words)
+        if self.output:
+            error.add_note(self.output)
         return error
 
 
 class IsolatedRecogniser:
-    """Reads pages in one child process, started at the first page and again after each death. Callers take turns.
+    """Runs recognition in one child process, which starts with the first page and again after it died. Thread-safe.
 
     Args:
-        kept: bytes of memory that the child may hold between pages. One that holds more, as native code leaks, is ended, and the next page
-            starts another.
+        max_idle_memory: bytes that the child may hold between pages. A child that holds more (native code leaks) is
+            ended; the next page starts a new one.
     """
 
-    def __init__(self, settings: Recognition, *, kept: int = _KEPT) -> None:
+    def __init__(self, settings: Recognition, *, max_idle_memory: int = _MAX_IDLE_MEMORY) -> None:
         self._settings = settings
-        self._kept = kept
-        self._turn = threading.Lock()
+        self._max_idle_memory = max_idle_memory
+        self._lock = threading.Lock()
         self._child: _Child | None = None
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child; None while there is none."""
+        """Process id of the child; None when none is running."""
         return self._child.process.pid if self._child else None
 
     def count_pages(self, data: bytes) -> int:
-        """As `render.count_pages`. Raises DocumentError, also for a time-out or crash (stage `open`)."""
-        return int(self._ask({"do": "count_pages"}, data, "open")["num_pages"])
+        """As `render.count_pages`. Raises DocumentError, also for a timeout or crash (stage `open`)."""
+        return int(self._request({"do": "count_pages"}, data, "open")["num_pages"])
 
     def recognise(self, data: bytes, number: int) -> RecognisedPage:
         """As `page.recognise_page`.
 
         Raises:
-            DocumentError: as there, and timeout, worker_crash or out_of_memory (stage `ocr`).
+            DocumentError: as `page.recognise_page`; also timeout, worker_crash or out_of_memory (stage `ocr`).
             MissingDependencyError: when the engine is not installed.
         """
-        return page_of(self._ask({"do": "recognise", "number": number}, data, "ocr")["page"])
+        return page_of(self._request({"do": "recognise", "number": number}, data, "ocr")["page"])
 
     def close(self) -> None:
-        """End the child; the next page would start another."""
-        with self._turn:
+        """End the child. A later page starts a new one."""
+        with self._lock:
             if self._child:
                 self._end(self._child)
 
@@ -91,8 +91,8 @@ class IsolatedRecogniser:
     def __exit__(self, *reason: object) -> None:
         self.close()
 
-    def _ask(self, request: Head, data: bytes, stage: str) -> Head:
-        with self._turn:
+    def _request(self, request: Head, data: bytes, stage: str) -> Head:
+        with self._lock:
             child = self._child = self._child or _start(self._settings)
             try:
                 answer = _exchange(child, request, data, self._settings.tesseract.deadline)
@@ -101,27 +101,27 @@ class IsolatedRecogniser:
                 seconds = self._settings.tesseract.deadline
                 raise DocumentError(
                     Reason.TIMEOUT,
-                    f"not done within tesseract.deadline = {seconds:g} s; its process was ended",
+                    f"recognition took longer than tesseract.deadline = {seconds:g} s; its process was ended",
                     stage=stage,
                 ) from error
             except (EOFError, OSError) as error:
                 raise self._end(child).error("recognition crashed", stage) from error
             except BaseException:
-                # Interrupted half-way (Ctrl-C, a cancelled task): the child's answer would be taken for the next page's.
+                # Interrupted (Ctrl-C, a cancelled task): a late answer would be taken for that of the next page.
                 self._end(child)
                 raise
-            if _held(child.process.pid) > self._kept:
+            if _memory_of(child.process.pid) > self._max_idle_memory:
                 self._end(child)
-        return _checked(answer)
+        return _raise_failure(answer)
 
     def _end(self, child: _Child) -> _Death:
-        """Kill the child with all that it started."""
+        """Kill the child and the processes that it started."""
         self._child = None
         return _end(child)
 
 
-def _held(pid: int) -> int:
-    """Bytes of memory; 0 of a process that is gone."""
+def _memory_of(pid: int) -> int:
+    """Resident memory in bytes; 0 when the process has ended."""
     try:
         return psutil.Process(pid).memory_info().rss
     except psutil.NoSuchProcess:
@@ -131,13 +131,14 @@ def _held(pid: int) -> int:
 def _exchange(child: _Child, request: Head, data: bytes, deadline: float) -> Head:
     until = time.monotonic() + deadline
     same_file = child.file is not None and (data is child.file or data == child.file)
-    child.complaints.truncate(0)
+    child.output.truncate(0)
     child.file = data
     child.channel.send({**request, "same_file": same_file}, b"" if same_file else data, deadline=deadline)
     return child.channel.receive(deadline=until - time.monotonic())[0]
 
 
-def _checked(answer: Head) -> Head:
+def _raise_failure(answer: Head) -> Head:
+    """The answer of the child. Raises the error that it reports."""
     if "missing" in answer:
         raise MissingDependencyError(answer["missing"])
     if "refused" in answer:
@@ -152,28 +153,28 @@ def _checked(answer: Head) -> Head:
 
 def _start(settings: Recognition) -> _Child:
     ours, theirs = socket.socketpair()
-    complaints = tempfile.TemporaryFile("a+b")  # noqa: SIM115  (lives as long as the child)
+    output = tempfile.TemporaryFile("a+b")  # noqa: SIM115  (lives as long as the child)
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "layoutray.ocr.child", str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
-            stdout=complaints,  # libraries that print must not reach anybody's output
-            stderr=complaints,
+            stdout=output,  # keeps the output of libraries out of the parent's streams
+            stderr=output,
             env=_environment(),
             pass_fds=(theirs.fileno(),),
-            start_new_session=True,  # a group of its own: the engine's programs end with it, and Ctrl-C is the parent's to handle
+            start_new_session=True,  # a process group: kills the engine's programs too; Ctrl-C reaches only the parent
         )
-    child = _Child(process, Channel(ours), complaints)
+    child = _Child(process, Channel(ours), output)
     try:
-        child.channel.send(settings_head(settings), deadline=_START)
-        child.channel.receive(deadline=_START)
+        child.channel.send(settings_head(settings), deadline=_START_SECONDS)
+        child.channel.receive(deadline=_START_SECONDS)
     except (EOFError, OSError) as error:
         raise _end(child).error("recognition could not start", "open") from error
     return child
 
 
 def _environment() -> dict[str, str]:
-    # The child must find the same layoutray as this process, wherever a cluster has unpacked it.
+    # The child must import the same layoutray as this process, also from a cluster's working directory.
     package = str(Path(layoutray.__file__).parents[1])
     path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
     return {**os.environ, **_ONE_THREAD, "PYTHONPATH": path}
@@ -181,15 +182,15 @@ def _environment() -> dict[str, str]:
 
 def _end(child: _Child) -> _Death:
     child.channel.close()
-    alone = _died_within(child.process.pid, 0.2)  # a crash closes the channel a moment before the process is gone
-    # Before it is waited for: until then its number cannot be another process's.
+    died_itself = _died_within(child.process.pid, 0.2)  # a crash closes the channel before the process ends
+    # Kill before wait: the process id cannot be reused until then.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.process.pid, signal.SIGKILL)
     status = child.process.wait()
-    child.complaints.seek(0)
-    last_words = child.complaints.read().decode(errors="replace").strip()
-    child.complaints.close()
-    return _Death(_cause(status) if alone else "it closed the channel", last_words)
+    child.output.seek(0)
+    output = child.output.read().decode(errors="replace").strip()
+    child.output.close()
+    return _Death(_cause(status) if died_itself else "it closed the channel", output)
 
 
 def _died_within(pid: int, seconds: float) -> bool:
@@ -199,7 +200,7 @@ def _died_within(pid: int, seconds: float) -> bool:
             if time.monotonic() > until:
                 return False
             time.sleep(0.005)
-    except ChildProcessError:  # a host that waits for every child has been here before
+    except ChildProcessError:  # another part of the host process has already waited for the child
         return True
     return True
 
@@ -208,4 +209,4 @@ def _cause(status: int) -> str:
     if status >= 0:
         return f"its process ended with exit status {status}"
     name = signal.Signals(-status).name
-    return f"its process died of {name}{', perhaps for want of memory' if name == 'SIGKILL' else ''}"
+    return f"its process died of {name}{', possibly out of memory' if name == 'SIGKILL' else ''}"

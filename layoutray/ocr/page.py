@@ -1,4 +1,4 @@
-"""The words of one page of a file: from its own text layer where that can be trusted, else by OCR."""
+"""The words of one page: from a PDF's text layer when it is usable, else by OCR."""
 
 import json
 from dataclasses import asdict, dataclass, replace
@@ -14,12 +14,12 @@ from layoutray.ocr.settings import Recognition
 
 @dataclass(frozen=True, slots=True)
 class RecognisedPage:
-    """A page as it was read.
+    """A page with its words.
 
     Attributes:
-        number: counted from 1.
-        width, height: pixels of the page as it was looked at, upright; a PDF page's at `dpi`.
-        words: boxes are shares of that page; none on a blank page.
+        number: page number, from 1.
+        width, height: size of the upright page in pixels; a PDF page at `dpi`.
+        words: boxes are relative to the page; empty for a blank page.
     """
 
     number: int
@@ -33,7 +33,7 @@ def recognise_page(data: bytes, number: int, settings: Recognition) -> Recognise
     """Read page `number` (from 1) of the file `data`, in this process.
 
     Raises:
-        DocumentError: when the file or page cannot be used; has the reason.
+        DocumentError: when the file or page cannot be used, with the reason.
         MissingDependencyError: when the engine is not installed.
     """
     if sniff(data) is not Kind.PDF:
@@ -48,7 +48,7 @@ def recognise_page(data: bytes, number: int, settings: Recognition) -> Recognise
 
 
 def as_json(settings: Recognition) -> str:
-    """The settings as compact JSON: what a page's provenance holds."""
+    """The settings as compact JSON, as stored in a page's provenance."""
     return json.dumps(asdict(settings), sort_keys=True, separators=(",", ":"))
 
 

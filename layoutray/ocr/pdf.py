@@ -1,4 +1,4 @@
-"""Open PDF files and draw their pages, through pypdfium2. Not thread safe: one thread per process."""
+"""Open PDF files and render their pages with pypdfium2. Not thread-safe: use one thread per process."""
 
 import math
 from collections.abc import Generator
@@ -9,7 +9,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from layoutray.errors import DocumentError, Reason
-from layoutray.ocr.pictures import Rendered, no_such_page, refuse_large
+from layoutray.ocr.pictures import Rendered, check_size, no_such_page
 from layoutray.ocr.settings import Recognition
 
 _POINTS_PER_INCH = 72
@@ -17,7 +17,7 @@ _POINTS_PER_INCH = 72
 
 @contextmanager
 def opened(data: bytes, settings: Recognition) -> Generator[pdfium.PdfDocument]:
-    """The document, with its form fields ready to be drawn.
+    """The document, with its form fields initialised for rendering.
 
     Raises:
         DocumentError: (unreadable, encrypted, too_large; stage `open`).
@@ -25,14 +25,15 @@ def opened(data: bytes, settings: Recognition) -> Generator[pdfium.PdfDocument]:
     try:
         document = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
-        raise _refusal(error) from error
+        raise _open_error(error) from error
     with document:
         if len(document) < 1:
             raise DocumentError(Reason.UNREADABLE, "the PDF file has no pages", stage="open")
         if len(document) > settings.max_pages:
             raise DocumentError(
                 Reason.TOO_LARGE,
-                f"the PDF file has {len(document)} pages, allowed are {settings.max_pages}; split it or raise max_pages",
+                f"the PDF file has {len(document)} pages; at most {settings.max_pages} are allowed; "
+                "split it or raise max_pages",
                 stage="open",
             )
         document.init_forms()
@@ -41,7 +42,7 @@ def opened(data: bytes, settings: Recognition) -> Generator[pdfium.PdfDocument]:
 
 @contextmanager
 def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[pdfium.PdfPage]:
-    """Page `number` (from 1), filled-in form fields and notes made part of its content.
+    """Page `number` (from 1), with form fields and annotations merged into its content.
 
     Raises:
         DocumentError: (not_found, unreadable; stage `render`).
@@ -50,7 +51,7 @@ def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[pdfium.P
         raise no_such_page(number)
     try:
         if document.formenv is not None:
-            # What people typed into a form lies beside the page's content; merged, it is drawn and read like the rest.
+            # Values of form fields are stored apart from the page's content; flatten() merges them.
             with closing(document[number - 1]) as page:
                 page.flatten()
         page = document[number - 1]
@@ -63,30 +64,31 @@ def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[pdfium.P
 
 
 def pixel_size(page: pdfium.PdfPage, settings: Recognition) -> tuple[int, int]:
-    """Width and height in pixels of a page drawn at `settings.dpi`; at least 1."""
+    """Width and height in pixels of a page rendered at `settings.dpi`; at least 1."""
     scale = settings.dpi / _POINTS_PER_INCH
     width, height = (max(math.ceil(side * scale), 1) for side in page.get_size())
     return width, height
 
 
 def render(page: pdfium.PdfPage, settings: Recognition) -> Rendered:
-    """The page as people see it, RGB. Raises DocumentError (too_large, unreadable; stage `render`)."""
+    """The rendered page, RGB. Raises DocumentError (too_large, unreadable; stage `render`)."""
     width, height = pixel_size(page, settings)
-    refuse_large(width, height, settings)
+    check_size(width, height, settings)
     try:
-        bitmap = page.render(scale=settings.dpi / _POINTS_PER_INCH, rev_byteorder=True)  # pyright: ignore[reportArgumentType]  (guessed from a default)
+        scale = settings.dpi / _POINTS_PER_INCH
+        bitmap = page.render(scale=scale, rev_byteorder=True)  # pyright: ignore[reportArgumentType]  # stub says int
     except (pdfium.PdfiumError, ValueError) as error:
         raise DocumentError(
-            Reason.UNREADABLE, f"the PDF page of {width} x {height} pixels cannot be drawn: {error}", stage="render"
+            Reason.UNREADABLE, f"the PDF page of {width} x {height} pixels cannot be rendered: {error}", stage="render"
         ) from error
     image = np.array(bitmap.to_numpy(), dtype=np.uint8)
     bitmap.close()
     return Rendered(image, image.shape[1], image.shape[0])
 
 
-def _refusal(error: pdfium.PdfiumError) -> DocumentError:
+def _open_error(error: pdfium.PdfiumError) -> DocumentError:
     if error.err_code in (pdfium_c.FPDF_ERR_PASSWORD, pdfium_c.FPDF_ERR_SECURITY):
         return DocumentError(
             Reason.ENCRYPTED, "the PDF file needs a password; remove the protection first", stage="open"
         )
-    return DocumentError(Reason.UNREADABLE, f"the PDF file is damaged or cut short: {error}", stage="open")
+    return DocumentError(Reason.UNREADABLE, f"the PDF file is damaged or truncated: {error}", stage="open")

@@ -1,7 +1,6 @@
-"""Words with boxes from the text layer of a PDF page, and whether that layer can be trusted.
+"""Words with boxes from the text layer of a PDF page, and whether that text layer is usable.
 
-A text layer is what the page's maker wrote into the file. A scan may carry one as well, put behind or over its picture by
-somebody's OCR of unknown quality: such a page is read anew.
+A scanned page may have a text layer too, from OCR of unknown quality. Such a page is read by OCR again.
 """
 
 import ctypes
@@ -14,26 +13,26 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from layoutray.document import Box, Word
-from layoutray.ocr.pdf_pictures import Picture, Place, paint_order, pictures_of, place_on
+from layoutray.ocr.pdf_pictures import Picture, ToPageBox, page_box_mapping, paint_order, pictures_of
 from layoutray.ocr.settings import Recognition
 
 _MOSTLY_PICTURES = 0.5  # share of the page
-_FEW_WORDS = 20  # a stamp, a page number, a line of a fax machine: not the text of a page
+_FEW_WORDS = 20  # fewer words may be a stamp, a page number or a fax header
 _UNDECODABLE = 0.1  # share of characters
-_SOFT_HYPHEN = 2  # what PDFium makes of a hyphen that breaks a word at the end of a line
+_SOFT_HYPHEN = 2  # PDFium's code for a hyphen at the end of a line
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0x10FFFF))
 _REPLACEMENT = 0xFFFD
 
 
 @dataclass(frozen=True, slots=True)
 class TextLayer:
-    """What a page's text layer holds.
+    """The text layer of a page.
 
     Attributes:
-        num_characters: without blanks.
-        num_undecodable: characters that have no meaning outside the page's own fonts.
-        num_hidden: words that are invisible or painted over by a picture.
-        picture_share: share of the page under pictures, 0..1.
+        num_characters: number of characters without white space.
+        num_undecodable: number of characters without a Unicode mapping.
+        num_hidden: number of words that are invisible or covered by a picture.
+        picture_share: share of the page covered by pictures, 0..1.
     """
 
     words: tuple[Word, ...]
@@ -52,8 +51,8 @@ class _Character:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """The characters of one word, in the line that they stand in."""
+class _TextWord:
+    """One word of the text layer. `first`: index of its first character."""
 
     text: str
     box: Box
@@ -62,16 +61,16 @@ class _Piece:
 
 
 def read(page: pdfium.PdfPage) -> TextLayer:
-    """The words of a page in the order of its text layer, boxes in shares of the page as it is shown (cropped and turned)."""
+    """The text layer of a page. Words are in the layer's order; boxes are relative to the cropped and rotated page."""
     with closing(page.get_textpage()) as text:
-        place = place_on(page)
+        to_page_box = page_box_mapping(page)
         characters = list(_characters(text))
-        pieces = list(_pieces(characters, place))
-        pictures = pictures_of(page, place)
-        num_hidden = sum(_hidden(text, page, pieces, pictures)) if pieces else 0
+        words = list(_split_words(characters, to_page_box))
+        pictures = pictures_of(page, to_page_box)
+        num_hidden = sum(_hidden(text, page, words, pictures)) if words else 0
     printed = [character for character in characters if not chr(character.code).isspace()]
     return TextLayer(
-        words=tuple(_words(pieces)),
+        words=tuple(_with_blocks(words)),
         num_characters=len(printed),
         num_undecodable=sum(character.undecodable for character in printed),
         num_hidden=num_hidden,
@@ -80,22 +79,22 @@ def read(page: pdfium.PdfPage) -> TextLayer:
 
 
 def has_usable_text(layer: TextLayer, settings: Recognition) -> tuple[bool, str]:
-    """Whether a page's words are taken from its text layer rather than from OCR, and the reason in words."""
-    number, covered = len(layer.words), layer.picture_share
-    num_visible = number - layer.num_hidden
+    """Whether the words of a page come from its text layer instead of OCR, and the reason as text."""
+    num_words, covered = len(layer.words), layer.picture_share
+    num_visible = num_words - layer.num_hidden
     if settings.text_layer == "never":
         return False, "text_layer = never: every page is read by OCR"
-    if number == 0:
+    if num_words == 0:
         return False, "the PDF page has no text layer"
     if covered > _MOSTLY_PICTURES and num_visible < max(_FEW_WORDS, layer.num_hidden):
-        return (
-            False,
-            f"a scan: pictures cover {covered:.0%} of the PDF page and {num_visible} of its {number} words stand visibly on them",
+        reason = (
+            f"a scan: pictures cover {covered:.0%} of the PDF page; {num_visible} of its {num_words} words are visible"
         )
+        return False, reason
     if layer.num_undecodable > _UNDECODABLE * layer.num_characters:
         share = layer.num_undecodable / layer.num_characters
-        return False, f"{share:.0%} of the characters in the PDF page's text layer have no meaning outside its fonts"
-    return True, f"the PDF page has a text layer of {number} words"
+        return False, f"{share:.0%} of the characters in the PDF page's text layer have no Unicode mapping"
+    return True, f"the PDF page has a text layer of {num_words} words"
 
 
 def _characters(text: pdfium.PdfTextPage) -> Iterator[_Character]:
@@ -107,50 +106,53 @@ def _characters(text: pdfium.PdfTextPage) -> Iterator[_Character]:
         if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF or 0xFFFE <= code <= 0xFFFF:
             code = _REPLACEMENT
         unmapped = pdfium_c.FPDFText_HasUnicodeMapError(text, index) == 1
-        yield _Character(code, index, unmapped or code in (0, _REPLACEMENT) or _private(code), sides)
+        yield _Character(code, index, unmapped or code in (0, _REPLACEMENT) or _is_private(code), sides)
 
 
-def _private(code: int) -> bool:
+def _is_private(code: int) -> bool:
     return any(first <= code <= last for first, last in _PRIVATE_USE)
 
 
-def _pieces(characters: list[_Character], place: Place) -> Iterator[_Piece]:
+def _split_words(characters: list[_Character], to_page_box: ToPageBox) -> Iterator[_TextWord]:
     line, word = 0, list[_Character]()
     for character in characters:
-        shown = chr(character.code)
-        if character.code == _SOFT_HYPHEN or shown.isspace():
+        letter = chr(character.code)
+        if character.code == _SOFT_HYPHEN or letter.isspace():
             if character.code == _SOFT_HYPHEN:
                 word.append(character)
-            yield from _piece(word, line, place)
+            yield from _join_word(word, line, to_page_box)
             word = []
-            line += shown in "\r\n" or character.code == _SOFT_HYPHEN
-        elif shown.isprintable() or character.undecodable:
+            line += letter in "\r\n" or character.code == _SOFT_HYPHEN
+        elif letter.isprintable() or character.undecodable:
             word.append(character)
-    yield from _piece(word, line, place)
+    yield from _join_word(word, line, to_page_box)
 
 
-def _piece(word: list[_Character], line: int, place: Place) -> Iterator[_Piece]:
-    """The word of these characters; nothing where it has no place on the page."""
+def _join_word(word: list[_Character], line: int, to_page_box: ToPageBox) -> Iterator[_TextWord]:
+    """The word made of these characters; nothing when it has no box on the page."""
     sides = [character.sides for character in word if character.sides is not None]
     if not sides:
         return
     lefts, bottoms, rights, tops = zip(*sides, strict=True)
-    box = place(min(lefts), min(bottoms), max(rights), max(tops))
+    box = to_page_box(min(lefts), min(bottoms), max(rights), max(tops))
     if box is not None:
         text = "".join("-" if character.code == _SOFT_HYPHEN else chr(character.code) for character in word)
-        yield _Piece(text.replace("\0", chr(_REPLACEMENT)), box, line, word[0].index)
+        yield _TextWord(text.replace("\0", chr(_REPLACEMENT)), box, line, word[0].index)
 
 
-def _words(pieces: list[_Piece]) -> Iterator[Word]:
-    """Pieces as words; a block ends where a line is more than a line's height away, or stands above or beside the one before."""
+def _with_blocks(words: list[_TextWord]) -> Iterator[Word]:
+    """The words with line and block indices.
+
+    A block ends where the next line is above or beside the previous line, or more than a line's height below it.
+    """
     block, previous = 0, None
-    for number, (_, group) in enumerate(itertools.groupby(pieces, key=lambda piece: piece.line)):
-        of_line = list(group)
-        box = Box.around(piece.box for piece in of_line)
+    for number, (_, group) in enumerate(itertools.groupby(words, key=lambda word: word.line)):
+        line = list(group)
+        box = Box.around(word.box for word in line)
         if previous is not None and not _follows(box, previous):
             block += 1
         previous = box
-        yield from (Word(piece.text, piece.box, line=number, block=block) for piece in of_line)
+        yield from (Word(word.text, word.box, line=number, block=block) for word in line)
 
 
 def _follows(line: Box, previous: Box) -> bool:
@@ -161,21 +163,19 @@ def _follows(line: Box, previous: Box) -> bool:
 
 
 def _hidden(
-    text: pdfium.PdfTextPage, page: pdfium.PdfPage, pieces: list[_Piece], pictures: list[Picture]
+    text: pdfium.PdfTextPage, page: pdfium.PdfPage, words: list[_TextWord], pictures: list[Picture]
 ) -> Iterator[bool]:
-    """For each word, whether people cannot see it: drawn without ink, or a picture is painted over its middle."""
+    """For each word, whether it is hidden: invisible text, or a picture painted over its centre."""
     order = paint_order(page)
-    for piece in pieces:
-        item = pdfium_c.FPDFText_GetTextObject(text, piece.first)
-        without_ink = (
+    for word in words:
+        item = pdfium_c.FPDFText_GetTextObject(text, word.first)
+        invisible = (
             bool(item) and pdfium_c.FPDFTextObj_GetTextRenderMode(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE
         )
-        painted = order.get(ctypes.addressof(item.contents), 0) if item else 0
-        yield without_ink or any(
-            picture.painted > painted and _holds_middle(picture.box, piece.box) for picture in pictures
-        )
+        rank = order.get(ctypes.addressof(item.contents), 0) if item else 0
+        yield invisible or any(picture.rank > rank and _covers_centre(picture.box, word.box) for picture in pictures)
 
 
-def _holds_middle(outer: Box, inner: Box) -> bool:
+def _covers_centre(outer: Box, inner: Box) -> bool:
     x, y = (inner.x0 + inner.x1) / 2, (inner.y0 + inner.y1) / 2
     return outer.x0 <= x <= outer.x1 and outer.y0 <= y <= outer.y1

@@ -1,4 +1,4 @@
-"""Decode PNG, JPEG and TIFF files: upright, 8 bits, grey or RGB, whatever the file's colours and depth."""
+"""Decode PNG, JPEG and TIFF files of any colour mode and depth to upright 8-bit grey or RGB pictures."""
 
 import contextlib
 import warnings
@@ -17,8 +17,8 @@ from PIL.TiffImagePlugin import TiffImageFile
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.settings import Recognition
 
-# The decoders are named rather than left to Image.open: no other format's decoder can be reached by crafted bytes,
-# and the limit on pixels is ours instead of Pillow's process-wide one.
+# Explicit decoders instead of Image.open: crafted bytes cannot reach the decoder of another format, and the limit on
+# pixels is max_pixels instead of Pillow's process-wide one.
 _DECODERS: dict[str, type[ImageFile]] = {"PNG": PngImageFile, "JPEG": JpegImageFile, "TIFF": TiffImageFile}
 _DEEP_MODES = frozenset({"I", "F", "I;16", "I;16B", "I;16L", "I;16N"})
 _PHOTOMETRIC, _WHITE_IS_ZERO = 262, 0
@@ -34,7 +34,7 @@ class Rendered:
 
 
 def count_pages(data: bytes, kind: str, settings: Recognition) -> int:
-    """Number of pictures in a file; only TIFF has more than one. Raises DocumentError (stage `open`)."""
+    """Number of pictures in a file; more than one only in TIFF. Raises DocumentError (stage `open`)."""
     with _opened(data, kind, "open") as image:
         if kind != "TIFF":
             return 1
@@ -42,23 +42,23 @@ def count_pages(data: bytes, kind: str, settings: Recognition) -> int:
 
 
 def decode(data: bytes, kind: str, number: int, settings: Recognition) -> Rendered:
-    """Picture `number` (from 1) of a file of `kind` PNG, JPEG or TIFF. Raises DocumentError (stages `open`, `render`)."""
+    """Picture `number` (from 1) of a file (PNG, JPEG or TIFF). Raises DocumentError (stages `open`, `render`)."""
     with _opened(data, kind, "render") as image:
         _seek(image, number, settings)
-        refuse_large(image.width, image.height, settings)
+        check_size(image.width, image.height, settings)
         image.load()
-        _turn_upright(image)
+        _rotate_upright(image)
         pixels = _eight_bits(image)
     height, width = pixels.shape[:2]
     return Rendered(pixels, width, height)
 
 
-def refuse_large(width: int, height: int, settings: Recognition) -> None:
-    """Raise DocumentError (too_large, stage `render`) for a picture of more than `max_pixels`; called before it is decoded."""
+def check_size(width: int, height: int, settings: Recognition) -> None:
+    """Raise DocumentError (too_large, stage `render`) when a picture exceeds `max_pixels`. Call before decoding."""
     if width * height > settings.max_pixels:
         raise DocumentError(
             Reason.TOO_LARGE,
-            f"the page is {width} x {height} = {width * height:,} pixels, allowed are {settings.max_pixels:,}; "
+            f"the page is {width} x {height} = {width * height:,} pixels; at most {settings.max_pixels:,} are allowed; "
             "make it smaller or raise max_pixels",
             stage="render",
         )
@@ -66,23 +66,23 @@ def refuse_large(width: int, height: int, settings: Recognition) -> None:
 
 @contextlib.contextmanager
 def _opened(data: bytes, kind: str, stage: str) -> Generator[ImageFile]:
-    """The file's header read, its pixels not yet; whatever Pillow raises inside becomes a DocumentError."""
+    """The file with its header read but no pixels. All errors of Pillow become DocumentErrors."""
     try:
         with warnings.catch_warnings():
-            # Pillow warns of oddities in metadata that it can do without; what it cannot do without raises.
+            # Warnings are about metadata that decoding does not need.
             warnings.simplefilter("ignore")
             with _DECODERS[kind](BytesIO(data)) as image:
                 yield image
     except (DocumentError, MemoryError):
         raise
-    except Exception as error:  # Pillow's decoders raise nearly anything on damaged bytes
+    except Exception as error:  # decoders raise many types on damaged bytes
         raise DocumentError(
-            Reason.UNREADABLE, f"the {kind} picture is damaged or cut short: {error}", stage=stage
+            Reason.UNREADABLE, f"the {kind} picture is damaged or truncated: {error}", stage=stage
         ) from error
 
 
 def _count_frames(image: ImageFile, settings: Recognition) -> int:
-    # One at a time, and no further than allowed: files can be made of millions of frames of a few bytes.
+    # Stop at max_pages: a file can have millions of frames of a few bytes each.
     for number in range(1, settings.max_pages + 1):
         try:
             image.seek(number)
@@ -110,8 +110,8 @@ def no_such_page(number: int) -> DocumentError:
     return DocumentError(Reason.NOT_FOUND, f"the file has no page {number}; pages are counted from 1", stage="open")
 
 
-def _turn_upright(image: Image.Image) -> None:
-    """As the camera's EXIF orientation says; orientation data that cannot be read says nothing."""
+def _rotate_upright(image: Image.Image) -> None:
+    """Rotate by the EXIF orientation; ignore orientation data that cannot be read."""
     with contextlib.suppress(ValueError, SyntaxError, TypeError, OSError, KeyError):
         ImageOps.exif_transpose(image, in_place=True)
 
@@ -121,14 +121,14 @@ def _eight_bits(image: Image.Image) -> NDArray[np.uint8]:
         return _from_deep(image)
     if image.has_transparency_data:
         image = image.convert("RGBA")
-        paper = Image.new("RGBA", image.size, "white")
-        image = Image.alpha_composite(paper, image)
+        background = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(background, image)
     mode = "L" if image.mode in ("1", "L", "LA") else "RGB"
     return np.asarray(image.convert(mode), dtype=np.uint8)
 
 
 def _from_deep(image: Image.Image) -> NDArray[np.uint8]:
-    """Grey values of more than 8 bits, scaled by the number of bits in use: scanners put 10 or 12 of them into 16."""
+    """8-bit grey values from deeper ones, scaled by the number of bits in use (scanners store 10 or 12 bits in 16)."""
     values = np.asarray(image)
     if values.dtype.kind == "f":
         values = np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=0.0)

@@ -1,4 +1,4 @@
-"""From the bytes of a file to the picture of one of its pages, whatever the file is called."""
+"""Render one page of a file. The file type is determined from its bytes, not its name."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ from layoutray.ocr.settings import Recognition
 
 
 class Kind(StrEnum):
-    """The kinds of file that pages are read from."""
+    """Supported file types."""
 
     PNG = "PNG"
     JPEG = "JPEG"
@@ -17,7 +17,7 @@ class Kind(StrEnum):
     PDF = "PDF"
 
 
-_ALLOWED = "allowed are PNG, JPEG, TIFF (also of several pages) and PDF"
+_ALLOWED = "allowed: PNG, JPEG, TIFF (also with several pages) and PDF"
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", Kind.PNG),
     (b"\xff\xd8\xff", Kind.JPEG),
@@ -32,11 +32,11 @@ _REFUSED_MAGIC = (
     (b"PK\x03\x04", "a ZIP archive or an Office document"),
     (b"\xd0\xcf\x11\xe0", "an older Office document"),
 )
-_PDF_HEADER_WITHIN = 1024  # bytes; PDF readers accept rubbish before the header up to here
+_PDF_HEADER_WITHIN = 1024  # bytes; PDF readers accept other bytes before the header up to here
 
 
 def sniff(data: bytes) -> Kind:
-    """What a file is by its first bytes; its name plays no part.
+    """The type of a file, from its first bytes.
 
     Raises:
         DocumentError: (empty_file, unsupported_type; stage `open`).
@@ -48,7 +48,7 @@ def sniff(data: bytes) -> Kind:
             return kind
     if b"%PDF-" in data[:_PDF_HEADER_WITHIN]:
         return Kind.PDF
-    raise DocumentError(Reason.UNSUPPORTED_TYPE, f"the file is {_described(data)}; {_ALLOWED}", stage="open")
+    raise DocumentError(Reason.UNSUPPORTED_TYPE, f"the file is {_describe(data)}; {_ALLOWED}", stage="open")
 
 
 def count_pages(data: bytes, settings: Recognition) -> int:
@@ -68,7 +68,7 @@ def render_page(data: bytes, number: int, settings: Recognition) -> Rendered:
     """The picture of page `number` (from 1): upright, 8 bits, grey or RGB; PDF pages at `settings.dpi`.
 
     Raises:
-        DocumentError: (as `count_pages`, and not_found for a page that the file does not have; stages `open` and `render`).
+        DocumentError: (as `count_pages`; also not_found when the file has no such page; stages `open` and `render`).
     """
     kind = sniff(data)
     if kind is Kind.PDF:
@@ -77,10 +77,10 @@ def render_page(data: bytes, number: int, settings: Recognition) -> Rendered:
     return pictures.decode(data, kind, number, settings)
 
 
-def _described(data: bytes) -> str:
+def _describe(data: bytes) -> str:
     for magic, name in _REFUSED_MAGIC:
         if data.startswith(magic):
             return name
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "a WebP picture"
-    return f"of an unknown type (it begins with {data[:8]!r})"
+    return f"of an unknown type (first bytes: {data[:8]!r})"

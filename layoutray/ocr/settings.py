@@ -1,6 +1,6 @@
-"""What can be chosen about recognition. Part of a page's identity: the same bytes with other settings are other work.
+"""Settings of recognition. They are part of a page's identity: other settings make other pages from the same file.
 
-The defaults found the most words over receipts, forms and papers together; `bench.ocr_settings` measures them.
+The defaults had the highest word recall on receipts, forms and papers together: see `layoutray benchmark ocr`.
 """
 
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Preprocessing:
-    """Steps before OCR, in the order of the fields; boxes are always mapped back to the original page.
+    """Steps before OCR, in the order of the fields. Boxes are mapped back to the original page.
 
     Attributes:
-        width: rescale to this many pixels wide, up or down, keeping the aspect ratio; 0 leaves the size alone.
-        grayscale: drop colour before the other steps; off drops it after them (Tesseract reads grey either way).
-        clahe: clip limit of contrast-limited adaptive histogram equalisation on an 8 x 8 grid; 0 is off.
-        dilate, erode: side of the square structuring element in pixels; 0 is off. Dark ink: dilation thins it.
-        deskew: turn the page level when its lines slope by more than half a degree.
+        width: rescale to this width in pixels, keeping the aspect ratio; 0 keeps the size.
+        grayscale: convert to grey before the other steps; if off, after them (Tesseract always reads grey).
+        clahe: clip limit of contrast-limited adaptive histogram equalisation (8 x 8 tiles); 0: off.
+        dilate, erode: side of the square structuring element in pixels; 0: off. Dilation thins dark ink.
+        deskew: correct a skew of 0.5 to 5 degrees.
     """
 
     width: int = 1600
@@ -28,10 +28,12 @@ class Preprocessing:
 
 @dataclass(frozen=True, slots=True)
 class TesseractSettings:
-    """Attributes:
-    language: Tesseract language code(s), joined by `+`.
-    psm: page segmentation mode (6 one block, 3 automatic, 4 one column).
-    deadline: seconds that one page may take, rendering included.
+    """Settings of Tesseract.
+
+    Attributes:
+        language: Tesseract language codes, joined by `+`.
+        psm: page segmentation mode (3: automatic, 4: one column, 6: one block).
+        deadline: seconds that one page may take, rendering included.
     """
 
     language: str = "eng"
@@ -41,14 +43,14 @@ class TesseractSettings:
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """Everything that decides the words of a page.
+    """All settings that affect the words of a page.
 
     Attributes:
         engine: name of the OCR engine.
-        dpi: at which PDF pages without usable text are rendered.
-        text_layer: `auto` uses a PDF page's own text where it has one, `never` always renders and reads it.
-        max_pixels: larger pictures are refused (decompression bombs).
-        max_pages: longer documents are refused.
+        dpi: resolution for rendering PDF pages.
+        text_layer: `auto` uses a PDF page's text layer when it is usable; `never` always runs OCR.
+        max_pixels: most pixels of a picture; larger ones are rejected (decompression bombs).
+        max_pages: most pages of a document; longer ones are rejected.
     """
 
     engine: str = "tesserocr"

@@ -1,4 +1,4 @@
-"""Where Tesseract's language data lies, and which data it is."""
+"""Location and hash of Tesseract's language data."""
 
 import functools
 import hashlib
@@ -21,12 +21,12 @@ _USUAL_FOLDERS = (
 
 
 def find_folder(language: str) -> Path:
-    """The first folder that holds the data of every part of `language` (codes joined by `+`).
+    """The first folder with the data of all languages in `language` (codes joined by `+`).
 
-    Looked for in TESSDATA_PREFIX, then where Debian and others install it, then where the `tesseract` program says.
+    Searches TESSDATA_PREFIX, the usual folders of distributions, and the folder that the `tesseract` program reports.
 
     Raises:
-        MissingDependencyError: when there is none; says what to install.
+        MissingDependencyError: when no folder has it; says what to install.
     """
     searched: list[str] = []
     for folder in _candidates():
@@ -35,14 +35,14 @@ def find_folder(language: str) -> Path:
         searched.append(str(folder))
     packages = " ".join(f"tesseract-ocr-{code.replace('_', '-')}" for code in language.split("+"))
     raise MissingDependencyError(
-        f"no Tesseract language data for {language!r} in {', '.join(searched)}; run `apt-get install tesseract-ocr {packages}` "
-        "or set TESSDATA_PREFIX to the folder of the .traineddata files"
+        f"no Tesseract language data for {language!r} in {', '.join(searched)}; "
+        f"run `apt-get install tesseract-ocr {packages}`, or set TESSDATA_PREFIX to the folder of the .traineddata files"
     )
 
 
 @functools.cache
 def fingerprint(folder: Path, language: str) -> str:
-    """`eng:1a2b3c4d5e6f`, codes joined by `+`: the start of the SHA-256 of each .traineddata file."""
+    """Start of the SHA-256 of each .traineddata file, e.g. `eng:1a2b3c4d5e6f`, joined by `+`."""
     parts: list[str] = []
     for code in language.split("+"):
         with (folder / f"{code}.traineddata").open("rb") as file:
@@ -57,5 +57,5 @@ def _candidates() -> Iterator[Path]:
     yield from map(Path, _USUAL_FOLDERS)
     if program := shutil.which("tesseract"):
         listing = subprocess.run([program, "--list-langs"], capture_output=True, text=True, check=False)
-        if found := re.search(r'"(.+)"', listing.stdout):
-            yield Path(found[1])
+        if match := re.search(r'"(.+)"', listing.stdout):
+            yield Path(match[1])

@@ -1,4 +1,4 @@
-"""Tesseract inside this process, through tesserocr: the fast engine."""
+"""OCR engine `tesserocr`: runs Tesseract inside this process. Faster than `pytesseract`."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from layoutray.ocr.settings import TesseractSettings
 
 
 class TesserocrEngine:
-    """Keeps the loaded model between pages, for as long as language and segmentation mode stay the same."""
+    """Keeps the loaded model between pages while language and segmentation mode stay the same."""
 
     name = "tesserocr"
 
@@ -27,42 +27,44 @@ class TesserocrEngine:
 
     def recognise(self, image: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
         height, width = image.shape
-        api = self._ready(settings)
+        api = self._loaded_api(settings)
         try:
-            api.SetImageBytes(np.ascontiguousarray(image).tobytes(), width, height, 1, width)  # pyright: ignore[reportArgumentType]  (its stub says str)
+            pixels = np.ascontiguousarray(image).tobytes()
+            api.SetImageBytes(pixels, width, height, 1, width)  # pyright: ignore[reportArgumentType]  # stub says str
             if not api.Recognize(round(settings.deadline * 1000)):
                 raise DocumentError(
                     Reason.TIMEOUT,
-                    f"Tesseract did not finish a picture of {width} x {height} pixels in {settings.deadline} s; raise tesseract.deadline",
+                    f"Tesseract took longer than {settings.deadline} s for a picture of {width} x {height} pixels; "
+                    "raise tesseract.deadline",
                     stage="ocr",
                 )
             return tsv.parse_words(api.GetTSVText(0), width, height)
         except RuntimeError as error:
             raise DocumentError(
-                Reason.ENGINE_ERROR, f"Tesseract refuses a picture of {width} x {height} pixels: {error}", stage="ocr"
+                Reason.ENGINE_ERROR, f"Tesseract rejects a picture of {width} x {height} pixels: {error}", stage="ocr"
             ) from error
         finally:
             api.Clear()
 
-    def _ready(self, settings: TesseractSettings) -> tesserocr.PyTessBaseAPI:
-        wanted = (settings.language, settings.psm)
-        if self._api is not None and wanted == self._loaded:
+    def _loaded_api(self, settings: TesseractSettings) -> tesserocr.PyTessBaseAPI:
+        key = (settings.language, settings.psm)
+        if self._api is not None and key == self._loaded:
             return self._api
         if self._api is not None:
             self._api.End()
             self._api = None
-        self._api, self._loaded = _load(settings), wanted
+        self._api, self._loaded = _load(settings), key
         return self._api
 
 
 def _load(settings: TesseractSettings) -> tesserocr.PyTessBaseAPI:
     folder = tessdata.find_folder(settings.language)
-    psm: Any = settings.psm  # the stub wants its own enumeration, which is not one when run
+    psm: Any = settings.psm  # the stub wants an enumeration that does not exist at run time
     try:
         return tesserocr.PyTessBaseAPI(path=f"{folder}/", lang=settings.language, psm=psm)
     except RuntimeError as error:
         raise MissingDependencyError(
-            f"Tesseract cannot load its language data {settings.language!r} from {folder}: {error}; install it again"
+            f"Tesseract cannot load its language data {settings.language!r} from {folder}: {error}; reinstall it"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Tesseract's TSV output as words."""
+"""Parser of Tesseract's TSV output."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,10 @@ _COLUMNS = 12  # level page_num block_num par_num line_num word_num left top wid
 
 
 def parse_words(tsv: str, width: int, height: int) -> tuple[Word, ...]:
-    """Words of one picture of `width` x `height` pixels: boxes cut to it, lines and blocks renumbered from 0 in reading order."""
+    """Words of a picture of `width` x `height` pixels.
+
+    Boxes are clipped to the picture. Lines and blocks are numbered from 0 in reading order.
+    """
     lines: dict[tuple[str, str, str], int] = {}
     blocks: dict[str, int] = {}
     words: list[Word] = []
@@ -27,7 +30,7 @@ def parse_words(tsv: str, width: int, height: int) -> tuple[Word, ...]:
 
 
 def _rows(tsv: str) -> Iterator[tuple[str, ...]]:
-    # Split on the line feed alone: `splitlines` would also break at separators that may stand inside a word.
+    # Not `splitlines`, which also splits at separators that can be part of a word.
     for row in tsv.split("\n"):
         columns = row.split("\t", _COLUMNS - 1)
         if len(columns) == _COLUMNS and columns[0] == _WORD_LEVEL and (text := columns[11].strip()):

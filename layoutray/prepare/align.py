@@ -8,7 +8,7 @@ import numpy as np
 
 from layoutray.document import LabelledArea, Word
 from layoutray.document.geometry import smallest_around
-from layoutray.document.tags import OUTSIDE, hold_entities, spans
+from layoutray.document.tags import OUTSIDE, are_entity_tags, spans
 
 _LEAST_SHARE = 0.5
 """Of the smaller word's area that two words must share to be the same one."""
@@ -39,7 +39,7 @@ def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignmen
     that match nothing have none.
     """
     matches = _matches(recognised, truth)
-    if hold_entities(word.tag for word in truth):
+    if are_entity_tags(word.tag for word in truth):
         return _with_entities(recognised, truth, matches)
     tags = [None if match < 0 else truth[match].tag for match in matches]
     tagged = {index for index, word in enumerate(truth) if word.tag is not None}

@@ -14,7 +14,7 @@ from layoutray import checkpoint, tasks, tokenizer
 from layoutray.batching.examples import row_of
 from layoutray.batching.windows import document_window, windows
 from layoutray.document import Document, Page
-from layoutray.document.field_lines import parse, render
+from layoutray.document.field_lines import parse
 from layoutray.document.filters import Filters
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.field_truth import tagged_pages
@@ -139,7 +139,7 @@ def chosen(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:
     """The rows of a PAGES table that pass `filters`, and how many each filter refuses; a page counts under the first that does."""
     if filters == Filters():
         return pages, Counter()
-    refusals = [filters.refusal(page) for page in codec.pages_of(pages)]
+    refusals = [filters.failed_filter(page) for page in codec.pages_of(pages)]
     return pages.filter(pa.array([not refusal for refusal in refusals], pa.bool_())), Counter(filter(None, refusals))
 
 

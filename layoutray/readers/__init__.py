@@ -1,4 +1,4 @@
-"""Data sets in their native formats. A reader is a module here that ends in `READER`."""
+"""Readers of data sets in their native formats. A reader is a module here that defines `READER`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,14 +10,15 @@ from layoutray.document import Document, LabelledArea, Page
 
 @dataclass(frozen=True, slots=True)
 class DocumentRef:
-    """One document that a reader has found; cheap to list, not opened yet.
+    """Reference to a document that a reader has listed but not opened.
 
     Attributes:
-        key: the data set's own id.
+        key: the document's id in the data set.
         source: URI of the file whose bytes identify the document (`doc_id` is their SHA-256).
-        image: URI of the picture or PDF for OCR; empty where the set ships none.
-        annotation: URI of the truth (`data:` where the set keeps that of many documents in one file); empty where there is none.
-        split: train, dev or test as the set says; empty where it does not.
+        image: URI of the picture or PDF for OCR; empty when the data set has none.
+        annotation: URI of the annotation; a `data:` URI when one file holds those of many documents; empty when there
+            is none.
+        split: train, dev or test of the data set; empty when it has no splits.
     """
 
     key: str
@@ -29,13 +30,15 @@ class DocumentRef:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a data set says about one document: its fields, and its pages with annotated words (none for sets without words).
+    """The annotation of one document.
 
     Attributes:
-        repairs: how many boxes had to be put in order or cut to the page.
-        dropped: how many annotated words or lines were left out: without text, without a place, or exact repeats.
-        not_annotated: numbers of pages that were given to people to annotate, and that nobody has annotated.
-        regions: labelled areas of a one-page document, of sets that label areas and ship no words; None of all other sets.
+        document: the document with its fields.
+        pages: pages with annotated words; empty for data sets without words.
+        repairs: number of boxes that were reordered or clipped to the page.
+        dropped: number of annotated words or lines without text or box, or that repeat another exactly.
+        regions: labelled areas of a one-page document, for data sets with areas and no words; None for other data sets.
+        not_annotated: numbers of pages that were to be annotated and have no annotation.
     """
 
     document: Document
@@ -47,19 +50,19 @@ class Truth:
 
 
 class Reader(Protocol):
-    """How one data set is found and read."""
+    """Lists and reads the documents of one data set."""
 
     name: str
-    """As in recipes; the module's name."""
+    """Name in recipes: the module's name."""
     tags: str
-    """What a word's tag means: `iob2` (entities), `region` (a class per word) or empty (no word labels)."""
+    """Meaning of a word's tag: `iob2` (entities), `region` (region labels) or empty (no tags)."""
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
-        """Items below `root` in a stable order. Raises InputError, naming what it looked for, when there are none."""
+        """The documents below `root` in a stable order. Raises InputError when there are none."""
         ...
 
     def read(self, item: DocumentRef) -> Truth:
-        """The truth of `item`. Raises DocumentError (stage `annotation`) when it cannot be read."""
+        """The annotation of `item`. Raises DocumentError (stage `annotation`) when it cannot be read."""
         ...
 
 

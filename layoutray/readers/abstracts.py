@@ -1,11 +1,12 @@
-"""Scientific papers as PDFs, each a document to sum up: its abstract is the summary, and its pages from the introduction on are the text.
+"""Scientific papers as PDFs for summarisation: the abstract is the summary, the text after it the input.
 
-As the arXiv and PubMed sets are made that models of summaries are compared on (arXiv:1804.05685), but from the printed page, so that words
-keep their places. An abstract goes from its heading (a line of its own, or `Abstract.` before its first word) to that of the introduction,
-or to the keywords or the contents where they come before. What comes before the introduction is in no page. Papers without such headings
-are refused, and so are those with an abstract so short or so long that a heading is likely to be missing.
+The arXiv and PubMed summarisation sets are built in the same way (arXiv:1804.05685), but without the positions of
+words. An abstract starts after its heading (a line of its own, or `Abstract.` before the first word). It ends before
+the heading of the introduction, or before keywords or contents if they come first. Text before the introduction is in
+no page. A paper without these headings is rejected. So is one whose abstract is very short or very long, because a
+heading is then probably missing.
 
-The words are those of `layoutray.ocr`: of a page's text layer or, where that cannot be trusted, read from its picture.
+The words come from `layoutray.ocr`: from a page's text layer if it is usable, else from OCR.
 """
 
 import re
@@ -22,10 +23,10 @@ from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, nothing_found
 from layoutray.store import sources
 
-_FEWEST, _MOST = 20, 600
-"""Words of an abstract."""
-_BROKEN = re.compile(r"(?<=\w)-\n(?=[a-z])")
-"""A hyphen that breaks a word at the end of a line; a few belong to the word all the same."""
+_MIN_WORDS, _MAX_WORDS = 20, 600
+"""Allowed number of words of an abstract."""
+_HYPHENATED = re.compile(r"(?<=\w)-\n(?=[a-z])")
+"""A hyphen at the end of a line. A few of these belong to the word; they are removed too."""
 _NUMBER = r"(?:(?:\d+|[ivx]+)\W*)?"
 _ABSTRACT = re.compile(r"abstract(?:\W*$|\s*[.:\u2013\u2014-]\s*)", re.IGNORECASE)
 _INTRODUCTION = re.compile(rf"{_NUMBER}introduction\W*", re.IGNORECASE)
@@ -34,7 +35,7 @@ _END = re.compile(rf"{_NUMBER}introduction[\W\d]*$|contents\W*$|key\s?words|inde
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a page: the number of the page among those of the paper, and the words."""
+    """A line of the paper: index of its page, and its words."""
 
     page: int
     words: tuple[Word, ...]
@@ -58,21 +59,23 @@ class _Abstracts:
             raise nothing_found(root, "NAME.pdf")
 
     def read(self, item: DocumentRef) -> Truth:
-        """The paper without its abstract, which is its summary.
+        """The paper from the introduction on, with its abstract as summary.
 
         Raises:
-            DocumentError: (not_annotated) where there is no abstract that ends before an introduction; and as reading pages does.
+            DocumentError: not_annotated when no abstract before an introduction is found; also as recognition raises.
         """
         data = sources.read_bytes(item.source)
-        seen = list(_pages(data, sources.content_id(data), item))
+        recognised = list(_pages(data, sources.content_id(data), item))
         lines = [
             _Line(number, tuple(words))
-            for number, page in enumerate(seen)
+            for number, page in enumerate(recognised)
             for _, words in groupby(page.words, key=lambda word: (word.block, word.line))
         ]
-        abstract, article = _parted(lines, item.source)
+        abstract, article = _split_paper(lines, item.source)
         pages = tuple(
-            replace(page, words=words) for number, page in enumerate(seen) if (words := _words_on(number, article))
+            replace(page, words=words)
+            for number, page in enumerate(recognised)
+            if (words := _words_on(number, article))
         )
         document = Document(sources.content_id(data), item.source, item.split, len(pages), (Field(SUMMARY, abstract),))
         return Truth(document, pages)
@@ -81,39 +84,37 @@ class _Abstracts:
 def _pages(data: bytes, doc_id: str, item: DocumentRef) -> Iterator[Page]:
     with closing(IsolatedRecogniser(Recognition())) as recogniser:
         for number in range(1, recogniser.count_pages(data) + 1):
-            seen = recogniser.recognise(data, number)
+            page = recogniser.recognise(data, number)
             yield Page(
                 doc_id,
                 number,
-                seen.width,
-                seen.height,
-                seen.words,
+                page.width,
+                page.height,
+                page.words,
                 item.source,
                 item.image,
                 item.split,
-                seen.provenance,
+                page.provenance,
             )
 
 
-def _parted(lines: Sequence[_Line], source: str) -> tuple[str, Sequence[_Line]]:
-    """The abstract, and the lines after the heading of the introduction."""
+def _split_paper(lines: Sequence[_Line], source: str) -> tuple[str, Sequence[_Line]]:
+    """The abstract, and the lines after the introduction's heading."""
     heading = next((number for number, line in enumerate(lines) if _ABSTRACT.match(line.text)), None)
     if heading is None:
-        raise _no_abstract(source, "no line is the heading of an abstract")
+        raise _no_abstract(source, "no heading of an abstract")
     after = range(heading + 1, len(lines))
     end = next((number for number in after if _END.match(lines[number].text)), None)
     start = next((number for number in after if _INTRODUCTION.fullmatch(lines[number].text)), None)
     if end is None or start is None:
-        raise _no_abstract(source, "no line after that of the abstract is the heading of an introduction")
+        raise _no_abstract(source, "no heading of an introduction after the abstract")
     first = _ABSTRACT.sub("", lines[heading].text, count=1)
-    abstract = (
-        _BROKEN.sub("", "\n".join([first, *(line.text for line in lines[heading + 1 : end])]))
-        .replace("\n", " ")
-        .strip()
-    )
-    if not _FEWEST <= (count := len(abstract.split())) <= _MOST:
+    text = "\n".join([first, *(line.text for line in lines[heading + 1 : end])])
+    abstract = _HYPHENATED.sub("", text).replace("\n", " ").strip()
+    count = len(abstract.split())
+    if not _MIN_WORDS <= count <= _MAX_WORDS:
         raise _no_abstract(
-            source, f"there are {count} words between the headings, and an abstract has {_FEWEST} to {_MOST}"
+            source, f"{count} words between the headings; an abstract has {_MIN_WORDS} to {_MAX_WORDS} words"
         )
     return abstract, lines[start + 1 :]
 
@@ -122,10 +123,8 @@ def _words_on(page: int, lines: Sequence[_Line]) -> tuple[Word, ...]:
     return tuple(word for line in lines if line.page == page for word in line.words)
 
 
-def _no_abstract(source: str, why: str) -> DocumentError:
-    return DocumentError(
-        Reason.NOT_ANNOTATED, f"{source} has no abstract that can be told from its text: {why}", stage="annotation"
-    )
+def _no_abstract(source: str, reason: str) -> DocumentError:
+    return DocumentError(Reason.NOT_ANNOTATED, f"no abstract found in {source}: {reason}", stage="annotation")
 
 
 READER = _Abstracts()

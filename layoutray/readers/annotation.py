@@ -1,4 +1,4 @@
-"""What the readers share: finding and opening native annotations, putting their boxes on the page, and refusing what is wrong by name."""
+"""Shared by readers: find and parse annotation files, convert boxes, and raise errors that name the place."""
 
 import io
 import json
@@ -18,7 +18,7 @@ from layoutray.store import sources
 
 ANNOTATED = Provenance(words="annotation", reason="the data set's own annotation")
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
-_ORIENTATION, _TURNED = 0x0112, (5, 6, 7, 8)
+_ORIENTATION, _SIDEWAYS = 0x0112, (5, 6, 7, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class PageSize:
 
 @dataclass(slots=True)
 class PageWords:
-    """Words of one page while they are collected, with counts of what had to be changed or left out."""
+    """Collects the words of one page, and counts repaired boxes and dropped words."""
 
     size: PageSize
     words: list[Word] = field(default_factory=list[Word])
@@ -39,10 +39,10 @@ class PageWords:
     dropped: int = 0
 
     def place(self, sides: Iterable[float], where: str) -> Box:
-        """The box on the page, repaired where it must be (and counted).
+        """The page-relative box, repaired (and counted) if necessary.
 
         Raises:
-            DocumentError: (bad_box) naming `where`, when it cannot be repaired.
+            DocumentError: (bad_box) with `where`, when it cannot be repaired.
         """
         try:
             box, changed = Box.repaired(sides, self.size.width, self.size.height)
@@ -52,12 +52,12 @@ class PageWords:
         return box
 
     def page(self, doc_id: str, item: DocumentRef, number: int = 1, pixels: PageSize | None = None) -> Page:
-        """What is collected, as a page.
+        """The page with the collected words.
 
         Args:
-            doc_id: of the document that it is a page of.
-            number: of the page, from 1.
-            pixels: the page's size, where boxes come in another unit than pixels.
+            doc_id: id of its document.
+            number: page number, from 1.
+            pixels: size in pixels, when the boxes have another unit.
         """
         pixels = pixels or self.size
         return Page(
@@ -73,25 +73,25 @@ class PageWords:
         )
 
     def truth(self, document: Document, item: DocumentRef, number: int = 1, pixels: PageSize | None = None) -> Truth:
-        """All that is known of a document, which has this one page; the arguments are those of `page`."""
+        """The truth of a document with this one page. Arguments as in `page`."""
         return Truth(document, (self.page(document.doc_id, item, number, pixels),), self.repairs, self.dropped)
 
 
 def malformed(where: str, what: str) -> DocumentError:
-    """The error for an annotation that is not what its format says."""
+    """The error for an annotation that violates its format."""
     return DocumentError(Reason.BAD_ANNOTATION, f"{where}: {what}", stage="annotation")
 
 
 def nothing_found(root: str, looked_for: str) -> InputError:
-    """The error for a root without a single item of the data set."""
-    state = "it holds no such file" if sources.exists(root) else "it does not exist"
+    """The error for a folder without documents of the data set."""
+    state = "it has no such file" if sources.exists(root) else "it does not exist"
     return InputError(
-        f"nothing to read below {root!r} ({state}); looked for {looked_for}. Point to the folder of the download"
+        f"nothing to read below {root!r} ({state}); expected {looked_for}; give the folder of the downloaded data set"
     )
 
 
 def text_of(data: bytes, where: str) -> str:
-    """Text in UTF-8, with or without a byte order mark, else in GBK (a few Chinese-made annotations are)."""
+    """Text decoded from UTF-8, with or without a byte order mark, else from GBK (used by a few annotations)."""
     for encoding in ("utf-8-sig", "gb18030"):
         try:
             return data.decode(encoding)
@@ -101,36 +101,36 @@ def text_of(data: bytes, where: str) -> str:
 
 
 def json_value(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """What a JSON file holds; `each` may replace any object in it while it is read, to keep a large one small."""
+    """The value of a JSON file. `each` is applied to every object while parsing, to save memory with large files."""
     text = text_of(data, where)
     try:
         value = json.loads(text, object_hook=each)
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise malformed(where, "a \\u escape is half of a surrogate pair, which is no character") from error
+        raise malformed(where, "a \\u escape is an unpaired surrogate") from error
     except json.JSONDecodeError as error:
         raise malformed(where, f"not JSON, line {error.lineno} column {error.colno}: {error.msg}") from error
     except ValueError as error:
-        raise malformed(where, f"not JSON that can be read: {error}") from error
+        raise malformed(where, f"not valid JSON: {error}") from error
     except RecursionError as error:
-        raise malformed(where, "not an annotation: JSON nested too deep to read") from error
+        raise malformed(where, "JSON nested too deeply") from error
     return value
 
 
 def json_object(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] | None = None) -> dict[str, Any]:
-    """A JSON file that holds one object. Arguments as of `json_value`."""
+    """The object of a JSON file. Arguments as in `json_value`."""
     value = json_value(data, where, each)
     if not isinstance(value, dict):
-        raise malformed(where, f"the JSON holds a {type(value).__name__}, expected an object")
+        raise malformed(where, f"the JSON value is a {type(value).__name__}, expected an object")
     return value
 
 
 def member(owner: dict[str, Any], key: str, kind: type, where: str) -> Any:
-    """`owner[key]`, which has to be a `kind`."""
+    """`owner[key]`, which must be a `kind`."""
     value = owner.get(key)
     if not isinstance(value, kind):
-        found = f"is {value!r:.80}" if key in owner else "is missing"
-        raise malformed(where, f"`{key}` {found}, expected a {kind.__name__}")
+        state = f"is {value!r:.80}" if key in owner else "is missing"
+        raise malformed(where, f"`{key}` {state}, expected a {kind.__name__}")
     return value
 
 
@@ -142,48 +142,46 @@ def numbers(value: object, where: str, key: str = "box", form: str = "x0, y0, x1
     try:
         return [float(side) for side in value]
     except OverflowError as error:
-        raise malformed(where, f"`{key}` holds a number too large for any page") from error
+        raise malformed(where, f"`{key}` has a number out of range") from error
 
 
 def bounds(quad: Sequence[float], where: str) -> tuple[float, float, float, float]:
-    """x0, y0, x1, y1 around the corners x1, y1, …, x4, y4, whichever comes first."""
+    """The bounding box x0, y0, x1, y1 of the corners x1, y1, …, x4, y4, in any order."""
     if not all(map(math.isfinite, quad)):
-        raise malformed(where, f"the quad {list(quad)} holds a value that is not finite")
+        raise malformed(where, f"the quad {list(quad)} has a value that is not finite")
     xs, ys = quad[::2], quad[1::2]
     return min(xs), min(ys), max(xs), max(ys)
 
 
 def page_size(owner: dict[str, Any], where: str) -> PageSize:
-    """The pixels that `owner` states as `width` and `height`."""
+    """The page size in pixels from `owner`'s `width` and `height`."""
     width, height = (member(owner, side, int, where) for side in ("width", "height"))
     if min(width, height) < 1:
-        raise malformed(where, f"the picture is {width} x {height} pixels, expected at least one each way")
+        raise malformed(where, f"the picture is {width} x {height} pixels, expected at least 1 x 1")
     return PageSize(width, height)
 
 
 def picture_size(data: bytes, where: str) -> PageSize:
-    """Pixels of a picture as it is looked at (EXIF turns applied), from its header alone.
+    """Size of a picture in pixels after EXIF rotation, from its header.
 
     Raises:
         DocumentError: (empty_file, too_large or unreadable, stage `open`).
     """
     if not data:
-        raise DocumentError(Reason.EMPTY_FILE, f"{where} holds no bytes", stage="open")
+        raise DocumentError(Reason.EMPTY_FILE, f"{where} is empty", stage="open")
     try:
         with Image.open(io.BytesIO(data)) as picture:
             width, height = picture.size
-            turned = picture.getexif().get(_ORIENTATION) in _TURNED
+            sideways = picture.getexif().get(_ORIENTATION) in _SIDEWAYS
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise DocumentError(Reason.TOO_LARGE, f"{where}: {error}", stage="open") from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise DocumentError(
-            Reason.UNREADABLE, f"{where} is not a picture that can be read: {error}", stage="open"
-        ) from error
-    return PageSize(height, width) if turned else PageSize(width, height)
+        raise DocumentError(Reason.UNREADABLE, f"{where} is not a readable picture: {error}", stage="open") from error
+    return PageSize(height, width) if sideways else PageSize(width, height)
 
 
 def extent(boxes: Iterable[Sequence[float]]) -> PageSize:
-    """The page size when no picture tells it: as far as the boxes (in pixels) reach, at least one pixel."""
+    """The page size without a picture: the extent of the boxes (in pixels), at least 1 x 1."""
     sides = list(boxes)
     width = max((max(box[0], box[2]) for box in sides), default=1)
     height = max((max(box[1], box[3]) for box in sides), default=1)
@@ -191,7 +189,7 @@ def extent(boxes: Iterable[Sequence[float]]) -> PageSize:
 
 
 def file_name(uri: str) -> PurePosixPath:
-    """The last part of `uri`, with its `stem` and `suffix`."""
+    """The last part of `uri`, as a path with `stem` and `suffix`."""
     return PurePosixPath(uri.rpartition("/")[2])
 
 
@@ -201,7 +199,11 @@ def folder_of(uri: str) -> str:
 
 
 def by_kind(root: str, suffixes: Mapping[str, Collection[str]]) -> dict[str, dict[str, dict[str, str]]]:
-    """Files `FOLDER/KIND/STEM.SUFFIX` below `root`, by folder, kind (the keys of `suffixes`, whose values are allowed) and stem."""
+    """Files `FOLDER/KIND/STEM.SUFFIX` below `root`, by folder, kind and stem.
+
+    Args:
+        suffixes: allowed suffixes of each kind.
+    """
     folders: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for uri in sources.list_files(root):
         folder, kind, name = folder_of(uri), file_name(folder_of(uri)).name, file_name(uri)
@@ -211,15 +213,15 @@ def by_kind(root: str, suffixes: Mapping[str, Collection[str]]) -> dict[str, dic
 
 
 def json_beside_pictures(root: str, annotations: str, images: str, splits: Mapping[str, str]) -> Iterator[DocumentRef]:
-    """One item for each stem of `FOLDER/{annotations}/STEM.json` and `FOLDER/{images}/STEM.png` (or another picture).
+    """One document for each stem of `FOLDER/{annotations}/STEM.json` and `FOLDER/{images}/STEM.png` (or the like).
 
-    Either may be missing, but folders of pictures alone are some other data set's.
+    Either may be missing. Folders with pictures only are ignored: they belong to other data sets.
 
     Args:
-        splits: of the items, by the name of FOLDER.
+        splits: split of the documents by the name of FOLDER.
     """
-    found = by_kind(root, {annotations: {".json"}, images: IMAGE_SUFFIXES})
-    folders = {folder: kinds for folder, kinds in found.items() if annotations in kinds}
+    files = by_kind(root, {annotations: {".json"}, images: IMAGE_SUFFIXES})
+    folders = {folder: kinds for folder, kinds in files.items() if annotations in kinds}
     if not folders:
         raise nothing_found(root, f"{{{','.join(splits)}}}/{annotations}/*.json and {images}/*.png beside them")
     for folder, kinds in sorted(folders.items()):

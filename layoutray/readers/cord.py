@@ -1,10 +1,10 @@
-"""CORD: photographed receipts whose words are annotated as 30 kinds of fields (Park et al., 2019), version 1 or 2.
+"""CORD: photographed receipts annotated with 30 entity types (Park et al., 2019), version 1 or 2.
 
-Files: `{train,dev,test}/json/receipt_NNNNN.json` beside `image/receipt_NNNNN.png`, which may be missing: the page size is
-`meta.image_size`. Each `valid_line` is one entity of its `category`, such as `menu.nm`, and all its words are in it, also those that
-print the field's name (`is_key`), as in the token labels of the LayoutLMv2 and LayoutLMv3 benchmarks. Words stay in the file's order,
-which goes by field. Quads become the boxes around them; words without text are dropped, those with blanks inside split. `block` is the
-entity, `line` the printed row (`row_id`, which counts downwards).
+Files: `{train,dev,test}/json/receipt_NNNNN.json` and `image/receipt_NNNNN.png`. The picture may be missing; the page
+size is `meta.image_size`. Each `valid_line` is one entity of its `category`, e.g. `menu.nm`. All its words belong to
+it, also those that print the field's name (`is_key`), as in the LayoutLMv2 and LayoutLMv3 benchmarks. Words keep the
+file's order, which is by field. A quad becomes its bounding box. Words without text are dropped; words with spaces
+are split. `block` is the entity, `line` the printed row (`row_id`, from top to bottom).
 """
 
 import re
@@ -80,9 +80,7 @@ def _field(field: object, where: str) -> tuple[str, list[_Word]]:
         raise malformed(where, f"is {field!r:.80}, expected an object")
     category = member(field, "category", str, where)
     if not _CATEGORY.fullmatch(category):
-        raise malformed(
-            where, f"`category` is {category!r:.40}, expected two names with a dot between them, such as menu.nm"
-        )
+        raise malformed(where, f"`category` is {category!r:.40}, expected two names joined by a dot, e.g. menu.nm")
     return category, [
         _word(word, f"{where}, word {index}") for index, word in enumerate(member(field, "words", list, where))
     ]

@@ -1,10 +1,10 @@
-"""DocBank: pages of papers, a label of the region for every token.
+"""DocBank: pages of papers with a region label for every token.
 
-Files: `<paper>_<page>.txt` (page counted from 0) and `<paper>_<page>_ori.jpg`, side by side as in the samples or in
-`DocBank_500K_txt/` and `DocBank_500K_ori_img/`; index files (`…train….txt` and so on, a page a line) give the split.
-A row is token, x0, y0, x1, y1, R, G, B, font, label; boxes are thousandths of the page. Drawing marks (`##LTLine##`,
-`##LTFigure##`), empty tokens and exact repeats of token and box are dropped; tokens of no height or width are kept. The
-text file is the document: its picture shows the page in pixels, and without one the page counts as 1000 x 1000.
+Files: `<paper>_<page>.txt` (pages from 0) and `<paper>_<page>_ori.jpg`, in one folder as in the samples, or in
+`DocBank_500K_txt/` and `DocBank_500K_ori_img/`. Index files (`…train….txt` etc., one page per line) give the split. A
+row is token, x0, y0, x1, y1, R, G, B, font, label; boxes are in thousandths of the page. Drawing marks (`##LTLine##`,
+`##LTFigure##`), empty tokens, and exact repeats of token and box are dropped. Tokens with zero height or width are
+kept. The text file identifies the document. The page size comes from the picture; without one it is 1000 x 1000.
 """
 
 import re
@@ -68,7 +68,7 @@ class _DocBank:
                 indexes.append(uri)
         if not pages:
             raise nothing_found(
-                root, "<paper>_<page>.txt, with pictures <paper>_<page>_ori.jpg beside them or in a sister folder"
+                root, "<paper>_<page>.txt, and pictures <paper>_<page>_ori.jpg in the same or a sibling folder"
             )
         splits = _splits(indexes)
         for uri in pages:
@@ -85,7 +85,7 @@ class _DocBank:
 
 
 def _splits(indexes: list[str]) -> dict[str, str]:
-    """Split of each page that an index file names (with or without folder and suffix)."""
+    """Split of each page listed in an index file (with or without folder and suffix)."""
     splits: dict[str, str] = {}
     for uri in indexes:
         match = _INDEX.search(file_name(uri).stem)
@@ -95,7 +95,8 @@ def _splits(indexes: list[str]) -> dict[str, str]:
             key = line.rpartition("/")[2].removesuffix(".txt")
             if splits.setdefault(key, split) != split:
                 raise InputError(
-                    f"{uri} puts page {key!r} into {split}, another index file into {splits[key]}; a page has one split"
+                    f"{uri} assigns page {key!r} to {split}, another index file to {splits[key]}; "
+                    "a page must have one split"
                 )
     return splits
 
@@ -103,15 +104,15 @@ def _splits(indexes: list[str]) -> dict[str, str]:
 def _page_number(item: DocumentRef) -> int:
     match = _PAGE.fullmatch(file_name(item.source).stem)
     if match is None:
-        raise malformed(item.source, "the name does not end in `_<page>.txt`, so its page is unknown")
+        raise malformed(item.source, "the name does not end in `_<page>.txt`, so its page number is unknown")
     return int(match[1]) + 1
 
 
 def _collect(text: str, uri: str) -> PageWords:
     page = PageWords(_THOUSANDTHS)
     seen: set[tuple[str, ...]] = set()
-    found: list[Word] = []
-    # Not splitlines(): tokens may hold the odd separators that it would break at.
+    words: list[Word] = []
+    # Not splitlines(), which also splits at separators that tokens may contain.
     for number, line in enumerate(text.split("\n"), start=1):
         where = f"{uri}, line {number}"
         row = line.rstrip("\r")
@@ -123,21 +124,19 @@ def _collect(text: str, uri: str) -> PageWords:
             continue
         seen.add((token, *sides))
         box = page.place(_numbers(sides, where), f"{where} ({token!r:.40})")
-        found += [Word(part, place, tag=label) for part, place in split_words(token, box)]
-    page.words = _with_lines(found)
+        words += [Word(part, place, tag=label) for part, place in split_words(token, box)]
+    page.words = _with_lines(words)
     return page
 
 
 def _fields(row: str, where: str) -> tuple[str, tuple[str, ...], str]:
-    """Token, its four sides as written, and label; the token alone may hold tabs."""
+    """Token, its four sides as text, and label. Only the token may contain tabs."""
     parts = row.rsplit("\t", 9)
     if len(parts) != 10:
-        raise malformed(where, f"{row!r:.80} has {len(parts)} fields between tabs, expected 10")
+        raise malformed(where, f"{row!r:.80} has {len(parts)} tab-separated fields, expected 10")
     token, label = parts[0], parts[9].strip()
     if label not in LABELS:
-        raise malformed(
-            where, f"label {label!r:.40} of {token!r:.40} is unknown, allowed are {', '.join(sorted(LABELS))}"
-        )
+        raise malformed(where, f"label {label!r:.40} of {token!r:.40} is unknown; allowed: {', '.join(sorted(LABELS))}")
     return token, tuple(parts[1:5]), label
 
 
@@ -149,7 +148,7 @@ def _numbers(sides: tuple[str, ...], where: str) -> list[float]:
 
 
 def _with_lines(words: list[Word]) -> list[Word]:
-    """The words with line ids, which the files do not have."""
+    """The words with line indices, which the files lack."""
     line, numbered = -1, []
     for word, begins in zip(words, line_starts([word.box for word in words]), strict=True):
         line += begins

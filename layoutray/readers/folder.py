@@ -1,7 +1,7 @@
-"""A folder of files without truth: every file below it is a document, whatever its name or type.
+"""A folder of files without annotation: every file below it is a document, whatever its name or type.
 
-Nothing is sorted out here: what cannot be read becomes a dead letter of ingest, never a silent loss. Only names that
-start with a dot are left out. How names that are not text are written is said in `layoutray.store.sources`.
+A file that cannot be read becomes a dead letter of ingest. Only files whose names start with a dot are ignored.
+`layoutray.store.sources` describes how file names that are not valid text are written.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class _Folder:
             raise nothing_found(root, "any file whose name does not start with a dot")
 
     def read(self, item: DocumentRef) -> Truth:
-        """The document alone, with 0 pages: how many there are is known once it is opened for OCR."""
+        """The document with 0 pages: their number is known when the document is opened for OCR."""
         doc_id = sources.content_id(sources.read_bytes(item.source))
         return Truth(Document(doc_id, item.source, item.split, num_pages=0), pages=())
 

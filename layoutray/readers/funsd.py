@@ -1,9 +1,9 @@
-"""FUNSD: noisy scanned forms whose entities (question, answer, header, other) are annotated word by word.
+"""FUNSD: noisy scanned forms with word-level entities (question, answer, header, other).
 
-Files: `{training,testing}_data/annotations/<id>.json` beside `images/<id>.png`. The entity carries the label and its words
-become IOB2 tags; `other` is `O`. Words stay in the file's order, as the papers use them. Words without text (ticked
-boxes, signatures) are dropped and the next one of their entity begins it; words with blanks inside are split, each part
-with its characters' share of the box. `block` is the entity, `line` a line of an entity.
+Files: `{training,testing}_data/annotations/<id>.json` and `images/<id>.png`. Entity labels become IOB2 tags of their
+words; `other` becomes `O`. Words keep the file's order, as in the papers. Words without text (ticked boxes,
+signatures) are dropped; the next word of the entity then begins it. Words with spaces are split, and the box is
+divided in proportion to the characters. `block` is the entity, `line` a line of an entity.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ class _Funsd:
 
 
 _Entity = tuple[str, list[tuple[str, list[float]]], str]
-"""Label, words with their boxes in pixels, and where it stands."""
+"""Label, words with their boxes in pixels, and the place in the file for error messages."""
 
 
 def _form(uri: str) -> list[_Entity]:
@@ -64,7 +64,7 @@ def _entity(entity: object, where: str) -> _Entity:
         raise malformed(where, f"is {entity!r:.80}, expected an object")
     label = member(entity, "label", str, where)
     if label not in LABELS:
-        raise malformed(where, f"`label` is {label!r}, allowed are {', '.join(LABELS)}")
+        raise malformed(where, f"`label` is {label!r}, allowed: {', '.join(LABELS)}")
     words = member(entity, "words", list, where)
     return label, [_word(word, f"{where}, word {index}") for index, word in enumerate(words)], where
 

@@ -1,8 +1,8 @@
-"""Documents with the values that should come out of them in a JSON file of the same name beside each, as invoice2data compares its own.
+"""invoice2data: documents with their expected values in a JSON file of the same name.
 
-Files: `NAME.pdf` (or else a picture) and `NAME.json`, a list of one object. Its texts and numbers are fields, and so is each text of a
-list, as one of several values; tables, such as the lines of an invoice, are no fields and are left out. The values have no places.
-A JSON without a PDF or picture is an item all the same, so that it is not lost without a word.
+Files: `NAME.pdf` (or a picture) and `NAME.json`, a list of one object. Its texts and numbers are field values; a list
+of texts is a field with several values. Tables, e.g. the lines of an invoice, are ignored. Values have no positions.
+A JSON file without a PDF or picture is listed too, so that it becomes a dead letter.
 """
 
 from collections.abc import Iterator
@@ -22,21 +22,21 @@ class _Invoice2Data:
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
         files = sorted(sources.list_files(root))
-        shown = {
+        files_by_stem = {
             _stem(uri): uri
             for suffix in reversed(_SUFFIXES)
             for uri in files
             if file_name(uri).suffix.lower() == suffix
         }
-        found = [uri for uri in files if file_name(uri).suffix.lower() == ".json"]
-        if not found:
-            raise nothing_found(root, "NAME.json, with NAME.pdf or a picture of that name beside it")
-        for uri in found:
-            image = shown.get(_stem(uri), "")
+        json_files = [uri for uri in files if file_name(uri).suffix.lower() == ".json"]
+        if not json_files:
+            raise nothing_found(root, "NAME.json, and NAME.pdf or a picture with that name beside it")
+        for uri in json_files:
+            image = files_by_stem.get(_stem(uri), "")
             yield DocumentRef(file_name(uri).stem, source=image or uri, image=image, annotation=uri, split="")
 
     def read(self, item: DocumentRef) -> Truth:
-        """The document with 0 pages, as of `folder`: how many there are is known once it is opened."""
+        """The document with 0 pages: their number is known when the document is opened."""
         doc_id = sources.content_id(sources.read_bytes(item.source))
         fields = tuple(_fields(sources.read_bytes(item.annotation), item.annotation))
         return Truth(Document(doc_id, item.source, item.split, num_pages=0, fields=fields), pages=())
@@ -49,16 +49,16 @@ def _stem(uri: str) -> tuple[str, str]:
 def _fields(data: bytes, where: str) -> Iterator[Field]:
     value = json_value(data, where)
     if not (isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)):
-        raise malformed(where, f"the JSON holds {value!r:.80}, expected a list of one object")
-    for name, given in value[0].items():
-        yield from (Field(name, text) for text in _texts(given))
+        raise malformed(where, f"the JSON value is {value!r:.80}, expected a list of one object")
+    for name, content in value[0].items():
+        yield from (Field(name, text) for text in _texts(content))
 
 
-def _texts(given: Any) -> Iterator[str]:
-    """What a value says as text; empty texts say nothing."""
-    for one in given if isinstance(given, list) else [given]:
-        if isinstance(one, str | int | float) and not isinstance(one, bool) and str(one).strip():
-            yield str(one).strip()
+def _texts(content: Any) -> Iterator[str]:
+    """The texts and numbers of a value as text, without empty ones."""
+    for value in content if isinstance(content, list) else [content]:
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
+            yield str(value).strip()
 
 
 READER = _Invoice2Data()

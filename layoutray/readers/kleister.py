@@ -1,9 +1,10 @@
-"""Kleister-NDA and Kleister-Charity: long PDFs with wanted values that have no places (Stanislawek et al., ICDAR 2021, arXiv:2105.05796).
+"""Kleister-NDA and Kleister-Charity: long PDFs with field values (Stanislawek et al., ICDAR 2021, arXiv:2105.05796).
 
-Files: `documents/*.pdf`, and for each of `train`, `dev-0` and `test-A` an `in.tsv.xz` whose rows begin with the name of a PDF, and an
-`expected.tsv` with the values of the same rows, which `test-A` lacks. The rows also hold texts without places: words come from the PDFs.
-A key may have no value, or several. Blanks and colons of values are underscores there; here both are blanks.
-A PDF that is not there is an item all the same, so that its row is not lost without a word.
+Files: `documents/*.pdf`, and for each of `train`, `dev-0` and `test-A` an `in.tsv.xz`, whose rows begin with the name
+of a PDF, and an `expected.tsv` with the values of the same rows; `test-A` has no `expected.tsv`. Texts in the rows
+are ignored: words come from the PDFs. A key may have no value or several. Values have no positions. The files write
+spaces and colons as underscores; here both become spaces. A PDF that is missing is listed too, so that it becomes a
+dead letter.
 """
 
 import json
@@ -29,7 +30,7 @@ class _Kleister:
             uri for uri in files if file_name(uri).name == _ROWS and file_name(folder_of(uri)).name in _SPLITS
         )
         if not tables:
-            raise nothing_found(root, f"{{{','.join(_SPLITS)}}}/{_ROWS}, with documents/*.pdf beside them")
+            raise nothing_found(root, f"{{{','.join(_SPLITS)}}}/{_ROWS}, and documents/*.pdf")
         for uri in tables:
             part = folder_of(uri)
             truth = sources.join(part, _VALUES)
@@ -38,11 +39,11 @@ class _Kleister:
             if len(values) != len(names):
                 raise malformed(
                     truth,
-                    f"{len(values)} lines for the {len(names)} rows of {_ROWS}; line by line they belong together",
+                    f"{len(values)} lines, but {_ROWS} has {len(names)} rows; the numbers must be equal",
                 )
             for name, line in zip(names, values, strict=True):
                 pdf = sources.join(folder_of(part), "documents", name)
-                # The line as JSON, because it alone is what is known of the document.
+                # As JSON in a data: URI, so that the file is not read again for each document.
                 annotation = sources.data_uri("application/json", json.dumps(line).encode()) if truth in files else ""
                 yield DocumentRef(
                     file_name(name).stem,
@@ -53,7 +54,7 @@ class _Kleister:
                 )
 
     def read(self, item: DocumentRef) -> Truth:
-        """The document with 0 pages, as of `folder`: how many there are is known once it is opened."""
+        """The document with 0 pages: their number is known when the document is opened."""
         doc_id = sources.content_id(sources.read_bytes(item.source))
         line = json_value(sources.read_bytes(item.annotation), item.source) if item.annotation else ""
         fields = tuple(_field(pair, item.source) for pair in line.split())
@@ -65,7 +66,7 @@ def _names(uri: str) -> list[str]:
         text = text_of(lzma.decompress(sources.read_bytes(uri)), uri)
     except lzma.LZMAError as error:
         raise malformed(uri, f"is not an xz file: {error}") from error
-    # Quoting is off: a double quote is a character like any other.
+    # No quoting: a double quote is an ordinary character.
     names = [line.partition("\t")[0] for line in _lines(text)]
     for number, name in enumerate(names, start=1):
         if not name.strip() or "/" in name:
@@ -76,7 +77,7 @@ def _names(uri: str) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines as they are counted in both files; the last one ends with a line break, and texts hold the odd separators of others."""
+    """Lines of a file. Not splitlines(), which also splits at separators that texts contain."""
     return text.removesuffix("\n").split("\n") if text else []
 
 

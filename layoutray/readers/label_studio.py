@@ -1,13 +1,14 @@
-"""Label Studio: pages that people have labelled in its browser pages, as a project's export in the format JSON.
+"""Label Studio: labelled pages of a project, exported in the format JSON.
 
-Files: every `*.json` below the root, a list of tasks with all their annotations; a task is a page. A rectangle or polygon with a
-transcription (a text area of the region) is a word, several where it holds blanks; one without is an area, and labels the words
-that stand in it. Boxes are percents as full floats, so that those of words that nobody touched are what they were, bit for bit;
-one that is turned becomes the box around it. Of a page's annotations the latest that is not cancelled counts, also where a page was
-imported twice; a page without one is a dead letter, `not_annotated`.
+Files: every `*.json` below the root, a list of tasks with their annotations; a task is a page. A rectangle or polygon
+with a transcription (a text area of the region) is a word, or several if the transcription has spaces. One without a
+transcription is an area and labels the words inside it. Boxes are percentages in full float precision, so that
+unchanged boxes are read back exactly. A rotated box becomes its bounding box. The latest annotation of a page that is
+not cancelled counts, also when the page was imported twice. A page without annotation becomes a dead letter,
+`not_annotated`.
 
-Tasks that `layoutray export label-studio` has made know their document, page and split, and the order, lines and entities of
-their words. Others are a document each, whose picture is looked for below the root by its name.
+Tasks made by `layoutray export label-studio` contain their document, page and split, and the order, lines and
+entities of their words. Every other task is a document of its own; its picture is searched below the root by name.
 """
 
 import json
@@ -37,11 +38,11 @@ from layoutray.readers.annotation import (
     page_size,
     picture_size,
 )
-from layoutray.readers.regions import Region, words_of
+from layoutray.readers.regions import AnnotatedRegion, words_of
 from layoutray.store import sources
 
 _ORIGIN = "layoutray"
-"""Key in a task's data of what the export says of the page."""
+"""Key of the export's page data in a task's data."""
 _ORIGIN_KEYS = {
     "doc_id": str,
     "page": int,
@@ -55,7 +56,7 @@ _ORIGIN_KEYS = {
 }
 _WORD = re.compile(r"word-(\d+)(?:#.*)?")
 _UPLOADED = re.compile(r"[0-9a-f]{8}-(.+)")
-"""Label Studio puts eight digits before the name of a file that is uploaded to it."""
+"""Label Studio prepends eight hexadecimal digits to the name of an uploaded file."""
 _CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
 
 
@@ -86,23 +87,25 @@ class _LabelStudio:
     def read(self, item: DocumentRef) -> Truth:
         tasks = json_value(sources.read_bytes(item.annotation), item.source)
         doc_id = tasks[0]["origin"].get("doc_id") or _doc_id(item, tasks[0])
-        done = [(task, *_collect(task, item)) for task in tasks if task["result"] is not None]
-        pages = [collected.page(doc_id, item, task["origin"].get("page", 1), size) for task, size, collected in done]
-        waiting = tuple(task["origin"].get("page", 1) for task in tasks if task["result"] is None)
+        annotated = [(task, *_collect(task, item)) for task in tasks if task["result"] is not None]
+        pages = [
+            collected.page(doc_id, item, task["origin"].get("page", 1), size) for task, size, collected in annotated
+        ]
+        not_annotated = tuple(task["origin"].get("page", 1) for task in tasks if task["result"] is None)
         document = Document(
-            doc_id, item.source, item.split, num_pages=max(*waiting, *(page.number for page in pages), 1)
+            doc_id, item.source, item.split, num_pages=max(*not_annotated, *(page.number for page in pages), 1)
         )
-        repairs, dropped = (sum(getattr(page, count) for _, _, page in done) for count in ("repairs", "dropped"))
-        return Truth(document, tuple(pages), repairs, dropped, not_annotated=waiting)
+        repairs, dropped = (sum(getattr(page, count) for _, _, page in annotated) for count in ("repairs", "dropped"))
+        return Truth(document, tuple(pages), repairs, dropped, not_annotated=not_annotated)
 
 
 def _tasks(uri: str) -> Iterator[dict[str, Any]]:
-    """What counts of each task in an export: where it stands, its data, and the latest annotation with when it was made."""
+    """For each task of an export: its place, its data, and its latest annotation with the time stamp."""
     tasks = json_value(sources.read_bytes(uri), uri)
     if not isinstance(tasks, list):
         raise malformed(
             uri,
-            f"the JSON holds a {type(tasks).__name__}, expected a list of tasks; export the project in the format JSON",
+            f"the JSON value is a {type(tasks).__name__}, expected a list of tasks; export in the format JSON",
         )
     for index, task in enumerate(tasks):
         if not (
@@ -112,11 +115,12 @@ def _tasks(uri: str) -> Iterator[dict[str, Any]]:
         ):
             raise malformed(
                 f"{uri}, task {index}",
-                "has no `data` and `annotations`, as in exports in the format JSON-MIN; export the project again in the format JSON",
+                "has no `data` and `annotations` (format JSON-MIN?); export the project in the format JSON",
             )
         where = f"{uri}#{task.get('id', index)}"
-        made = [one for one in task.get("annotations", []) if isinstance(one, dict) and not one.get("was_cancelled")]
-        latest = max(reversed(made), key=_stamp, default=None)
+        annotations = [entry for entry in task.get("annotations", []) if isinstance(entry, dict)]
+        valid = [entry for entry in annotations if not entry.get("was_cancelled")]
+        latest = max(reversed(valid), key=_stamp, default=None)
         result = None if latest is None else member(latest, "result", list, where)
         yield {
             "where": where,
@@ -128,12 +132,12 @@ def _tasks(uri: str) -> Iterator[dict[str, Any]]:
 
 
 def _stamp(annotation: dict[str, Any]) -> str:
-    """When an annotation was made, which Label Studio writes so that later times are greater texts; empty where it does not say."""
+    """Time of an annotation, as text that sorts by time; empty when unknown."""
     return str(annotation.get("updated_at") or annotation.get("created_at") or "")
 
 
 def _origin(data: dict[str, Any], where: str) -> dict[str, Any]:
-    """What the export said of the page; empty for tasks that it did not make."""
+    """The export's page data; empty for tasks from elsewhere."""
     if _ORIGIN not in data:
         return {}
     origin = member(data, _ORIGIN, dict, where)
@@ -143,7 +147,7 @@ def _origin(data: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _name(data: dict[str, Any]) -> str:
-    """The file name of the picture that a task shows: of the first of its data that ends as pictures do."""
+    """File name of a task's picture: the first value of its data with a picture suffix."""
     for value in data.values():
         name = file_name(unquote(value.rpartition("?d=")[2])) if isinstance(value, str) else file_name("")
         if name.suffix.lower() in IMAGE_SUFFIXES:
@@ -159,12 +163,12 @@ def _doc_id(item: DocumentRef, task: dict[str, Any]) -> str:
 
 
 def _collect(task: dict[str, Any], item: DocumentRef) -> tuple[PageSize, PageWords]:
-    """The page's size in pixels, and its words as its annotation says."""
+    """The page's size in pixels, and its annotated words."""
     size = _size(task, item)
     page = PageWords(PageSize(1, 1))
     regions = list(_regions(task, size, page))
-    page.words, nothing = words_of(regions)
-    page.dropped += nothing
+    page.words, unused = words_of(regions)
+    page.dropped += unused
     if task["origin"].get("tags") == "region":
         page.words = [
             replace(word, tag=None if word.tag == OUTSIDE else kind_of(word.tag or "")) for word in page.words
@@ -175,47 +179,44 @@ def _collect(task: dict[str, Any], item: DocumentRef) -> tuple[PageSize, PageWor
 def _size(task: dict[str, Any], item: DocumentRef) -> PageSize:
     if task["origin"]:
         return page_size(task["origin"], task["where"])
-    for one in task["result"]:
-        if isinstance(one, dict) and "original_width" in one:
-            return page_size({side: one.get(f"original_{side}") for side in ("width", "height")}, task["where"])
+    for entry in task["result"]:
+        if isinstance(entry, dict) and "original_width" in entry:
+            return page_size({side: entry.get(f"original_{side}") for side in ("width", "height")}, task["where"])
     return picture_size(sources.read_bytes(item.image), item.image) if item.image else PageSize(1, 1)
 
 
-def _regions(task: dict[str, Any], size: PageSize, page: PageWords) -> Iterator[Region]:
-    """The regions of an annotation, each put together from its results; those without a rectangle are counted as dropped."""
+def _regions(task: dict[str, Any], size: PageSize, page: PageWords) -> Iterator[AnnotatedRegion]:
+    """The regions of an annotation, each merged from its results. Regions without a rectangle count as dropped."""
     parts: dict[str, dict[str, Any]] = defaultdict(dict)
-    for one in task["result"]:
-        if isinstance(one, dict) and isinstance(one.get("value"), dict) and "id" in one:
-            if one.get("image_rotation"):
-                raise malformed(
-                    task["where"],
-                    f"the picture is turned by {one['image_rotation']} degrees; turn it back in Label Studio",
-                )
-            parts[str(one["id"])] |= one["value"]
+    for entry in task["result"]:
+        if isinstance(entry, dict) and isinstance(entry.get("value"), dict) and "id" in entry:
+            if angle := entry.get("image_rotation"):
+                raise malformed(task["where"], f"the picture is rotated by {angle} degrees; reset it in Label Studio")
+            parts[str(entry["id"])] |= entry["value"]
     for index, (name, value) in enumerate(parts.items()):
         where = f"{task['where']}, region {name}"
         sides = _sides(value, size, where)
         if sides is None:
             page.dropped += 1
             continue
-        # What was a 32-bit float when it was exported is the nearest one again.
+        # Rounding to 32-bit floats restores the exported values exactly.
         box = page.place(array("f", [side / 100 for side in sides]), where)
-        yield Region(box, _label(value, where), _text(value), **_known(name, task["origin"], index))
+        yield AnnotatedRegion(box, _label(value, where), _text(value), **_word_data(name, task["origin"], index))
 
 
-def _known(name: str, origin: dict[str, Any], index: int) -> dict[str, int | None]:
-    """What the export said of the word that a region was made from; of tasks that it did not make every region is an entity of its own."""
+def _word_data(name: str, origin: dict[str, Any], index: int) -> dict[str, int | None]:
+    """The export's data of the word behind a region. In tasks from elsewhere, every region is an entity of its own."""
     if not origin:
         return {"entity": index}
-    number = int(found[1]) if (found := _WORD.fullmatch(name)) else len(origin["lines"])
-    of_words = {key: origin[kind] for key, kind in (("line", "lines"), ("block", "blocks"), ("entity", "entities"))}
-    if not all(number < len(values) for values in of_words.values()):
+    number = int(match[1]) if (match := _WORD.fullmatch(name)) else len(origin["lines"])
+    columns = {key: origin[kind] for key, kind in (("line", "lines"), ("block", "blocks"), ("entity", "entities"))}
+    if not all(number < len(values) for values in columns.values()):
         return {}
-    return {"number": number, **{key: values[number] for key, values in of_words.items()}}
+    return {"number": number, **{key: values[number] for key, values in columns.items()}}
 
 
 def _sides(value: dict[str, Any], size: PageSize, where: str) -> Sequence[float] | None:
-    """x0, y0, x1, y1 in percent of the page; None for what is neither a rectangle nor a polygon."""
+    """x0, y0, x1, y1 in percent of the page; None when the region is neither a rectangle nor a polygon."""
     if isinstance(value.get("points"), list):
         points = [numbers(point, where, "points", "x, y") for point in value["points"]]
         return bounds([side for point in points for side in point], where)
@@ -227,13 +228,13 @@ def _sides(value: dict[str, Any], size: PageSize, where: str) -> Sequence[float]
     (degrees,) = numbers([value.get("rotation", 0)], where, "rotation", "degrees")
     if not degrees:
         return x, y, x + width, y + height
-    # Clockwise about the top left corner, in pixels: a percent is longer one way than the other.
-    sine, cosine, shape = math.sin(math.radians(degrees)), math.cos(math.radians(degrees)), size.width / size.height
-    turned = [(right * width * shape, down * height) for right, down in _CORNERS]
+    # Clockwise about the top left corner. In pixels, because a percent of the width is not a percent of the height.
+    sine, cosine, aspect = math.sin(math.radians(degrees)), math.cos(math.radians(degrees)), size.width / size.height
+    rotated = [(right * width * aspect, down * height) for right, down in _CORNERS]
     quad = [
         side
-        for right, down in turned
-        for side in (x + (right * cosine - down * sine) / shape, y + right * sine + down * cosine)
+        for right, down in rotated
+        for side in (x + (right * cosine - down * sine) / aspect, y + right * sine + down * cosine)
     ]
     return bounds(quad, where)
 
@@ -241,7 +242,7 @@ def _sides(value: dict[str, Any], size: PageSize, where: str) -> Sequence[float]
 def _label(value: dict[str, Any], where: str) -> str:
     labels = next((value[key] for key in ("rectanglelabels", "polygonlabels", "labels") if value.get(key)), [OUTSIDE])
     if not (isinstance(labels, list) and len(labels) == 1 and isinstance(labels[0], str) and labels[0]):
-        raise malformed(where, f"carries the labels {labels!r:.80}, expected one")
+        raise malformed(where, f"has the labels {labels!r:.80}, expected one label")
     return labels[0]
 
 

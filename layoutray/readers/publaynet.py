@@ -1,9 +1,10 @@
-"""PubLayNet: pictures of pages of papers, and the regions on them (text, title, list, table, figure) without any words.
+"""PubLayNet: pictures of pages of papers with labelled regions (text, title, list, table, figure) and no words.
 
-Files: `{train,val}/*.jpg` beside `{train,val}.json` in COCO's format, or any folder of both; the JSON's name gives the split
-of the pictures that it names. A picture that none names (all of `test/`) has no regions, and its folder gives the split. A
-JSON names the pictures of all seven archives; those that are not there are left out, since few people fetch them all.
-`bbox` is x, y, width, height in pixels. A JSON has up to 1.6 GB: it is read once, and each item carries its own regions.
+Files: `{train,val}/*.jpg` and `{train,val}.json` in COCO format, or any folder with both. The name of the JSON file
+gives the split of its pictures. A picture in no JSON file (all of `test/`) has no regions, and its folder gives the
+split. A JSON file covers all seven archives of the data set; pictures that are missing are ignored. `bbox` is x, y,
+width, height in pixels. A JSON file has up to 1.6 GB: it is read once, and each document reference carries its own
+regions.
 """
 
 import json
@@ -39,12 +40,12 @@ class _PubLayNet:
         files = list(sources.list_files(root))
         pictures = [uri for uri in files if file_name(uri).suffix.lower() == ".jpg"]
         if not pictures:
-            raise nothing_found(root, "{train,val}/*.jpg, with {train,val}.json beside the folders")
+            raise nothing_found(root, "{train,val}/*.jpg, and {train,val}.json beside the folders")
         jsons = [uri for uri in files if file_name(uri).suffix.lower() == ".json"]
         annotated = _annotated(jsons, {file_name(uri).name for uri in pictures})
         for uri in pictures:
-            named_by, annotation = annotated.get(file_name(uri).name, ("", ""))
-            split = file_name(named_by).stem if named_by else file_name(folder_of(uri)).name
+            json_file, annotation = annotated.get(file_name(uri).name, ("", ""))
+            split = file_name(json_file).stem if json_file else file_name(folder_of(uri)).name
             yield DocumentRef(
                 file_name(uri).stem, source=uri, image=uri, annotation=annotation, split=_SPLITS.get(split, "")
             )
@@ -62,32 +63,33 @@ class _PubLayNet:
         return Truth(document, pages=(), regions=regions, repairs=page.repairs)
 
 
-def _annotated(jsons: Iterable[str], wanted: Collection[str]) -> dict[str, tuple[str, str]]:
-    """For each picture of `wanted` that one of the files names: that file, and the picture's own annotation."""
-    found: dict[str, tuple[str, str]] = {}
+def _annotated(jsons: Iterable[str], names: Collection[str]) -> dict[str, tuple[str, str]]:
+    """The JSON file and the annotation of each picture in `names` that a JSON file lists."""
+    annotations: dict[str, tuple[str, str]] = {}
     for uri in jsons:
-        for name, annotation in _pictures(uri, wanted):
-            if name in found:
+        for name, annotation in _pictures(uri, names):
+            if name in annotations:
                 raise InputError(
-                    f"{uri} and {found[name][0]} both name {name!r}; a picture has one annotation: move one of the files away"
+                    f"{uri} and {annotations[name][0]} both annotate {name!r}; a picture must have one annotation; "
+                    "remove one of the files"
                 )
-            found[name] = uri, annotation
-    return found
+            annotations[name] = uri, annotation
+    return annotations
 
 
-def _pictures(uri: str, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Name and annotation, as a `data:` URI, of each picture of `wanted` in a COCO file; nothing of other JSON files."""
+def _pictures(uri: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Name and annotation (as a `data:` URI) of each picture of a COCO file that is in `names`; none for other JSON."""
     coco = json_object(sources.read_bytes(uri), uri, each=_without_outline)
     if not coco.keys() >= {"images", "annotations", "categories"}:
         return
     labels = {
-        member(one, "id", int, where): member(one, "name", str, where)
-        for one, where in _objects(coco, "categories", uri)
+        member(category, "id", int, where): member(category, "name", str, where)
+        for category, where in _objects(coco, "categories", uri)
     }
     pictures: dict[int, tuple[str, dict[str, Any]]] = {}
     for image, where in _objects(coco, "images", uri):
         name = file_name(member(image, "file_name", str, where)).name
-        if name in wanted:
+        if name in names:
             pictures[member(image, "id", int, where)] = name, asdict(page_size(image, where)) | {"regions": []}
     for annotation, where in _objects(coco, "annotations", uri):
         if (picture := pictures.get(member(annotation, "image_id", int, where))) is not None:
@@ -97,13 +99,13 @@ def _pictures(uri: str, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def _without_outline(value: dict[str, Any]) -> dict[str, Any]:
-    # Polygons are most of a COCO file, as Python objects nearly all of it; boxes are enough for words.
+    # Polygons use most of the memory of a COCO file, and only boxes are needed.
     value.pop("segmentation", None)
     return value
 
 
 def _objects(coco: dict[str, Any], key: str, uri: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """The objects of one of the lists of a COCO file, each with where it stands."""
+    """The objects of a list in a COCO file, each with its place for error messages."""
     for index, value in enumerate(member(coco, key, list, uri)):
         where = f"{uri}, {key}[{index}]"
         if not isinstance(value, dict):
@@ -115,9 +117,7 @@ def _region(annotation: dict[str, Any], labels: dict[int, str], where: str) -> t
     """Label, x0, y0, x1, y1."""
     category = member(annotation, "category_id", int, where)
     if category not in labels:
-        raise malformed(
-            where, f"`category_id` is {category}, the file's `categories` have {', '.join(map(str, labels))}"
-        )
+        raise malformed(where, f"`category_id` is {category}; `categories` has {', '.join(map(str, labels))}")
     x, y, width, height = numbers(annotation.get("bbox"), where, "bbox", "x, y, width, height")
     return labels[category], x, y, x + width, y + height
 

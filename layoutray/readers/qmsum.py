@@ -1,9 +1,9 @@
-"""QMSum: transcripts of meetings, and questions about them that summaries answer (Zhong et al., NAACL 2021, arXiv:2104.05938).
+"""QMSum: meeting transcripts with queries and their answers as summaries (Zhong et al., NAACL 2021, arXiv:2104.05938).
 
-Files: `{train,val,test}/*.json`, a meeting each, with its turns and two lists of queries and answers, general and specific ones. A document
-is a query and then the whole meeting, a turn a paragraph, and its summary is the answer; it is named by meeting and query,
-`Bed003.json#2`, and identified by the bytes of both. Marks of noises and of words broken off ({vocalsound}, {disfmarker}) stay, and which
-turns a query is about is not read.
+Files: `{train,val,test}/*.json`, one meeting each, with its turns and two lists of queries with answers (general and
+specific). A document is a query followed by the whole meeting, one turn per paragraph; its summary is the answer. Its
+source is the meeting's file and the number of the query, `Bed003.json#2`; the bytes of both identify it. Marks of
+noises and disfluencies ({vocalsound}, {disfmarker}) are kept. The spans of turns that a query is about are ignored.
 """
 
 import json
@@ -37,26 +37,26 @@ class _QmSum:
 
     def read(self, item: DocumentRef) -> Truth:
         if not item.annotation:
-            _queries(item.source)  # says what kept it from being listed by its queries
+            _queries(item.source)  # raises the error that prevented listing the queries
         uri = item.source.rpartition("#")[0]
-        data, asked = sources.read_bytes(uri), sources.read_bytes(item.annotation)
-        query, answer = _texts(json_object(asked, item.source), ("query", "answer"), item.source)
+        data, query_data = sources.read_bytes(uri), sources.read_bytes(item.annotation)
+        query, answer = _texts(json_object(query_data, item.source), ("query", "answer"), item.source)
         turns = member(json_object(data, uri), "meeting_transcripts", list, uri)
         lines = [query, *(": ".join(_texts(turn, ("speaker", "content"), uri)) for turn in turns)]
         return text_truth(
-            item, sources.content_id(asked + data), "\n".join(" ".join(line.split()) for line in lines), [answer]
+            item, sources.content_id(query_data + data), "\n".join(" ".join(line.split()) for line in lines), [answer]
         )
 
 
 def _items(uri: str, split: str) -> Iterator[DocumentRef]:
-    """One for each query; a meeting whose queries cannot be read is one all the same, so that reading it says so."""
+    """One reference for each query; one for a meeting with unreadable queries, so that it becomes a dead letter."""
     try:
         queries = _queries(uri)
     except DocumentError:
         yield DocumentRef(file_name(uri).stem, source=uri, image="", annotation="", split=split)
         return
     for number, query in enumerate(queries, start=1):
-        # The query as JSON, because it alone is what is known of the document.
+        # As JSON in a data: URI: the file has many queries.
         annotation = sources.data_uri("application/json", json.dumps(query).encode())
         yield DocumentRef(
             f"{file_name(uri).stem}-{number}", source=f"{uri}#{number}", image="", annotation=annotation, split=split

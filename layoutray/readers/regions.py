@@ -1,4 +1,4 @@
-"""From the regions that people have drawn, labelled and transcribed on a page to words with tags."""
+"""Convert annotated regions of a page (box, label, transcription) to words with tags."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from layoutray.readers.segments import line_starts, split_words
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """A rectangle on a page, with what a person has said of it.
+class AnnotatedRegion:
+    """An annotated rectangle on a page.
 
     Attributes:
-        label: `O` where it is of no entity.
-        text: its words; an area around words has none.
-        number: of the word that it was made from, in reading order; None where a person has added it.
-        line, block: of that word.
-        entity: regions of one label and one entity are one entity; None belongs to that of the word before.
+        label: `O` outside entities.
+        text: transcription; empty for an area around words.
+        number: index in reading order of the exported word behind the region; None for a region added by an annotator.
+        line, block: line and block of that word.
+        entity: regions with equal label and entity number are one entity; None continues the previous word's entity.
     """
 
     box: Box
@@ -30,44 +30,45 @@ class Region:
     entity: int | None = None
 
 
-def words_of(regions: Sequence[Region]) -> tuple[list[Word], int]:
-    """The words of a page with IOB2 tags, in reading order, and how many regions come to nothing.
+def words_of(regions: Sequence[AnnotatedRegion]) -> tuple[list[Word], int]:
+    """The words of a page with IOB2 tags, in reading order, and the number of unused regions.
 
-    A word takes the label of the smallest area that holds its centre, and its own where there is none: who draws an area around words
-    means them all, as one entity. Regions that people have added stand beside or below the ones that they are next to.
+    A word has the label of the smallest area that contains its centre, else its own label: the words of an area are one
+    entity. An added region is inserted into the reading order beside or below its neighbours.
     """
     areas = [region for region in regions if not region.text.strip() and region.label != OUTSIDE]
     ordered = _in_order([region for region in regions if region.text.strip()])
     pieces = [(text, box, region) for region in ordered for text, box in split_words(region.text, region.box)]
     boxes = [box for _, box, _ in pieces]
-    around = list(smallest_around(boxes, [area.box for area in areas]))
-    marks = (
-        (region.label, region.entity) if at is None else (areas[at].label, ~at)
-        for (_, _, region), at in zip(pieces, around, strict=True)
+    area_of = list(smallest_around(boxes, [area.box for area in areas]))
+    # Entity numbers of areas are negative, so that they differ from those of regions.
+    labels = (
+        (region.label, region.entity) if area is None else (areas[area].label, ~area)
+        for (_, _, region), area in zip(pieces, area_of, strict=True)
     )
-    tags = _iob2(marks)
+    tags = _iob2(labels)
     words: list[Word] = []
     last = max((region.line for region in ordered if region.line is not None), default=-1)
     for (text, box, region), begins, tag in zip(pieces, line_starts(boxes), tags, strict=True):
         last += begins and region.line is None
-        beside = last if begins else words[-1].line
-        line = beside if region.line is None else region.line
+        new_line = last if begins else words[-1].line
+        line = new_line if region.line is None else region.line
         block = region.block if region.block is not None else words[-1].block if words else 0
         words.append(Word(text, box, line=line, block=block, tag=tag))
-    return words, len(regions) - len(ordered) - len(set(around) - {None})
+    return words, len(regions) - len(ordered) - len(set(area_of) - {None})
 
 
-def _in_order(regions: Iterable[Region]) -> list[Region]:
+def _in_order(regions: Iterable[AnnotatedRegion]) -> list[AnnotatedRegion]:
     placed = sorted((region for region in regions if region.number is not None), key=lambda region: region.number or 0)
     for added in sorted(
         (region for region in regions if region.number is None), key=lambda region: (region.box.y0, region.box.x0)
     ):
-        placed.insert(_place(added.box, [region.box for region in placed]), added)
+        placed.insert(_insert_position(added.box, [region.box for region in placed]), added)
     return placed
 
 
-def _place(box: Box, others: Sequence[Box]) -> int:
-    """Where `box` belongs in the reading order of `others`: beside what is on its line, else below what is above it."""
+def _insert_position(box: Box, others: Sequence[Box]) -> int:
+    """Index of `box` in the reading order of `others`: beside boxes of its line, else after the boxes above it."""
     middle = (box.y0 + box.y1) / 2
     beside = [
         n
@@ -82,11 +83,11 @@ def _place(box: Box, others: Sequence[Box]) -> int:
     return max(above, key=lambda n: others[n].y1) + 1 if above else 0
 
 
-def _iob2(marks: Iterable[tuple[str, int | None]]) -> Iterator[str]:
-    """Tags of words in a row, from the label and the entity of each."""
-    before, current = OUTSIDE, None
-    for label, entity in marks:
-        continues = label == before != OUTSIDE and (entity is None or current is None or entity == current)
+def _iob2(labels: Iterable[tuple[str, int | None]]) -> Iterator[str]:
+    """IOB2 tags of consecutive words, from the label and the entity number of each."""
+    previous, current = OUTSIDE, None
+    for label, entity in labels:
+        continues = label == previous != OUTSIDE and (entity is None or current is None or entity == current)
         current = current if continues and entity is None else entity
-        before = label
+        previous = label
         yield OUTSIDE if label == OUTSIDE else f"{'I' if continues else 'B'}-{label}"

@@ -1,7 +1,8 @@
-"""SciTLDR: abstracts of papers, each with one or more summaries in a sentence (Cachola et al., 2020, arXiv:2004.15011).
+"""SciTLDR: abstracts of papers with one or more summaries of one sentence (Cachola et al., 2020, arXiv:2004.15011).
 
-Files: `{train,dev,test}.jsonl`, a paper a line: `source` holds its sentences, `target` its summaries. A paper is named by file and line,
-`train.jsonl#17`, and identified by the bytes of its line. Titles and the marks of important sentences are not read.
+Files: `{train,dev,test}.jsonl`, one paper per line: `source` has its sentences, `target` its summaries. The source of a
+document is file and line, `train.jsonl#17`; the bytes of the line identify it. Titles and marks of important sentences
+are ignored.
 """
 
 from collections.abc import Iterator
@@ -28,14 +29,15 @@ class _SciTldr:
         ]
         if not files:
             raise nothing_found(root, f"{{{','.join(_SPLITS)}}}.jsonl")
-        if len(folders := sorted({folder_of(uri) for uri in files})) > 1:
+        folders = sorted({folder_of(uri) for uri in files})
+        if len(folders) > 1:
             raise InputError(
-                f"{root} holds several versions of the papers, in {', '.join(folders)}; point to one of these folders"
+                f"{root} has several versions of the data set, in {', '.join(folders)}; give one of these folders"
             )
         for uri in files:
             for number, line in enumerate(text_of(sources.read_bytes(uri), uri).split("\n"), start=1):
                 if line.strip():
-                    # The line itself, because a file of all papers would be read again for each of them.
+                    # The line itself, so that the file is not read again for each document.
                     annotation = sources.data_uri("application/json", line.encode())
                     yield DocumentRef(
                         str(number),

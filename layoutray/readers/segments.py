@@ -1,4 +1,4 @@
-"""Split an annotated piece of a line into words, and words into lines."""
+"""Split annotated text lines into words, and find line starts in a sequence of words."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,9 +6,9 @@ from layoutray.document import Box
 
 
 def split_words(text: str, box: Box) -> Iterator[tuple[str, Box]]:
-    """Words of `text` between its blanks; each gets its characters' share of the width of `box`.
+    """The words of `text` with their boxes: the width of `box` is divided in proportion to the characters.
 
-    Annotations of whole lines do not say where a word ends; in proportion to characters it is right to about a letter.
+    Annotations of whole lines have no word boundaries; the estimate is accurate to about one character.
     """
     text = text.strip()
     width, start = box.x1 - box.x0, 0
@@ -21,7 +21,7 @@ def split_words(text: str, box: Box) -> Iterator[tuple[str, Box]]:
 
 
 def line_starts(boxes: Sequence[Box]) -> Iterator[bool]:
-    """For each word in reading order, whether it begins a line: it stands wholly below or above, or left, of the word before it."""
+    """For each word in reading order, whether it starts a line: it is entirely below, above or left of the word before."""
     previous: Box | None = None
     for box in boxes:
         yield previous is None or box.y0 >= previous.y1 or box.y1 <= previous.y0 or box.x1 <= previous.x0

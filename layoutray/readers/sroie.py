@@ -1,12 +1,13 @@
-"""SROIE (ICDAR 2019): scanned receipts with their lines of text and four fields, in either of the two usual downloads.
+"""SROIE (ICDAR 2019): scanned receipts with text lines and four fields, in either of the two common downloads.
 
 * `{train,test}/{img,box,entities}`: ids of the competition, `.txt` files.
-* `data/{img,box,key}`: the cleaned training set; rows in `.csv`, fields in `.json`. It repeats the receipts of the other
-  download under other ids, so it is left out where both lie below one root.
+* `data/{img,box,key}`: the cleaned training set; rows in `.csv`, fields in `.json`. It has the receipts of the other
+  download under other ids, so it is ignored when both are below one root.
 
-A row holds a line, not a word: eight integers (a quad, clockwise from top left, in pixels) and the transcript, which may hold
-commas and quotes. Lines are split at blanks and each word gets its characters' share of the line's box; `line` is the
-row. The fields have no positions, so words have no tags. Without a picture the page is as large as its boxes reach.
+A row is a text line, not a word: eight integers (a quad in pixels, clockwise from the top left) and the transcript,
+which may contain commas and quotes. Lines are split at spaces, and the box is divided in proportion to the
+characters; `line` is the row. Fields have no positions, so words have no tags. Without a picture, the page size is
+the extent of the boxes.
 """
 
 from collections.abc import Iterator
@@ -38,15 +39,15 @@ _SUFFIXES = {
     "key": frozenset({".txt", ".json"}),
     "img": IMAGE_SUFFIXES,
 }
-_LOOKED_FOR = "{train,test}/{box,entities,img}/* or data/{box,key,img}/* (.txt, .csv, .json, pictures)"
+_EXPECTED = "{train,test}/{box,entities,img}/* or data/{box,key,img}/* (.txt, .csv, .json, pictures)"
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One line of a box file: the bounds of its quad, and whether the quad ran the wrong way round."""
+    """One row of a box file. `reversed_corners`: whether the corners are anticlockwise."""
 
     sides: tuple[float, float, float, float]
-    turned: bool
+    reversed_corners: bool
     text: str
     where: str
 
@@ -56,7 +57,7 @@ class _Sroie:
     tags = ""
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
-        # Folders of pictures alone are some other data set's.
+        # Ignore folders with pictures only: they belong to other data sets.
         parts = {folder: kinds for folder, kinds in by_kind(root, _SUFFIXES).items() if kinds.keys() - {"img"}}
         official = [folder for folder in parts if file_name(folder).name in ("train", "test")]
         found = False
@@ -66,7 +67,7 @@ class _Sroie:
                 found = True
                 yield _item(folder, key, kinds)
         if not found:
-            raise nothing_found(root, _LOOKED_FOR)
+            raise nothing_found(root, _EXPECTED)
 
     def read(self, item: DocumentRef) -> Truth:
         data = sources.read_bytes(item.source)
@@ -90,7 +91,7 @@ def _item(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> DocumentRe
 
 
 def _annotations(annotation: str) -> tuple[str, str]:
-    """Box file and field file of a receipt; empty where there is none. They lie in sister folders under one stem."""
+    """Box file and field file of a receipt, from sibling folders; empty when there is none."""
     if not annotation:
         return "", ""
     kind, stem = file_name(folder_of(annotation)).name, file_name(annotation).stem
@@ -104,7 +105,7 @@ def _annotations(annotation: str) -> tuple[str, str]:
 
 
 def _fields(uri: str) -> tuple[Field, ...]:
-    """Fields in the file's order; empty ones say nothing and are left out."""
+    """Fields in the file's order, without empty ones."""
     values = json_object(sources.read_bytes(uri), uri)
     for name, value in values.items():
         if not isinstance(value, str):
@@ -113,8 +114,8 @@ def _fields(uri: str) -> tuple[Field, ...]:
 
 
 def _rows(uri: str) -> list[_Row]:
-    """Rows of a box file; blank lines end every file and may stand between."""
-    # Not splitlines(): transcripts may hold the odd separators that it would break at.
+    """Rows of a box file, without blank lines."""
+    # Not splitlines(), which also splits at separators that transcripts may contain.
     lines = text_of(sources.read_bytes(uri), uri).split("\n")
     return [
         _row(line.rstrip("\r"), f"{uri}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()
@@ -129,11 +130,11 @@ def _row(line: str, where: str) -> _Row:
         quad = [float(side) for side in parts[:8]]
     except ValueError as error:
         raise malformed(where, f"the first eight values of {line!r:.80} must be numbers") from error
-    return _Row(bounds(quad, where), _turned(quad[::2], quad[1::2]), parts[8], where)
+    return _Row(bounds(quad, where), _anticlockwise(quad[::2], quad[1::2]), parts[8], where)
 
 
-def _turned(xs: list[float], ys: list[float]) -> bool:
-    """Whether the corners run anticlockwise, so that some side is inverted (shoelace formula, y pointing down)."""
+def _anticlockwise(xs: list[float], ys: list[float]) -> bool:
+    """Whether the corners are anticlockwise, which inverts a side (shoelace formula, y pointing down)."""
     return sum(xs[i] * ys[(i + 1) % 4] - xs[(i + 1) % 4] * ys[i] for i in range(4)) < 0
 
 
@@ -143,14 +144,14 @@ def _collect(rows: list[_Row], size: PageSize | None) -> PageWords:
     line = 0
     for row in rows:
         x0, y0, x1, y1 = row.sides
-        # A quad without an area places its text nowhere; an exact repeat says nothing new.
+        # Drop rows without area, and exact repeats.
         if not row.text.strip() or x0 == x1 or y0 == y1 or (row.sides, row.text) in seen:
             page.dropped += 1
             continue
         seen.add((row.sides, row.text))
         before = page.repairs
         box = page.place(row.sides, f"{row.where} ({row.text!r:.40})")
-        page.repairs = before + (page.repairs > before or row.turned)
+        page.repairs = before + (page.repairs > before or row.reversed_corners)
         page.words += [Word(word, place, line=line) for word, place in split_words(row.text, box)]
         line += 1
     return page

@@ -1,8 +1,9 @@
 """SumPubMed: articles of biology and medicine with their abstracts (Gupta et al., ACL-SRW 2021).
 
-Files: `text/text_N.txt` (a paragraph or an upper-case heading a line) and `shorter_abstract/abst_N.txt`, the abstract's sentences one a
-line, cleaned of headings; N pairs them. All is lower-cased, `<dig>` stands for numbers and `<cit>` for citations. `abstract` (with its
-headings) and `line_text` (the text in other lines) are not read. The set has no splits.
+Files: `text/text_N.txt` (one paragraph or upper-case heading per line) and `shorter_abstract/abst_N.txt` (one
+sentence of the abstract per line, without headings); N pairs them. The text is lower-case; `<dig>` replaces numbers
+and `<cit>` citations. The folders `abstract` (with headings) and `line_text` (other line breaks) are ignored. There
+are no splits.
 """
 
 from collections.abc import Iterator
@@ -20,10 +21,10 @@ class _SumPubMed:
     tags = ""
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
-        found = by_kind(root, {_TEXT: {".txt"}, _ABSTRACT: {".txt"}})
-        pairs = {folder: kinds for folder, kinds in found.items() if kinds.get(_TEXT)}
+        files = by_kind(root, {_TEXT: {".txt"}, _ABSTRACT: {".txt"}})
+        pairs = {folder: kinds for folder, kinds in files.items() if kinds.get(_TEXT)}
         if not pairs:
-            raise nothing_found(root, f"{_TEXT}/text_*.txt, with {_ABSTRACT}/abst_*.txt beside that folder")
+            raise nothing_found(root, f"{_TEXT}/text_*.txt, and {_ABSTRACT}/abst_*.txt beside that folder")
         for _, kinds in sorted(pairs.items()):
             abstracts = {_number(stem): uri for stem, uri in kinds[_ABSTRACT].items()}
             for stem, text in sorted(kinds[_TEXT].items()):
@@ -32,7 +33,7 @@ class _SumPubMed:
                 )
 
     def read(self, item: DocumentRef) -> Truth:
-        """The article; without a summary where the set has no abstract of it."""
+        """The article; without a summary when the data set has no abstract for it."""
         data = sources.read_bytes(item.source)
         abstract = [text_of(sources.read_bytes(item.annotation), item.annotation)] if item.annotation else []
         return text_truth(item, sources.content_id(data), text_of(data, item.source), abstract)

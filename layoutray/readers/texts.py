@@ -1,8 +1,8 @@
-"""What the readers of plain texts share: texts have no pages, and are set on some.
+"""Shared by readers of plain text: lay out text on pages.
 
-A page is the unit of work, and a word has a place on one. So a text is set as a typewriter sets it, in lines of 80 characters of equal
-width, 50 lines a page: architectures that know layout see where lines and paragraphs begin, and pages are of a bounded size. All places
-zero would say less, and make every word a neighbour of every other.
+The page is the unit of processing, and every word needs a box. A text is therefore laid out as on a typewriter, in
+lines of 80 characters of equal width, 50 lines per page. So architectures with layout see lines and paragraphs, and
+pages have bounded size. With all boxes at zero, every word would be a neighbour of every other in the word graph.
 """
 
 import textwrap
@@ -14,30 +14,30 @@ from layoutray.readers.annotation import malformed
 
 COLUMNS, LINES = 80, 50
 _CHARACTER = 8, 16
-TYPESET = Provenance(words="annotation", reason=f"a text without pages, set in {LINES} lines of {COLUMNS} characters")
+TYPESET = Provenance(words="annotation", reason=f"plain text laid out in {LINES} lines of {COLUMNS} characters")
 
 
 def text_truth(item: DocumentRef, doc_id: str, text: str, summaries: Iterable[str]) -> Truth:
     """A text and its summaries as a document.
 
     Args:
-        text: a paragraph in each line; lines without words are left out.
-        summaries: those without words are dropped.
+        text: one paragraph per line; lines without words are ignored.
+        summaries: reference summaries; empty ones are dropped.
 
     Raises:
-        DocumentError: (bad_annotation) for a text without words.
+        DocumentError: (bad_annotation) when the text has no words.
     """
     pages = typeset_pages(text, doc_id, item.source, item.split)
     if not pages:
         raise malformed(item.source, "the text has no words")
-    given = [summary.strip() for summary in summaries]
-    fields = tuple(Field(SUMMARY, summary) for summary in given if summary)
+    stripped = [summary.strip() for summary in summaries]
+    fields = tuple(Field(SUMMARY, summary) for summary in stripped if summary)
     document = Document(doc_id, item.source, item.split, len(pages), fields)
-    return Truth(document, pages, dropped=len(given) - len(fields))
+    return Truth(document, pages, dropped=len(stripped) - len(fields))
 
 
 def typeset_pages(text: str, doc_id: str, source: str = "", split: str = "") -> tuple[Page, ...]:
-    """The pages that `text` takes, a paragraph in each of its lines; none without words."""
+    """`text` (one paragraph per line) laid out on pages; empty when it has no words."""
     width, height = COLUMNS * _CHARACTER[0], LINES * _CHARACTER[1]
     return tuple(
         Page(doc_id, number, width, height, tuple(words), source, "", split, TYPESET)
@@ -55,12 +55,12 @@ def _typeset(text: str) -> Iterator[list[Word]]:
 
 
 def _lines(paragraph: str) -> list[str]:
-    """Lines of a paragraph; a word that is longer than a line has one for itself."""
+    """Lines of a paragraph. A word longer than a line has a line of its own."""
     return textwrap.wrap(" ".join(paragraph.split()), COLUMNS, break_long_words=False, break_on_hyphens=False)
 
 
 def _words(line: str, row: int, block: int) -> Iterator[Word]:
-    """The words of a line, each as wide as its characters; one that leaves the page is cut to it."""
+    """The words of a line with boxes as wide as their characters, clipped to the page."""
     column = 0
     for text in line.split(" "):
         sides = (

@@ -1,10 +1,11 @@
-"""WildReceipt: photographed receipts from the web, 25 kinds of keys and values (Sun et al., 2021, arXiv:2103.14470).
+"""WildReceipt: photographed receipts from the web with 25 entity types (Sun et al., 2021, arXiv:2103.14470).
 
-Files: `train.txt` and `test.txt`, a receipt of JSON a line, beside `class_list.txt` (number and name of each class) and the pictures, of
-which any may be missing: width and height stand in the line. Each box is one entity of its class, `Ignore` and `Others` are `O`. A box
-is a quad of any turn; its text has no blanks where the print has some, so that it is one word as a rule, and is dropped where it is
-empty. Boxes stay in the file's order. `block` is the box. Each item carries its own line and the classes; where its picture is missing,
-`source` is the address of the text file with the number of the line after `#`, and the line's bytes identify the document.
+Files: `train.txt` and `test.txt` (one receipt per line, as JSON), `class_list.txt` (number and name of each class),
+and the pictures. Pictures may be missing: each line has width and height. Each box is one entity of its class;
+`Ignore` and `Others` become `O`. A box is a quad in any rotation. Its text usually has no spaces, so it is one word;
+boxes without text are dropped. Boxes keep the file's order; `block` is the box. Each document reference carries its
+own line and the classes. When its picture is missing, `source` is the text file with the line number after `#`, and
+the line's bytes identify the document.
 """
 
 import json
@@ -46,7 +47,7 @@ class _WildReceipt:
             uri for uri in files if file_name(uri).name in _SPLITS and sources.join(folder_of(uri), _CLASSES) in files
         )
         if not lists:
-            raise nothing_found(root, f"train.txt or test.txt, with {_CLASSES} beside them")
+            raise nothing_found(root, f"train.txt or test.txt, and {_CLASSES} beside them")
         for uri in lists:
             classes = json.dumps(_classes(sources.join(folder_of(uri), _CLASSES))).encode()
             for number, line in enumerate(sources.read_bytes(uri).split(b"\n"), start=1):
@@ -69,7 +70,7 @@ class _WildReceipt:
 
 
 def _classes(uri: str) -> dict[str, str]:
-    """Name of each class by its number, as a word that can be a tag."""
+    """Name of each class by its number, without spaces so that it can be a tag."""
     classes: dict[str, str] = {}
     for number, line in enumerate(text_of(sources.read_bytes(uri), uri).splitlines(), start=1):
         label, *name = line.split() or [""]
@@ -81,7 +82,7 @@ def _classes(uri: str) -> dict[str, str]:
 
 
 def _picture(line: bytes) -> str:
-    """The picture that a line names; empty for a line that `read` will refuse."""
+    """The picture file named in a line; empty for a line that `read` will reject."""
     try:
         return member(json_object(line, ""), "file_name", str, "")
     except DocumentError:
@@ -114,7 +115,7 @@ def _collect(receipt: dict[str, Any], classes: dict[str, str], where: str) -> Pa
 def _class(value: dict[str, Any], classes: dict[str, str], where: str) -> str:
     label = str(member(value, "label", int, where))
     if label not in classes:
-        raise malformed(where, f"`label` is {label}, {_CLASSES} has {', '.join(classes)}")
+        raise malformed(where, f"`label` is {label}; {_CLASSES} has {', '.join(classes)}")
     return classes[label]
 
 

@@ -6,7 +6,7 @@ Boxes lie in one contiguous float buffer (`fixed_size_list<float>[4]` inside the
 
 import pyarrow as pa
 
-from layoutray.document.word_graph import MOST_NEIGHBOURS
+from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import SchemaError
 
 _BOXES = pa.large_list(pa.list_(pa.float32(), 4))
@@ -87,7 +87,7 @@ EXAMPLES = _table(
     _required("boxes", pa.large_list(pa.list_(pa.int32(), 4))),
     _required("word_index", _INTS),  # word of the page that each token came from; -1 on special tokens
     # for each word of the window its neighbours, counted from 0 in the window; -1 where there are fewer
-    _required("neighbours", pa.large_list(pa.list_(pa.int32(), MOST_NEIGHBOURS))),
+    _required("neighbours", pa.large_list(pa.list_(pa.int32(), MAX_NEIGHBOURS))),
     _required("page_width", pa.int32()),
     _required("page_height", pa.int32()),
     pa.field("labels", _INTS),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from layoutray.answers import Entity, FieldAnswer
 from layoutray.document import Document, Field, Page
-from layoutray.document.field_lines import as_it_stands, parse, render
+from layoutray.document.field_lines import page_text_of, parse, to_lines
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
 from layoutray.tasks.field_answers import field_answers
@@ -30,7 +30,7 @@ class GenerateFields(Writer):
                 stage="encode",
             )
         values: dict[Field, None] = dict.fromkeys(document.fields)
-        return render(field for name in fields for field in values if field.name == name)
+        return to_lines(field for name in fields for field in values if field.name == name)
 
 
 def written_fields(
@@ -47,7 +47,7 @@ def written_fields(
     words = [word.text for page in pages for word in page.words]
     stated = [(field, chance) for line, chance in lines for field in parse(line, schema)]
     return field_answers(
-        [Entity(field.name, as_it_stands(field.value, words), chance, (), ()) for field, chance in stated], schema
+        [Entity(field.name, page_text_of(field.value, words), chance, (), ()) for field, chance in stated], schema
     )
 
 

@@ -7,14 +7,14 @@ import pytest
 
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example
-from layoutray.document.word_graph import MOST_NEIGHBOURS
+from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import SchemaError
 
 
 def example(length: int, *, labels: bool = True, box: tuple[int, ...] = (1, 2, 3, 4)) -> Example:
     """Words of one token without special ones, each with the next as its only neighbour."""
     words = np.arange(length, dtype=np.int32)
-    neighbours = np.full((length, MOST_NEIGHBOURS), -1, np.int32)
+    neighbours = np.full((length, MAX_NEIGHBOURS), -1, np.int32)
     neighbours[:-1, 0] = words[1:]
     boxes = np.tile(np.array(box, np.int32), (length, 1))
     return Example("d", 1, 0, words + 10, boxes, words, neighbours, (600, 800), words if labels else None)
@@ -40,7 +40,7 @@ def test_words_are_numbered_within_the_window_and_graphs_are_padded() -> None:
 
 @pytest.mark.parametrize(("neighbour", "words"), [(3, 3), (-2, 3), (1, 2), (1, 4)])
 def test_a_graph_of_other_words_is_refused(neighbour: int, words: int) -> None:
-    graph = np.full((words, MOST_NEIGHBOURS), neighbour, np.int32)
+    graph = np.full((words, MAX_NEIGHBOURS), neighbour, np.int32)
     with pytest.raises(SchemaError, match=rf"example 1 of the batch has 3 words and {words} lists of neighbours"):
         collate([example(4), replace(example(3), neighbours=graph)], pad_id=0)
 

@@ -182,7 +182,7 @@ def test_unusable_files_are_refused_by_reason(client: httpx.Client) -> None:
     assert "password" in refused(post(client, pdf(typed("x", x=9, y=9), trailer_entries=encrypt)), 422, "encrypted")
     assert "GIF" in refused(post(client, encoded(rendered()[0], "GIF")), 415, "unsupported_type")
     pages = pdf(*[typed("x", x=9, y=9)] * 4)
-    assert "4 pages, allowed are 3" in refused(post(client, pages), 413, "too_large")
+    assert "4 pages; at most 3 are allowed" in refused(post(client, pages), 413, "too_large")
 
 
 def test_a_decompression_bomb_is_refused(client: httpx.Client) -> None:

@@ -33,7 +33,7 @@ def lines(*rows: tuple[float, float]) -> Page:
 
 
 def test_without_a_filter_every_page_passes() -> None:
-    assert [Filters().refusal(one) for one in (page(), of(ENGLISH), of("1 2 3", 0.0))] == ["", "", ""]
+    assert [Filters().failed_filter(one) for one in (page(), of(ENGLISH), of("1 2 3", 0.0))] == ["", "", ""]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_without_a_filter_every_page_passes() -> None:
     ],
 )
 def test_a_page_is_refused_by_the_first_filter_that_it_does_not_pass(filters: Filters, one: Page, refusal: str) -> None:
-    assert filters.refusal(one) == refusal
+    assert filters.failed_filter(one) == refusal
 
 
 def test_what_is_measured() -> None:
@@ -69,9 +69,9 @@ def test_what_is_measured() -> None:
     ("wrong", "message"),
     [
         ({"languages": ("english",)}, "'english'; give ISO 639-1 codes"),
-        ({"min_words": 9, "max_words": 5}, "min_words is 9 and max_words 5"),
-        ({"min_words": -1}, "must not be negative"),
-        ({"max_plain": 1.5}, "max_plain is 1.5; it must be a share"),
+        ({"min_words": 9, "max_words": 5}, "min_words is 9 and max_words is 5"),
+        ({"min_words": -1}, "must be at least 0"),
+        ({"max_plain": 1.5}, "max_plain is 1.5; it must be from 0 to 1"),
     ],
 )
 def test_filters_that_make_no_sense_are_refused(wrong: dict[str, object], message: str) -> None:

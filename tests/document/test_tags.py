@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 
-from layoutray.document.tags import Span, hold_entities, kind_of, spans, to_bioes, to_iob2
+from layoutray.document.tags import Span, are_entity_tags, kind_of, spans, to_bioes, to_iob2
 from layoutray.errors import InputError
 
 TYPES = st.sampled_from(["total", "date", "line-item"])
@@ -74,7 +74,7 @@ def test_entities_that_do_not_fit_are_refused(found: list[Span]) -> None:
 
 
 def test_labels_of_regions_are_no_entities() -> None:
-    assert [hold_entities(tags) for tags in (["O", None], ["S-a"], ["title", "O"], [None], [])] == [
+    assert [are_entity_tags(tags) for tags in (["O", None], ["S-a"], ["title", "O"], [None], [])] == [
         True,
         True,
         False,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from layoutray.document import word_graph
-from layoutray.document.word_graph import MOST_NEIGHBOURS, gabriel_edges, word_neighbours
+from layoutray.document.word_graph import MAX_NEIGHBOURS, gabriel_edges, word_neighbours
 from layoutray.errors import InputError
 
 MANY_TIES = st.integers(1, 8).flatmap(
@@ -71,7 +71,7 @@ def test_neighbours_are_the_nearest_eight_by_centres(corners: np.ndarray) -> Non
         expected[other].append(one)
     for word, neighbours in enumerate(expected):
         neighbours.sort(key=lambda other, word=word: (int(((points[word] - points[other]) ** 2).sum()), other))
-        neighbours[:] = (neighbours + [-1] * MOST_NEIGHBOURS)[:MOST_NEIGHBOURS]
+        neighbours[:] = (neighbours + [-1] * MAX_NEIGHBOURS)[:MAX_NEIGHBOURS]
     found = word_neighbours(np.concatenate([corners, corners + sizes], axis=1).astype(np.int32))
     assert found.dtype == np.int32
     assert found.tolist() == expected
@@ -87,7 +87,7 @@ def test_words_in_one_place_list_the_first_of_them_and_take_no_quadratic_memory(
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_words(count: int) -> None:
     boxes = boxes_at(np.arange(2 * count).reshape(count, 2))
-    assert word_neighbours(boxes).shape == (count, MOST_NEIGHBOURS)
+    assert word_neighbours(boxes).shape == (count, MAX_NEIGHBOURS)
     assert gabriel_edges(boxes[:, :2]).tolist() == [[0, 1]][: count - 1 if count else 0]
 
 
@@ -136,7 +136,7 @@ def test_only_delaunay_triangulations_are_trusted(triangles: list[list[int]], ri
 
 
 def test_points_too_far_apart_are_refused() -> None:
-    with pytest.raises(InputError, match="points span 33554433; distances are exact up to 33554432"):
+    with pytest.raises(InputError, match="the points extend over 33554433; at most 33554432 is allowed"):
         gabriel_edges(np.array([[0, 0], [2**25 + 1, 0]]))
     with pytest.raises(TypeError, match="float64"):
         gabriel_edges(np.array([[0.5, 0.5]]))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutray.document import Page
-from layoutray.exchange.label_studio import marks_of, task
+from layoutray.exchange.label_studio import spans_of, task
 from layoutray.readers import Truth, load
 from tests.readers.native import only
 
@@ -15,7 +15,7 @@ Results = list[dict[str, Any]]
 
 
 def exported(pages: Sequence[Page]) -> list[dict[str, Any]]:
-    return [task(page, marks_of(page), f"/data/local-files/?d={page.number}.png", "layoutray") for page in pages]
+    return [task(page, spans_of(page), f"/data/local-files/?d={page.number}.png", "layoutray") for page in pages]
 
 
 def annotation(results: Results, at: str = "2026-01-01T12:00:00.000000Z", **more: Any) -> dict[str, Any]:

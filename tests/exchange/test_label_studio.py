@@ -15,11 +15,11 @@ from layoutray.document.tags import to_iob2
 from layoutray.errors import InputError
 from layoutray.exchange.label_studio import (
     LOCAL_FILES,
-    Mark,
-    can_be_shown,
+    LabelledSpan,
+    browser_can_show,
     labelling_interface,
-    marks_of,
     picture_url,
+    spans_of,
     task,
 )
 from layoutray.readers import load
@@ -89,7 +89,9 @@ def test_a_real_form_comes_back(tmp_path: Path, data_root: Path) -> None:
 
 def test_a_task_shows_what_a_model_has_found_and_how_sure_it_is() -> None:
     sent = page("d", 1, word("Total"), word("9.00"), word("EUR"))
-    made = task(sent, [Mark("total", (1, 2), 0.75), Mark("name", (0,), 0.5)], "s3://b/d.png", "invoices 3f")
+    made = task(
+        sent, [LabelledSpan("total", (1, 2), 0.75), LabelledSpan("name", (0,), 0.5)], "s3://b/d.png", "invoices 3f"
+    )
     (prediction,) = made["predictions"]
     assert (prediction["model_version"], prediction["score"], made["data"]["image"]) == (
         "invoices 3f",
@@ -108,7 +110,7 @@ def test_a_task_shows_what_a_model_has_found_and_how_sure_it_is() -> None:
     ]
     assert labels[0]["value"] | {"x": 25, "y": 50, "width": 12.5, "height": 6.25, "rotation": 0} == labels[0]["value"]
     assert (labels[0]["original_width"], labels[0]["original_height"]) == (100, 200)
-    assert "score" not in task(sent, marks_of(sent), "", "")["predictions"][0]
+    assert "score" not in task(sent, spans_of(sent), "", "")["predictions"][0]
 
 
 def test_the_interface_names_every_part_that_tasks_use() -> None:
@@ -134,9 +136,9 @@ def test_pictures_are_asked_for_where_they_are_served(uri: str, url: str) -> Non
 
 
 def test_pictures_that_are_not_served_are_refused() -> None:
-    with pytest.raises(InputError, match=r"/elsewhere/a\.png does not lie below /data; .*--root"):
+    with pytest.raises(InputError, match=r"/elsewhere/a\.png is not below /data; .*--root"):
         picture_url("/elsewhere/a.png", "/data", LOCAL_FILES)
-    assert [can_be_shown(replace(page(), image=name)) for name in ("a.PNG", "a.jpeg", "a.pdf", "a.tif")] == [
+    assert [browser_can_show(replace(page(), image=name)) for name in ("a.PNG", "a.jpeg", "a.pdf", "a.tif")] == [
         True,
         True,
         False,

@@ -73,7 +73,7 @@ def test_nothing_is_started_before_the_first_page_and_one_child_does_them_all() 
 
 def test_a_child_that_holds_too_much_is_ended_after_its_page(recogniser: IsolatedRecogniser) -> None:
     document = pdf(typed("first", x=60, y=700), typed("second", x=60, y=700))
-    with IsolatedRecogniser(SETTINGS, kept=1 << 20) as limited:
+    with IsolatedRecogniser(SETTINGS, max_idle_memory=1 << 20) as limited:
         for number in (1, 2):
             assert limited.recognise(document, number) == recogniser.recognise(document, number)
             assert limited.pid is None

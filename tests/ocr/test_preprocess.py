@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from layoutray.document import Box
-from layoutray.ocr.preprocess import find_slope, preprocess, to_gray
+from layoutray.ocr.preprocess import find_skew, preprocess, to_gray
 from layoutray.ocr.settings import Preprocessing
 from tests.ocr.files import picture
 
@@ -74,11 +74,11 @@ def test_a_colour_picture_comes_out_grey(grayscale: bool) -> None:
 
 @pytest.mark.parametrize("degrees", [-4.0, -2.3, 0.0, 1.5, 3.0])
 def test_the_slope_of_lines_is_found(degrees: float) -> None:
-    assert find_slope(turned(picture(LINES, height=30), degrees)) == pytest.approx(degrees, abs=0.2)
+    assert find_skew(turned(picture(LINES, height=30), degrees)) == pytest.approx(degrees, abs=0.2)
 
 
 def test_a_blank_page_has_no_slope() -> None:
-    assert find_slope(np.full((300, 200), 255, np.uint8)) == 0
+    assert find_skew(np.full((300, 200), 255, np.uint8)) == 0
 
 
 @pytest.mark.parametrize("degrees", [-3.0, 2.0, 2.7])
@@ -96,7 +96,7 @@ def test_boxes_found_on_a_levelled_page_lie_on_the_sloping_original(degrees: flo
     )
     back = level.box_on_page(ink_box(moved))
     assert sides(back) == pytest.approx((700 / 1100, 300 / 900, 760 / 1100, 320 / 900), abs=0.006)
-    assert abs(find_slope(level.image)) < 0.3
+    assert abs(find_skew(level.image)) < 0.3
 
 
 def test_levelling_loses_no_corner_and_boxes_stay_on_the_page() -> None:

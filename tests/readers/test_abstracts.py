@@ -63,15 +63,15 @@ def test_what_stands_between_abstract_and_introduction_is_neither(between: str, 
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        (["A paper", "1 Introduction", *ABSTRACT], "no line is the heading of an abstract"),
-        (["abstract nonsense is the introduction", *ABSTRACT], "no line is the heading of an abstract"),
+        (["A paper", "1 Introduction", *ABSTRACT], "no heading of an abstract"),
+        (["abstract nonsense is the introduction", *ABSTRACT], "no heading of an abstract"),
         (
             ["Abstract", *ABSTRACT, "An introduction to it"],
-            "no line after that of the abstract is the heading of an introduction",
+            "no heading of an introduction after the abstract",
         ),
         (
             ["Abstract", "Too short.", "1 Introduction", "Documents."],
-            "there are 2 words between the headings, and an abstract has 20 to 600",
+            "2 words between the headings; an abstract has 20 to 600 words",
         ),
     ],
 )
@@ -99,7 +99,7 @@ def test_words_that_lines_break_are_whole_again(tmp_path: Path) -> None:
 
 def test_a_folder_without_pdfs_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "a.txt", "Abstract")
-    with pytest.raises(InputError, match=r"looked for NAME\.pdf"):
+    with pytest.raises(InputError, match=r"expected NAME\.pdf"):
         list(READER.discover(str(tmp_path)))
 
 

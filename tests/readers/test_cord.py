@@ -95,7 +95,7 @@ def test_the_folder_tells_the_split_and_the_picture_is_the_document(tmp_path: Pa
     [
         ("text", "valid_line 1: is 'text', expected an object"),
         (line(None), "valid_line 1: `category` is None, expected a str"),
-        (line("menu"), "valid_line 1: `category` is 'menu', expected two names with a dot between them"),
+        (line("menu"), "valid_line 1: `category` is 'menu', expected two names joined by a dot"),
         (line("menu.n m"), "valid_line 1: `category` is 'menu.n m'"),
         ({"category": "menu.nm"}, "valid_line 1: `words` is missing"),
         (line("menu.nm", "Tea"), "valid_line 1, word 0: is 'Tea', expected an object"),
@@ -115,7 +115,7 @@ def test_malformed_lines_are_named(tmp_path: Path, bad: Any, message: str) -> No
     ("text", "message"),
     [
         ("{", "not JSON"),
-        ("[]", "holds a list"),
+        ("[]", "value is a list"),
         ("{}", "`meta` is missing"),
         ('{"meta": {}}', "`image_size` is missing"),
         ('{"meta": {"image_size": {"width": 0, "height": 5}}, "valid_line": []}', "the picture is 0 x 5 pixels"),

@@ -79,8 +79,8 @@ def test_a_box_outside_the_page_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ("a\t1\t2", "line 2: .* has 3 fields between tabs, expected 10"),
-        (row("a", label="paragraf"), "line 2: label 'paragraf' of 'a' is unknown, allowed are abstract, author"),
+        ("a\t1\t2", "line 2: .* has 3 tab-separated fields, expected 10"),
+        (row("a", label="paragraf"), "line 2: label 'paragraf' of 'a' is unknown; allowed: abstract, author"),
         (row("a", x0="left"), "line 2: box .* must be four numbers"),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_page_in_two_splits_is_refused(tmp_path: Path) -> None:
     page(tmp_path, row("a"), name="a_0")
     put(tmp_path / "train.txt", "a_0.txt\n")
     put(tmp_path / "test.txt", "a_0.txt\n")
-    with pytest.raises(InputError, match=r"'a_0'.*a page has one split"):
+    with pytest.raises(InputError, match=r"'a_0'.*a page must have one split"):
         list(READER.discover(str(tmp_path)))
 
 

@@ -88,12 +88,12 @@ def test_boxes_that_cannot_be_repaired_are_refused_by_name(tmp_path: Path, box: 
     [
         ("text", "entity 1: is 'text', expected an object"),
         ({"words": []}, "entity 1: `label` is missing"),
-        (entity("qestion"), "entity 1: `label` is 'qestion', allowed are question, answer, header, other"),
+        (entity("qestion"), "entity 1: `label` is 'qestion', allowed: question, answer, header, other"),
         ({"label": "answer"}, "entity 1: `words` is missing"),
         (entity("answer", {"box": BOX}), "entity 1, word 0: `text` is missing"),
         (entity("answer", word("a", [1, 2, 3])), "entity 1, word 0: `box` is"),
         (entity("answer", word("a", ["1", 2, 3, 4])), "entity 1, word 0: `box` is"),
-        (entity("answer", word("a", [10**400, 2, 3, 4])), "entity 1, word 0: `box` holds a number too large"),
+        (entity("answer", word("a", [10**400, 2, 3, 4])), "entity 1, word 0: `box` has a number out of range"),
     ],
 )
 def test_malformed_entities_are_named(tmp_path: Path, bad: Any, message: str) -> None:

@@ -52,7 +52,7 @@ def test_a_pdf_that_is_not_there_is_a_dead_letter_of_its_own(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("expected", ["term=1_year\n", "\n\n\n"])
 def test_another_number_of_lines_is_refused(tmp_path: Path, expected: str) -> None:
-    with pytest.raises(InputError, match="lines for the 2 rows"):
+    with pytest.raises(InputError, match="has 2 rows"):
         list(READER.discover(str(write(tmp_path, "a.pdf", "b.pdf", expected=expected))))
 
 

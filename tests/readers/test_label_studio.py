@@ -133,13 +133,13 @@ def test_polygons_are_read_and_other_shapes_are_dropped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"image_rotation": 90}, "turned by 90"),
+        ({"image_rotation": 90}, "rotated by 90"),
         ({"value": {"x": "a", "y": 0, "width": 1, "height": 1}}, "expected 4 numbers x, y, width, height"),
         ({"value": {"x": 1e300, "y": 0, "width": 1, "height": 1}}, "region a: box .* not finite"),
         ({"value": {"x": 200, "y": 0, "width": 1, "height": 1}}, "region a: box .* outside its page"),
         (
             {"value": {"x": 0, "y": 0, "width": 1, "height": 1, "rectanglelabels": ["a", "b"]}},
-            "carries the labels .* expected one",
+            "has the labels .* expected one label",
         ),
         ({"original_width": 0}, "0 x 100 pixels"),
     ],
@@ -157,7 +157,7 @@ def test_what_is_wrong_with_a_region_is_told_with_its_task(
     [
         (
             '[{"image": "/data/upload/a.png", "id": 1, "label": [{"x": 1}], "transcription": ["a"]}]',
-            "format JSON-MIN; export .* format JSON",
+            "format JSON-MIN\?\); export .* format JSON",
         ),
         ('{"a": 1}', "expected a list of tasks"),
         ('[{"data": {"layoutray": {"doc_id": 1}}, "annotations": []}]', "`layoutray`: `doc_id` is 1, expected a str"),

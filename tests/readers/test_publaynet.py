@@ -103,7 +103,7 @@ def test_a_box_that_is_nowhere_is_refused_by_the_pictures_name(tmp_path: Path, b
         (coco(["a.jpg"], region(40, 1, 2, 3)), r"annotations\[0\]: `bbox` is .*expected 4 numbers x, y, width, height"),
         (
             coco(["a.jpg"], region(40, 1, 2, 3, 4, category=9)),
-            r"annotations\[0\]: `category_id` is 9, the file's `categories` have 1, 5",
+            r"annotations\[0\]: `category_id` is 9; `categories` has 1, 5",
         ),
         (coco(["a.jpg"]) | {"annotations": ["text"]}, r"annotations\[0\]: is 'text', expected an object"),
         (
@@ -124,7 +124,9 @@ def test_a_malformed_file_is_named_with_the_place(tmp_path: Path, bad: str | dic
 
 def test_a_picture_that_two_files_name_is_refused(tmp_path: Path) -> None:
     put(page(tmp_path) / "copy of train.json", coco(["a.jpg"]))
-    with pytest.raises(InputError, match=r"copy of train\.json both name 'a\.jpg'; a picture has one annotation"):
+    with pytest.raises(
+        InputError, match=r"copy of train\.json both annotate 'a\.jpg'; a picture must have one annotation"
+    ):
         list(READER.discover(str(tmp_path)))
 
 

@@ -40,7 +40,7 @@ def test_each_query_is_a_document_that_begins_with_it(tmp_path: Path) -> None:
         ({"general_query_list": [], "specific_query_list": []}, r"m\.json: has no queries"),
         ({"specific_query_list": 3}, r"m\.json: `specific_query_list` is 3"),
         ({"general_query_list": [{"query": "?"}]}, r"m\.json#1: `answer` is missing"),
-        ({"general_query_list": ["?"]}, r"m\.json#1: .* holds a str"),
+        ({"general_query_list": ["?"]}, r"m\.json#1: .* value is a str"),
         ({"meeting_transcripts": ["yes"]}, r"m\.json: 'yes' is not an object"),
         ({"meeting_transcripts": None}, r"m\.json: `meeting_transcripts` is None"),
     ],

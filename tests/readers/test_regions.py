@@ -1,35 +1,35 @@
 from layoutray.document import Box
-from layoutray.readers.regions import Region, words_of
+from layoutray.readers.regions import AnnotatedRegion, words_of
 
 
-def region(x: float, y: float, label: str = "O", text: str = "", width: float = 0.08, **known: int) -> Region:
-    return Region(Box(x, y, x + width, y + 0.04), label, text, **known)
+def region(x: float, y: float, label: str = "O", text: str = "", width: float = 0.08, **known: int) -> AnnotatedRegion:
+    return AnnotatedRegion(Box(x, y, x + width, y + 0.04), label, text, **known)
 
 
-def known(texts: str) -> list[Region]:
+def known(texts: str) -> list[AnnotatedRegion]:
     """Words of an export in one line, half a page apart from top to bottom of their numbers."""
     return [region(0.1 * n, 0.1, text=text, number=n, line=0, block=0) for n, text in enumerate(texts.split())]
 
 
-def texts_and_tags(*regions: Region) -> list[tuple[str, str | None]]:
+def texts_and_tags(*regions: AnnotatedRegion) -> list[tuple[str, str | None]]:
     return [(word.text, word.tag) for word in words_of(regions)[0]]
 
 
 def test_an_area_labels_the_words_whose_centres_it_holds_as_one_entity() -> None:
-    area = Region(Box(0.13, 0.05, 0.33, 0.2), "name")
+    area = AnnotatedRegion(Box(0.13, 0.05, 0.33, 0.2), "name")
     assert texts_and_tags(*known("by ACME Corp to"), area) == [
         ("by", "O"),
         ("ACME", "B-name"),
         ("Corp", "I-name"),
         ("to", "O"),
     ]
-    inner = Region(Box(0.2, 0.1, 0.3, 0.15), "kind")
+    inner = AnnotatedRegion(Box(0.2, 0.1, 0.3, 0.15), "kind")
     assert [tag for _, tag in texts_and_tags(*known("by ACME Corp to"), area, inner)] == ["O", "B-name", "B-kind", "O"]
 
 
 def test_an_area_goes_before_what_its_words_were_labelled_as() -> None:
     words = [region(0.1 * n, 0.1, "wrong", text, number=n, line=0, block=0, entity=0) for n, text in enumerate("ab")]
-    assert texts_and_tags(*words, Region(Box(0, 0, 1, 1), "right")) == [("a", "B-right"), ("b", "I-right")]
+    assert texts_and_tags(*words, AnnotatedRegion(Box(0, 0, 1, 1), "right")) == [("a", "B-right"), ("b", "I-right")]
 
 
 def test_areas_around_nothing_and_words_without_text_come_to_nothing() -> None:
@@ -71,7 +71,7 @@ def test_added_words_stand_beside_those_of_their_line_or_below_those_above() -> 
 def test_words_of_one_label_are_one_entity_unless_they_came_as_two() -> None:
     def tags(*entities: int | None) -> list[str | None]:
         regions = [
-            Region(Box(0, 0, 1, 1), "item", "w", number=n, line=0, block=0, entity=entity)
+            AnnotatedRegion(Box(0, 0, 1, 1), "item", "w", number=n, line=0, block=0, entity=entity)
             for n, entity in enumerate(entities)
         ]
         return [word.tag for word in words_of(regions)[0]]

@@ -91,7 +91,7 @@ def test_items_carry_their_own_lines_so_that_no_file_is_read_again(tmp_path: Pat
     ("bad", "message"),
     [
         ("{", "not JSON"),
-        ("[1]", "holds a list"),
+        ("[1]", "value is a list"),
         ("{}", "`width` is missing"),
         ('{"width": 9, "height": 9}', "`annotations` is missing"),
         (receipt(width=0), "the picture is 0 x 100 pixels"),

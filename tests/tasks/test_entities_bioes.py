@@ -11,7 +11,7 @@ import torch
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Box, Page, Provenance, Word
-from layoutray.document.word_graph import MOST_NEIGHBOURS
+from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference import Extractor
 from layoutray.tasks.entities import Entities
@@ -34,7 +34,7 @@ def page(*tags: str | None) -> Page:
 def window(words: range) -> Window:
     """A token for each word, between two special ones."""
     index = np.array([-1, *words, -1], np.int32)
-    alone = np.full((len(words), MOST_NEIGHBOURS), -1, np.int32)
+    alone = np.full((len(words), MAX_NEIGHBOURS), -1, np.int32)
     return Window(np.arange(len(index), dtype=np.int32), np.zeros((len(index), 4), np.int32), index, alone)
 
 

@@ -9,14 +9,14 @@ from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Box, Page, Provenance, Word
-from layoutray.document.word_graph import MOST_NEIGHBOURS
+from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import DocumentError, InputError
 from layoutray.tasks.word_labels import WindowLabels
 from layoutray.tensors import Encoded
 
 TASK = tasks.load("layout_labels")
 LABELS = ("paragraph", "table", "title")
-ALONE = np.full((1, MOST_NEIGHBOURS), -1, np.int32)
+ALONE = np.full((1, MAX_NEIGHBOURS), -1, np.int32)
 """The neighbours of a word that has none."""
 
 
