@@ -157,7 +157,7 @@ def test_what_is_wrong_with_a_region_is_told_with_its_task(
     [
         (
             '[{"image": "/data/upload/a.png", "id": 1, "label": [{"x": 1}], "transcription": ["a"]}]',
-            "format JSON-MIN\?\); export .* format JSON",
+            r"format JSON-MIN\?\); export .* format JSON",
         ),
         ('{"a": 1}', "expected a list of tasks"),
         ('[{"data": {"layoutray": {"doc_id": 1}}, "annotations": []}]', "`layoutray`: `doc_id` is 1, expected a str"),
