@@ -17,7 +17,7 @@ from layoutray.batching.examples import unlabelled
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.tensors import Attends, Batch, Skims
+from layoutray.tensors import HasLayerAttention, Batch, HasSkimAttention
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ def attention_from(unit: Sequence[int], page: Page, loaded: Checkpoint, layer: i
 
 def _attention(loaded: Checkpoint, layer: int | None) -> Callable[[Batch], Float[Tensor, "batch heads length length"]]:
     encoder = loaded.model.encoder
-    if isinstance(encoder, Skims):
+    if isinstance(encoder, HasSkimAttention):
         if layer is not None:
             raise InputError(
                 f"layer is {layer}; {loaded.recipe.arch} has one attention for all its layers, so leave it out"
             )
         return encoder.skim
-    if isinstance(encoder, Attends):
+    if isinstance(encoder, HasLayerAttention):
         return partial(encoder.attention, layer=len(encoder.layers) - 1 if layer is None else layer)
     raise InputError(f"{loaded.recipe.arch} shows no attention to draw; take a checkpoint of {', '.join(_showing())}")
 
@@ -76,7 +76,7 @@ def _attention(loaded: Checkpoint, layer: int | None) -> Callable[[Batch], Float
 def _showing() -> list[str]:
     """Names of the architectures that show their attention."""
     names = registry.names(architectures.__name__, "ARCHITECTURE")
-    return [name for name in names if isinstance(_tiny(architectures.load(name)), Skims | Attends)]
+    return [name for name in names if isinstance(_tiny(architectures.load(name)), HasSkimAttention | HasLayerAttention)]
 
 
 def _tiny(architecture: Architecture[Any]) -> nn.Module:

@@ -20,17 +20,16 @@ Departure from the release: a length is rounded up to a multiple of w/2 instead 
 from dataclasses import dataclass
 from functools import partial
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.attention import split_heads
-from layoutray.nn.block import EncoderLayer, GivenAttentionLayer
+from layoutray.nn.block import EncoderLayer, SharedAttentionLayer
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding
-from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities, dense
+from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities, dense_matrix
 from layoutray.tensors import Batch, Encoded
 
 _EPSILON = 1e-5
@@ -114,7 +113,7 @@ class LongSkimformer(nn.Module):
         self.contextualiser = nn.ModuleList(_contextualiser_layer(config) for _ in range(config.contextualiser_layers))
         self.skim_attention = LocalSkimAttention(config)
         self.layers = nn.ModuleList(
-            GivenAttentionLayer(
+            SharedAttentionLayer(
                 config.hidden,
                 config.heads,
                 config.head_size,
@@ -130,13 +129,12 @@ class LongSkimformer(nn.Module):
         states = self.embed_text(batch.input_ids)
         for layer in self.layers:
             states = layer(states, partial(banded_context, attention))
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, batch.mask, origin)
+        return Encoded.of_all_tokens(states, batch.mask)
 
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
         """A as one matrix, for pictures; `forward` never makes it."""
         length = batch.input_ids.shape[1]
-        return dense(self.skim_band(batch))[..., :length, :length]
+        return dense_matrix(self.skim_band(batch))[..., :length, :length]
 
     def skim_band(self, batch: Batch) -> Float[Tensor, "batch heads blocks reach three_reach"]:
         """A: attention probabilities, from layout alone."""

@@ -52,12 +52,12 @@ from layoutray.nn import encoder_family, layout_input
 from layoutray.nn.block import EncoderLayer
 from layoutray.nn.blockwise_attention import BlockwiseAttention, padded
 from layoutray.nn.efficient_attention import EfficientAttention
-from layoutray.nn.funnel import through_funnel
+from layoutray.nn.funnel import funnel_encode
 from layoutray.nn.initialise import initialise_as_fairseq
 from layoutray.nn.lsh_attention import LshAttention
-from layoutray.nn.pooling_layer import POWER, How, Pooling, PoolingKind
+from layoutray.nn.pooling_layer import POWER, Pooling, PoolingKind, PoolingMethod
 from layoutray.nn.positions import sinusoids
-from layoutray.nn.token_scoring import Name
+from layoutray.nn.token_scoring import ScorerName
 from layoutray.tensors import Batch, Encoded
 
 _EPSILON = 1e-5
@@ -94,12 +94,12 @@ class PyramidionConfig:
     dropout: float = 0.1
     attention_dropout: float = 0.1
     max_length: int = 8192
-    encoder: encoder_family.Name = "deep_pyramidion"
-    layout: layout_input.Name = "none"
+    encoder: encoder_family.EncoderName = "deep_pyramidion"
+    layout: layout_input.LayoutInputName = "none"
     block: int = 512
     halvings: tuple[int, ...] = (0, 0, 2, 2, 0, 0)
-    pooling: How = "successive_halving"
-    scorer: Name = "linear"
+    pooling: PoolingMethod = "successive_halving"
+    scorer: ScorerName = "linear"
     lsh_chunk: int = 64
     lsh_rounds: int = 4
     order: Literal["document", "score"] = "document"
@@ -128,12 +128,12 @@ class PyramidionConfig:
             self._check_parity()
 
     @property
-    def pyramid(self) -> tuple[int, ...]:
+    def halvings_per_layer(self) -> tuple[int, ...]:
         """For each layer, how often the number of tokens is halved after it."""
-        return encoder_family.pyramid(self.encoder, self.halvings)
+        return encoder_family.halvings_per_layer(self.encoder, self.halvings)
 
     @property
-    def seen(self) -> int:
+    def attention_block(self) -> int:
         """Tokens that attend to each other in blocks; 0 is all of them."""
         return 0 if self.encoder in ("vanilla", "funnel") else self.block
 
@@ -143,8 +143,8 @@ class PyramidionConfig:
                 f"encoder is {self.encoder!r}; with padding 'reference_parity' it must be one of the release's own"
             )
         length = self.max_length
-        for halvings in self.pyramid:
-            block = min(self.seen or length, length)
+        for halvings in self.halvings_per_layer:
+            block = min(self.attention_block or length, length)
             if length % block or length % 2**halvings:
                 raise InputError(
                     f"max_length is {self.max_length}; with padding 'reference_parity' every layer must get whole blocks of {self.block} "
@@ -163,18 +163,18 @@ class Pyramidion(nn.Module):
         self.norm_epsilon = _EPSILON
         self.pad_id = pad_id
         self.parity = config.padding == "reference_parity"
-        self.hides_padding = not self.parity or not (config.seen or any(config.pyramid))
+        self.hides_padding = not self.parity or not (config.attention_block or any(config.halvings_per_layer))
         self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
         self.layout = layout_input.layout_input(config.layout, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
-        self.funnel = 2 ** sum(config.pyramid) if config.encoder == "funnel" else 0
-        pooled = () if self.funnel else enumerate(config.pyramid)
+        self.funnel = 2 ** sum(config.halvings_per_layer) if config.encoder == "funnel" else 0
+        pooled = () if self.funnel else enumerate(config.halvings_per_layer)
         self.pools = nn.ModuleDict({str(layer): _pooling(config, halvings) for layer, halvings in pooled if halvings})
-        self.mixes = any(cast(Pooling, pool).how != "max" for pool in self.pools.values())
+        self.has_mixture = any(cast(Pooling, pool).method != "max" for pool in self.pools.values())
 
     def forward(self, batch: Batch) -> Encoded:
-        tokens = self.read(self._as_released(self.embed(batch)) if self.parity else self.embed(batch))
+        tokens = self.encode(self._as_released(self.embed(batch)) if self.parity else self.embed(batch))
         return replace(tokens, mask=torch.ones_like(tokens.mask)) if self.parity else tokens
 
     def embed(self, batch: Batch) -> Encoded:
@@ -187,10 +187,10 @@ class Pyramidion(nn.Module):
             states = states + self.layout(batch)
         return Encoded(self.dropout(states * batch.mask[..., None]), batch.mask, places.expand(batch.input_ids.shape))
 
-    def read(self, tokens: Encoded) -> Encoded:
+    def encode(self, tokens: Encoded) -> Encoded:
         """What is left of embedded tokens after all layers."""
         if self.funnel:
-            return through_funnel([cast(EncoderLayer, layer) for layer in self.layers], tokens, self.funnel)
+            return funnel_encode([cast(EncoderLayer, layer) for layer in self.layers], tokens, self.funnel)
         for number, layer in enumerate(self.layers):
             encoded = replace(tokens, states=layer(tokens.states, tokens.mask))
             if str(number) in self.pools:
@@ -234,7 +234,7 @@ def _attention(config: PyramidionConfig) -> nn.Module:
         case "efficient":
             return EfficientAttention(width, heads)
         case _:
-            return BlockwiseAttention(width, heads, dropout, config.seen)
+            return BlockwiseAttention(width, heads, dropout, config.attention_block)
 
 
 def build(config: PyramidionConfig, *, vocab_size: int, pad_id: int) -> Pyramidion:

@@ -16,7 +16,6 @@ Departures from the paper, which says no more than that the embeddings are added
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -108,8 +107,7 @@ class SkimEmbeddings(nn.Module):
         states = self.embed(batch)
         for layer in self.layers:
             states = layer(states, batch.mask)
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, batch.mask, origin)
+        return Encoded.of_all_tokens(states, batch.mask)
 
     def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
         """LN(word + position + segment + projected box)."""

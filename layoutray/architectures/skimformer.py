@@ -35,10 +35,10 @@ from torch import Tensor, nn
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.attention import SelfAttention
-from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, GivenAttentionLayer
+from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, SharedAttentionLayer
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, CentreEmbedding, SequenceEmbedding, UniformBoxEmbedding
-from layoutray.nn.skim_attention import VISIBLE, Contextualiser, SkimAttention
+from layoutray.nn.skim_attention import CONTEXTUALISER_MASKS, Contextualiser, SkimAttention
 from layoutray.tensors import Batch, Encoded
 
 
@@ -108,13 +108,13 @@ class Skimformer(nn.Module):
         self.layout_embedding = _layout_embedding(config)
         self.contextualiser = Contextualiser(
             [_contextualiser_layer(config) for _ in range(config.contextualiser_layers)],
-            VISIBLE[config.contextualiser_mask],
+            CONTEXTUALISER_MASKS[config.contextualiser_mask],
         )
         self.skim_attention = SkimAttention(
             config.layout_hidden, config.heads, config.skim_head_size, config.attention_dropout
         )
         self.layers = nn.ModuleList(
-            GivenAttentionLayer(
+            SharedAttentionLayer(
                 config.hidden, config.heads, config.head_size, feed_forward=config.feed_forward, dropout=config.dropout
             )
             for _ in range(config.layers)
@@ -125,8 +125,7 @@ class Skimformer(nn.Module):
         states = self.embed_text(batch.input_ids)
         for layer in self.layers:
             states = layer(states, partial(torch.matmul, attention))
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, batch.mask, origin)
+        return Encoded.of_all_tokens(states, batch.mask)
 
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
         """A: attention probabilities, from layout alone."""

@@ -34,7 +34,7 @@ from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.gathered_attention import key_lists
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, BoxTables
-from layoutray.nn.skim_attention import VISIBLE, Contextualiser, SkimAttention
+from layoutray.nn.skim_attention import CONTEXTUALISER_MASKS, Contextualiser, SkimAttention
 from layoutray.nn.weight_names.skimming_mask import FROM_CORE, FROM_SKIMFORMER
 from layoutray.tensors import Batch, Encoded
 
@@ -97,7 +97,8 @@ class Skimmer(nn.Module):
         super().__init__()
         self.layout_embedding = BoxEmbedding(config.layout_hidden, config.max_2d, 0.0)
         self.contextualiser = Contextualiser(
-            [_layout_layer(config) for _ in range(config.contextualiser_layers)], VISIBLE[config.contextualiser_mask]
+            [_layout_layer(config) for _ in range(config.contextualiser_layers)],
+            CONTEXTUALISER_MASKS[config.contextualiser_mask],
         )
         self.skim_attention = SkimAttention(config.layout_hidden, config.heads, config.skim_head_size, 0.0)
         self.requires_grad_(False)
@@ -134,8 +135,7 @@ class SkimmingMask(nn.Module):
         states = self.embed(batch)
         for layer in self.layers:
             states = layer(states, visible)
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, batch.mask, origin)
+        return Encoded.of_all_tokens(states, batch.mask)
 
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
         """A: the skimmer's attention probabilities, before the best are chosen."""

@@ -18,9 +18,9 @@ from layoutray import architectures
 from layoutray.architectures.pyramidion import PyramidionConfig
 from layoutray.bench import clock
 from layoutray.bench.step_speed import training_step
-from layoutray.nn.beam_search import Search, beam_search
+from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.nn.decoder import Decoder, DecoderConfig
-from layoutray.nn.encoder_family import Name
+from layoutray.nn.encoder_family import EncoderName
 from layoutray.tensors import Batch, Encoder
 
 _PAD, _START, _END = 0, 1, 2
@@ -61,7 +61,7 @@ class Measured:
         generation: seconds to read a batch and write the words, greedily.
     """
 
-    encoder: Name
+    encoder: EncoderName
     depth: int
     training: float
     generation: float
@@ -85,11 +85,11 @@ class Writer(nn.Module):
     @torch.no_grad()
     def write(self, batch: Batch) -> Tensor:
         """Exactly as many words."""
-        search = Search(_START, _END, max_length=self.written, min_length=self.written)
-        return beam_search(self.decoder, self.encoder(batch), search).words
+        search = BeamSearchSettings(_START, _END, max_length=self.written, min_length=self.written)
+        return beam_search(self.decoder, self.encoder(batch), search).tokens
 
 
-def configuration(encoder: Name, depth: int, sizes: Sizes) -> PyramidionConfig:
+def configuration(encoder: EncoderName, depth: int, sizes: Sizes) -> PyramidionConfig:
     """An encoder of `depth` layers."""
     before = min(2, max(depth - len(_HALVINGS), 0))
     halvings = ((0,) * before + _HALVINGS + (0,) * depth)[:depth]
@@ -105,19 +105,19 @@ def configuration(encoder: Name, depth: int, sizes: Sizes) -> PyramidionConfig:
     )
 
 
-def measure(sizes: Sizes, encoders: Sequence[Name], depth: int, rounds: int) -> list[Measured]:
+def measure(sizes: Sizes, encoders: Sequence[EncoderName], depth: int, rounds: int) -> list[Measured]:
     """Each encoder in turn, round by round, so that a machine that slows down slows all; a first round does not count."""
     device = clock.device()
     torch.manual_seed(0)
     batch = _batch(sizes).to(device)
-    writers: dict[Name, Writer] = {
+    writers: dict[EncoderName, Writer] = {
         encoder: _writer(configuration(encoder, depth, sizes), sizes).to(device) for encoder in encoders
     }
-    steps: dict[Name, Callable[[], None]] = {
+    steps: dict[EncoderName, Callable[[], None]] = {
         encoder: training_step(writer, writer, batch, device) for encoder, writer in writers.items()
     }
-    training: dict[Name, list[float]] = {encoder: [] for encoder in encoders}
-    generation: dict[Name, list[float]] = {encoder: [] for encoder in encoders}
+    training: dict[EncoderName, list[float]] = {encoder: [] for encoder in encoders}
+    generation: dict[EncoderName, list[float]] = {encoder: [] for encoder in encoders}
     for _ in range(rounds + 1):
         for encoder, writer in writers.items():
             writer.train()

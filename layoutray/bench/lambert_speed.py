@@ -23,7 +23,7 @@ def _roberta(attention: str, case: Case) -> nn.Module:
 
 def _lambert(case: Case, **changes: Any) -> nn.Module:
     made = our_model("lambert", case, core="roberta", segments=1, **changes)
-    cast(Scheduled, made.encoder).reach(_DROPPED)
+    cast(Scheduled, made.encoder).set_progress(_DROPPED)
     return made
 
 

@@ -148,7 +148,7 @@ def read_labels(folder: Path, config: Mapping[str, Any], count: int) -> tuple[st
     return tuple(found) if _are_names(found, count) else tuple(f"label_{number}" for number in range(count))
 
 
-def recipe_of(
+def build_recipe(
     folder: Path, task: Mapping[str, Any], model: Mapping[str, Any], max_length: int, overrides: Sequence[str]
 ) -> Recipe:
     """The recipe of an imported `model` (a [model] section) for `task` (a [task] section) with `overrides`. Raises RecipeError."""
@@ -179,7 +179,7 @@ def assemble(
         if config.get(key) != size:
             raise CheckpointError(f"{key} is {config.get(key)!r} in {file}, but {size} in the vocabulary beside it")
     classifier = (
-        None if names.is_own("head.classifier.weight") else weights.get(names.to_theirs("head.classifier.weight"))
+        None if names.is_ours_only("head.classifier.weight") else weights.get(names.to_theirs("head.classifier.weight"))
     )
     labels = () if classifier is None else read_labels(folder, config, len(classifier))
     model = checkpoint.build_model(recipe, vocabulary, labels)
@@ -202,7 +202,7 @@ def _are_names(labels: object, count: int) -> TypeGuard[list[str]]:
 
 def _fill(model: TaskModel, weights: Mapping[str, Tensor], names: NameTable, file: Path) -> tuple[str, ...]:
     """Returns names of the model's tensors that stay as they are."""
-    own = {name: tensor for name, tensor in model.state_dict().items() if not names.is_own(name)}
+    own = {name: tensor for name, tensor in model.state_dict().items() if not names.is_ours_only(name)}
     given = {name: tensor for name, tensor in weights.items() if not names.is_dropped(name)}
     stored = checkpoint.unique_tensors(model)
     # A tensor that is tied to another one here may be stored there once or twice.

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.importing.folder import CONFIG, assemble, read_bert, read_config, read_weights, recipe_of
+from layoutray.importing.folder import CONFIG, assemble, read_bert, read_config, read_weights, build_recipe
 from layoutray.nn.weight_names import NameTable, lambert
 
 _FIXED = {"model_type": "roberta", "layout_base": 500}
@@ -31,8 +31,8 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     settings = read_bert(folder, theirs, "lambert", _FIXED)
     weights = read_weights(folder)
     names = lambert.table(frozenset(weights))
-    task = "masked_lm" if names.is_own("head") else "layout_labels"
-    chosen = recipe_of(
+    task = "masked_lm" if names.is_ours_only("head") else "layout_labels"
+    chosen = build_recipe(
         folder, {"name": task}, {"arch": "lambert", **_RELEASED, **settings}, settings["max_length"], overrides
     )
     return assemble(folder / CONFIG, theirs, chosen, names, _once(weights, names, folder))

@@ -24,7 +24,7 @@ from torch import Tensor
 from layoutray import tasks, tokenizer
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.importing.folder import assemble, read_settings, read_torch, recipe_of, tensors_by_name
+from layoutray.importing.folder import assemble, read_settings, read_torch, build_recipe, tensors_by_name
 from layoutray.nn.weight_names.pyramidion import table
 from layoutray.tasks import Writes
 
@@ -90,12 +90,12 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     settings = _settings(saved, file)
     model = encoder_settings(settings, file)
     task = {"name": "summary", "writing": writing_settings(settings, file)}
-    chosen = recipe_of(folder, task, {"arch": "pyramidion", **model}, model["max_length"], overrides)
+    chosen = build_recipe(folder, task, {"arch": "pyramidion", **model}, model["max_length"], overrides)
     names = table(model["halvings"])
     if isinstance(tasks.load(chosen.task.name), Writes):
         _check_tied(weights, file)
     else:
-        names = replace(names, dropped=(*names.dropped, "decoder"), own=("head",))
+        names = replace(names, dropped=(*names.dropped, "decoder"), ours_only=("head",))
     facts = {"vocab_size": len(weights["encoder.embed_tokens.weight"]), "pad_token_id": _FIRST_PIECES.index("<pad>")}
     return assemble(file, facts, chosen, names, weights)
 

@@ -22,7 +22,7 @@ from layoutray.importing.folder import (
     read_config,
     read_settings,
     read_weights,
-    recipe_of,
+    build_recipe,
 )
 from layoutray.nn.weight_names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
 
@@ -81,7 +81,7 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     kind = _kind(theirs, file)
     weights = read_weights(folder)
     model = _model(theirs, kind, read_settings(file, theirs, kind.arch, kind.settings, kind.fixed))
-    chosen = recipe_of(folder, {"name": _task(weights, folder)}, model, model.get("max_length", _LONGEST), overrides)
+    chosen = build_recipe(folder, {"name": _task(weights, folder)}, model, model.get("max_length", _LONGEST), overrides)
     return assemble(file, theirs, chosen, _VARIANTS.get(chosen.model.get("layout", ""), kind.names), weights)
 
 

@@ -11,7 +11,7 @@ from transformers.utils.hub import cached_file
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.importing.folder import CONFIG, assemble, read_bert, read_config, read_weights, recipe_of
+from layoutray.importing.folder import CONFIG, assemble, read_bert, read_config, read_weights, build_recipe
 from layoutray.nn.weight_names import peers
 
 _MODEL_TYPES = ("bert", "roberta", "layoutlm")
@@ -31,7 +31,7 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     settings = read_bert(where, theirs, model_type, {})
     model = {"arch": "hf", "model_type": model_type, **settings}
     weights = {_present(name): tensor for name, tensor in read_weights(where).items()}
-    chosen = recipe_of(folder, {"name": "masked_lm"}, model, settings["max_length"], overrides)
+    chosen = build_recipe(folder, {"name": "masked_lm"}, model, settings["max_length"], overrides)
     return assemble(where / CONFIG, theirs, chosen, peers.table(model_type, frozenset(weights)), weights)
 
 

@@ -86,7 +86,7 @@ def test_at_the_end_of_training_positions_say_nothing() -> None:
         batch, input_ids=batch.input_ids[:, order], boxes=batch.boxes[:, order], word_index=batch.word_index[:, order]
     )
     assert (encoder(moved).states - encoder(batch).states[:, order]).abs().max() > 0.01
-    encoder.reach(0.5)
+    encoder.set_progress(0.5)
     torch.testing.assert_close(encoder(moved).states, encoder(batch).states[:, order], atol=1e-5, rtol=0)
     kept = encoder(batch).states
     encoder.position_embedding.weight.add_(1.0)
@@ -98,7 +98,7 @@ def test_at_the_end_of_training_positions_say_nothing() -> None:
 @torch.no_grad()
 def test_without_suppression_training_leaves_positions_alone() -> None:
     encoder = build(ARCHITECTURE, replace(TINY, position_dropout="none"))
-    encoder.reach(0.9)
+    encoder.set_progress(0.9)
     assert encoder.position_dropout.share.item() == 0
 
 
@@ -162,8 +162,8 @@ def test_base_is_roberta_with_one_layer_more() -> None:
 
 def test_windows_without_places_and_impossible_configurations_are_refused() -> None:
     encoder = build(ARCHITECTURE, TINY)
-    with pytest.raises(InputError, match="do not say how large their pages are"):
+    with pytest.raises(InputError, match="the examples have no page sizes or no word numbers"):
         encoder(replace(random_batch(), page_sizes=None))
-    with pytest.raises(InputError, match="hidden is 36; eight must divide it"):
+    with pytest.raises(InputError, match="hidden is 36; it must be divisible by eight"):
         replace(TINY, hidden=36)
     assert replace(TINY, hidden=36, layout="graph").hidden == 36

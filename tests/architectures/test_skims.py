@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from layoutray import architectures
-from layoutray.nn.local_attention import dense
+from layoutray.nn.local_attention import dense_matrix
 from tests.architectures.contract import PADDING, build, padded, random_batch
 
 
@@ -21,7 +21,7 @@ def itself(attention: Tensor) -> Tensor:
     ("name", "module", "matrix"),
     [
         ("skimformer", "skim_attention", itself),
-        ("longskimformer", "skim_attention", dense),
+        ("longskimformer", "skim_attention", dense_matrix),
         ("skimming_mask", "skimmer.skim_attention", itself),
     ],
 )

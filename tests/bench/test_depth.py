@@ -26,7 +26,7 @@ def test_every_encoder_is_trained_and_writes_at_a_depth() -> None:
 )
 def test_the_papers_pyramid_at_other_depths(depth: int, halvings: tuple[int, ...]) -> None:
     assert configuration("deep_pyramidion", depth, SIZES).halvings == halvings
-    assert configuration("blockwise", depth, SIZES).pyramid == (0,) * depth
+    assert configuration("blockwise", depth, SIZES).halvings_per_layer == (0,) * depth
 
 
 def test_a_step_learns_and_exactly_so_many_words_are_written() -> None:

@@ -16,6 +16,7 @@ from layoutray.nn.decoder import DecoderConfig
 from layoutray.nn.weight_names.pyramidion import table
 from layoutray.tasks import TaskModel, Writing
 from layoutray.tasks.writer import WritingHead
+from tests.importing.reverse_import import state_to_theirs
 
 ARGS: dict[str, Any] = {
     "encoder_embed_dim": 32,
@@ -57,7 +58,7 @@ def weights() -> dict[str, Tensor]:
     torch.manual_seed(5)
     encoder = ARCHITECTURE.build(PyramidionConfig(**OURS | {"halvings": (0, 1, 2)}), vocab_size=PIECES, pad_id=1)
     head = WritingHead(encoder, Writing(decoder=DecoderConfig(layers=1, heads=4, feed_forward=64)))
-    state = table((0, 1, 2)).state_to_theirs(TaskModel(encoder, head).state_dict())
+    state = state_to_theirs(table((0, 1, 2)), TaskModel(encoder, head).state_dict())
     unused = {"encoder.pooler.scorer.0.weight": torch.zeros(1, 32), "encoder.pooler.scorer.0.bias": torch.zeros(1)}
     unused |= {
         "encoder.version": torch.ones(1),

@@ -14,6 +14,7 @@ from layoutray.nn.weight_names import lambert
 from layoutray.tasks import TaskModel
 from layoutray.tasks.word_labels import TokenClassificationHead
 from tests.importing.release import rewrite, write_release
+from tests.importing.reverse_import import state_to_theirs
 
 SETTINGS = {
     "model_type": "roberta",
@@ -41,8 +42,7 @@ def state(body: str) -> dict[str, Tensor]:
     encoder = architecture.build(architecture.config(**OURS), vocab_size=220, pad_id=1)
     torch.nn.init.normal_(encoder.relative_bias.vertical.weight)
     model = TaskModel(encoder, TokenClassificationHead(32, 3, 0.1))
-    names = lambert.table(frozenset([body]))
-    return {name: tensor.clone() for name, tensor in names.state_to_theirs(model.state_dict()).items()}
+    return state_to_theirs(lambert.table(frozenset([body])), model.state_dict())
 
 
 def read(folder: Path, *overrides: str) -> Checkpoint:

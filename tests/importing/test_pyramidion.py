@@ -13,7 +13,7 @@ from layoutray.batching.collate import collate
 from layoutray.batching.examples import unlabelled_document
 from layoutray.errors import CheckpointError
 from layoutray.generation import TextGenerator
-from layoutray.nn.beam_search import Search, beam_search
+from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.nn.decoder import DecoderConfig
 from pipelines.__main__ import main
 from tests.importing.fairseq import ARGS, OURS, pieces, read, weights, write_checkpoint
@@ -55,7 +55,7 @@ def test_an_imported_model_writes_from_the_end_token_on(tmp_path: Path) -> None:
     assert example is not None
     batch = collate([example], made.tokenizer.pad_id)
     encoded = made.model.encoded(batch)
-    best = beam_search(made.model.head.decoder, encoded, Search(end, end, 24)).words[0, 0]
+    best = beam_search(made.model.head.decoder, encoded, BeamSearchSettings(end, end, 24)).tokens[0, 0]
     words = best[best != made.tokenizer.pad_id]
     (text,) = TextGenerator(made, torch.device("cpu")).write([whole])
     assert text.text == made.tokenizer.ids_to_text(words.tolist())

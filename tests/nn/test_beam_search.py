@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from layoutray.errors import InputError
-from layoutray.nn.beam_search import Search, beam_search
+from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.tensors import Encoded
 from tests.nn.test_decoder import PAD, documents, small_decoder
 
 START, END = 2, 3
 
 
-def search(**changes: Any) -> Search:
-    return Search(**({"start_id": START, "end_id": END, "max_length": 3} | changes))
+def search(**changes: Any) -> BeamSearchSettings:
+    return BeamSearchSettings(**({"start_id": START, "end_id": END, "max_length": 3} | changes))
 
 
 def decoder_of(words: int) -> Any:
@@ -54,8 +54,8 @@ def test_with_beams_for_every_text_it_finds_the_best_of_all(penalty: float, shor
         for place, (value, text) in enumerate(expected):
             assert found.scores[row, place].item() == pytest.approx(value, abs=1e-5)
             rest = 3 - len(text)
-            assert found.words[row, place].tolist() == [*text, *[PAD] * rest]
-            assert found.sums[row, place].tolist() == pytest.approx(
+            assert found.tokens[row, place].tolist() == [*text, *[PAD] * rest]
+            assert found.log_probabilities[row, place].tolist() == pytest.approx(
                 [*sums(decoder, only(encoded, row), text), *[0] * rest], abs=1e-5
             )
         assert found.scores[row, len(expected) :].isneginf().all()
@@ -76,7 +76,7 @@ def test_with_beams_for_every_text_it_finds_the_best_of_those_that_repeat_nothin
         )
         assert len(expected) < len(texts)
         assert found.scores[row].isfinite().sum() == len(expected)
-        assert [words[words != PAD].tolist() for words in found.words[row, : len(expected)]] == [
+        assert [words[words != PAD].tolist() for words in found.tokens[row, : len(expected)]] == [
             [*text] for _, text in expected
         ]
 
@@ -93,7 +93,7 @@ def test_one_beam_is_greedy() -> None:
             if (word := int(logits.argmax())) == END:
                 break
             text.append(word)
-        assert found.words[row, 0].tolist() == [*text[1:], *[PAD] * (13 - len(text))]
+        assert found.tokens[row, 0].tolist() == [*text[1:], *[PAD] * (13 - len(text))]
 
 
 def test_a_batch_is_its_documents_one_by_one() -> None:
@@ -101,7 +101,7 @@ def test_a_batch_is_its_documents_one_by_one() -> None:
     together = beam_search(decoder, encoded, search(max_length=8, beams=3))
     for row in range(3):
         alone = beam_search(decoder, only(encoded, row), search(max_length=8, beams=3))
-        assert torch.equal(alone.words[0], together.words[row])
+        assert torch.equal(alone.tokens[0], together.tokens[row])
         torch.testing.assert_close(alone.scores[0], together.scores[row])
 
 
@@ -115,7 +115,7 @@ def test_more_beams_find_texts_at_least_as_likely() -> None:
 
 
 def test_the_least_and_the_most_words_are_kept() -> None:
-    exact = beam_search(small_decoder(), documents(3), search(max_length=5, min_length=5, beams=2)).words
+    exact = beam_search(small_decoder(), documents(3), search(max_length=5, min_length=5, beams=2)).tokens
     assert ((exact != PAD) & (exact != END)).all()
 
 

@@ -27,7 +27,7 @@ def problem(length: int, block: int) -> tuple[BlockwiseAttention, Tensor, Tensor
 def test_it_equals_attention_under_a_mask(length: int, block: int) -> None:
     attention, states, mask, together = problem(length, block)
     seen = together & mask[:, None, None, :]
-    expected = attention.recall(states, attention.remember(states), seen)
+    expected = attention.attend(states, attention.keys_and_values(states), seen)
     torch.testing.assert_close(attention(states, mask)[mask], expected[mask])
 
 

@@ -59,7 +59,7 @@ def test_hypotheses_share_the_states_of_their_document_and_can_be_exchanged() ->
     for place in range(2):
         _, cache = decoder.step(words[:, place], cache)
     order = torch.tensor([1, 1, 3, 2])
-    logits, _ = decoder.step(torch.full((4,), 6), cache.of(order))
+    logits, _ = decoder.step(torch.full((4,), 6), cache.select(order))
     texts = torch.cat([words[order], torch.full((4, 1), 6)], 1)
     twice = Encoded(*(part.repeat_interleave(2, 0) for part in (encoded.states, encoded.mask, encoded.origin)))
     torch.testing.assert_close(logits, decoder(texts, twice)[:, -1], atol=1e-5, rtol=0)

@@ -10,12 +10,12 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from layoutray.nn.global_local_context import Attending, banded_context, dense_probabilities
-from tests.nn.attending import assert_same, dense_context, problem
+from layoutray.nn.global_local_context import AttentionInputs, banded_context, dense_probabilities
+from tests.nn.attention_problems import assert_same, dense_context, problem
 
 
-def in_band(attending: Attending, value: Tensor) -> Tensor:
-    return banded_context(attending, value, 0.0)
+def in_band(attention_inputs: AttentionInputs, value: Tensor) -> Tensor:
+    return banded_context(attention_inputs, value, 0.0)
 
 
 @settings(max_examples=25)
@@ -29,7 +29,7 @@ def test_the_band_equals_the_matrix(length: int, reach: int, clip: int, rich: bo
 def test_who_sees_whom() -> None:
     one = problem(6, 2)
     one.mask[0, 4] = False
-    seen = dense_probabilities(one.attention.attending(one.states, one.mask, one.places))[0].amin(0) > 0
+    seen = dense_probabilities(one.attention.attention_inputs(one.states, one.mask, one.places))[0].amin(0) > 0
     expected = [
         [1, 1, 1, 1, 1, 0, 1],  # the global token: all real ones
         [1, 1, 1, 1, 0, 0, 0],
@@ -59,7 +59,7 @@ def test_relative_positions_depend_on_distance_alone() -> None:
     one.attention.query.weight.zero_()
     one.attention.key.weight.zero_()
     one.attention.key.bias.zero_()
-    probabilities = dense_probabilities(one.attention.attending(one.states, one.mask, one.places))[0, 0, 1:, 1:]
+    probabilities = dense_probabilities(one.attention.attention_inputs(one.states, one.mask, one.places))[0, 0, 1:, 1:]
     by_distance = {
         offset: (probabilities.diagonal(offset) / probabilities.diagonal()[: 8 - offset]) for offset in range(1, 5)
     }

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.nn.attention import flex_attention
 
-from layoutray.nn.global_local_context import Attending
+from layoutray.nn.global_local_context import AttentionInputs
 from layoutray.nn.global_local_fused import block_mask, fused_context
-from tests.nn.attending import assert_same, dense_context, problem
+from tests.nn.attention_problems import assert_same, dense_context, problem
 
 # Torch's own compiler looks at gradients of tensors that are no leaves.
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
@@ -74,7 +74,7 @@ def test_a_gpu_takes_the_fused_kernel_unless_probabilities_are_dropped(
     one = problem(9, 3)
     one.attention.cuda()
     one.attention.dropout = dropout
-    calls: list[Attending] = []
+    calls: list[AttentionInputs] = []
     monkeypatch.setattr(
         "layoutray.nn.global_local_attention.fused_context",
         lambda who, value: [calls.append(who), dense_context(who, value)][1],

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from layoutray.nn.graph_embedding import WIDTH, GraphEmbedding, nearest
+from layoutray.nn.graph_embedding import WIDTH, GraphEmbedding, nearest_words
 from tests.nn.word_vectors import check_pieces, words
 
 
@@ -16,7 +16,7 @@ def test_the_nearest_are_those_of_the_half_norm_and_the_first_of_equals() -> Non
     corners = torch.tensor([[[0.0, 0.0], [0.3, 0.3], [0.9, 0.0], [0.0, 0.0], [5.0, 5.0]]])
     there = torch.tensor([[True, True, True, True, False]])
     # √0.9 is less than 2 √0.3, though 0.9 is more than 0.6 and than 0.3 √2.
-    assert nearest(corners, there)[0].tolist() == [
+    assert nearest_words(corners, there)[0].tolist() == [
         [3, 2, 1, -1, -1],
         [0, 3, 2, -1, -1],
         [0, 3, 1, -1, -1],
@@ -27,7 +27,7 @@ def test_the_nearest_are_those_of_the_half_norm_and_the_first_of_equals() -> Non
 
 def test_against_search_by_hand() -> None:
     corners = torch.rand(1, 30, 2, generator=torch.Generator().manual_seed(4))
-    found = nearest(corners, torch.ones(1, 30, dtype=torch.bool))[0].tolist()
+    found = nearest_words(corners, torch.ones(1, 30, dtype=torch.bool))[0].tolist()
     for word, place in enumerate(corners[0].tolist()):
         others = [other for other in range(30) if other != word]
         apart = [

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from layoutray.nn.lsh_attention import LshAttention, Rounds, lsh_context, rounds_of
+from layoutray.nn.lsh_attention import LshAttention, Rounds, hash_rounds, lsh_context
 
 HEADS, SIZE = 2, 4
 
@@ -17,7 +17,7 @@ def hashed(length: int, chunk: int, rounds: int, padding: int = 0) -> tuple[Tens
     query, value = torch.randn(2, 2, HEADS, length, SIZE, dtype=torch.float64)
     mask = torch.ones(2, length, dtype=torch.bool)
     mask[1, length - padding :] = False
-    return query, value, mask, rounds_of(query, mask, torch.randn(SIZE, rounds, 3), chunk)
+    return query, value, mask, hash_rounds(query, mask, torch.randn(SIZE, rounds, 3), chunk)
 
 
 def seen_one_by_one(rounds: Rounds, chunk: int) -> Tensor:
@@ -59,7 +59,7 @@ def test_it_equals_full_attention_on_the_union_of_what_is_seen(
 def test_a_bucket_is_the_direction_that_is_nearest() -> None:
     query, _, mask, _ = hashed(8, 4, 1)
     rotations = torch.randn(SIZE, 2, 3)
-    found = rounds_of(query, mask, rotations, 4).bucket
+    found = hash_rounds(query, mask, rotations, 4).bucket
     for number in range(2):
         directions = torch.cat([rotations[:, number], -rotations[:, number]], 1).double()
         assert torch.equal(found[:, :, number], (query @ directions).argmax(-1))

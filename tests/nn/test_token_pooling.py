@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from layoutray.errors import InputError
-from layoutray.nn.token_pooling import Halving, Pooled, hard_topk, successive_halving_topk, window_pool
+from layoutray.nn.token_pooling import HalvingSettings, Pooled, hard_topk, successive_halving_topk, window_pool
 
 Pool = Callable[[Tensor, Tensor, Tensor, int], Pooled]
 
 POOLS: dict[str, Pool] = {
     "document": successive_halving_topk,
-    "score": lambda *given: successive_halving_topk(*given, Halving(order="score")),
-    "parallel": lambda *given: successive_halving_topk(*given, Halving(pairing="parallel")),
+    "score": lambda *given: successive_halving_topk(*given, HalvingSettings(order="score")),
+    "parallel": lambda *given: successive_halving_topk(*given, HalvingSettings(pairing="parallel")),
     "hard": hard_topk,
     "mean": lambda states, _scores, mask, k: window_pool(states, mask, k, "mean"),
     "max": lambda states, _scores, mask, k: window_pool(states, mask, k, "max"),
@@ -84,7 +84,8 @@ def test_scores_far_below_the_top_get_a_gradient_and_hard_ones_get_none() -> Non
 def test_outputs_stand_in_the_order_that_is_asked_for() -> None:
     states, scores, mask = tokens(3, 64)
     by_place, by_score = (
-        successive_halving_topk(states, scores, mask, 8, Halving(order=order)) for order in ("document", "score")
+        successive_halving_topk(states, scores, mask, 8, HalvingSettings(order=order))
+        for order in ("document", "score")
     )
     assert (by_place.origin.diff() > 0).all()
     assert (scores.gather(1, by_score.origin).argmax(1) == 0).all()
@@ -121,7 +122,7 @@ def test_padding_is_as_if_it_were_not_there(pool: Pool, real: int) -> None:
 
 def test_in_parity_padding_takes_part_whatever_stands_there() -> None:
     states, scores, mask = tokens(1, 16, 11)
-    parity = Halving(padding="reference_parity")
+    parity = HalvingSettings(padding="reference_parity")
     zeros = states.masked_fill(~mask[..., None], 0), scores.masked_fill(~mask, 1e-5), torch.ones_like(mask)
     found = successive_halving_topk(states, scores, mask, 4, parity)
     torch.testing.assert_close(found.states, successive_halving_topk(*zeros, 4).states)
@@ -165,9 +166,9 @@ def test_equal_large_scores_share_alike() -> None:
     ("pool", "n", "k", "message"),
     [
         ("document", 20, 6, "20 tokens cannot be halved to 6: .* pad to 24 tokens"),
-        ("document", 8, 0, "k is 0; of 8 tokens at least 1 and at most 8 can be kept"),
-        ("hard", 8, 9, "k is 9; of 8 tokens"),
-        ("mean", 8, 3, "k is 3; windows of equal size need a k that divides the 8 tokens"),
+        ("document", 8, 0, "k is 0; it must be at least 1 and at most the number of tokens, which is 8"),
+        ("hard", 8, 9, "k is 9; it must be at least 1 and at most the number of tokens, which is 8"),
+        ("mean", 8, 3, "k is 3; it must be at least 1 and divide the number of tokens, which is 8"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(pool: str, n: int, k: int, message: str) -> None:
@@ -177,7 +178,7 @@ def test_what_cannot_be_kept_is_refused(pool: str, n: int, k: int, message: str)
 
 def test_a_base_that_prefers_the_weaker_is_refused() -> None:
     with pytest.raises(InputError, match=r"base is 0\.5; it must be above 1"):
-        Halving(base=0.5)
+        HalvingSettings(base=0.5)
 
 
 @pytest.mark.parametrize("name", ["document", "score", "parallel", "hard", "mean"])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from layoutray.architectures.longskimformer import ARCHITECTURE, LongSkimformerConfig
-from layoutray.nn.local_attention import dense
+from layoutray.nn.local_attention import dense_matrix
 from layoutray.nn.weight_names.longskimformer import TABLE
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
@@ -96,7 +96,7 @@ def test_layout_attention_and_states(file: Path) -> None:
     length = batch.input_ids.shape[1]
     assert_close(layout[0][:, :length], out["layout_embeddings"][:, :length], HIDDEN)
     assert_close(
-        dense(attention[0])[..., :length, :length], out["skim_attention_dense"][..., :length, :length], ATTENTION
+        dense_matrix(attention[0])[..., :length, :length], out["skim_attention_dense"][..., :length, :length], ATTENTION
     )
     assert_close(encoded.states[batch.mask], out["last_hidden_state"][batch.mask], HIDDEN)
 

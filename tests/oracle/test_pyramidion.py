@@ -115,14 +115,14 @@ def test_what_the_decoder_looks_at(file: Path) -> None:
     model = known.model()
     last = model.head.decoder.layers[-1].cross_attention
     means: list[Tensor] = []
-    recall = last.recall
+    attend = last.attend
 
     def note(states: Tensor, memory: Any, seen: Tensor) -> Tensor:
         query = split_heads(last.query(states), last.heads)
         means.append(attention_probabilities(query, memory.key, seen.flatten(1)).mean(1))
-        return recall(states, memory, seen)
+        return attend(states, memory, seen)
 
-    last.recall = note
+    last.attend = note
     model.head(known.case.tensors["in/prev_output_tokens"], model.encoder(known.batch))
     assert_close(means[0], known.case.tensors["out/cross_attention_mean"], STATES)
 

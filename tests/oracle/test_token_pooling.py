@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from layoutray.errors import InputError
 from layoutray.nn.iterative_topk import iterative_topk, nccs
-from layoutray.nn.token_pooling import Halving, Pooled, hard_topk, successive_halving_topk, window_pool
+from layoutray.nn.token_pooling import HalvingSettings, Pooled, hard_topk, successive_halving_topk, window_pool
 from layoutray.nn.token_scoring import CoordinateScorer, IndexScorer, LinearScorer, NonlinearScorer, received_attention
 from tests.oracle.cases import files, read
 
@@ -32,7 +32,7 @@ def cases_of(pattern: str) -> list[Any]:
 def pooled(known: dict[str, Any], states: Tensor, scores: Tensor) -> Pooled:
     """The operator as the release computes this case."""
     missing = known["n"] - states.shape[1]
-    how = Halving(
+    how = HalvingSettings(
         base=float(known.get("base", 20)),
         pairing="mirrored" if known.get("flip_right", True) else "parallel",
         order="document" if known.get("sort_back") else "score",

@@ -28,7 +28,7 @@ TABLE = NameTable(
     ),
     dropped=(
         *KEPT_TWICE,
-        # Weights of global attention, which no token ever has.
+        # Weights of global attention, which no token uses.
         f"{_BODY}.skim_attention.query_global",
         f"{_BODY}.skim_attention.key_global",
         *(f"{_BODY}.layout_encoder.layer.{{}}.attention.self.{name}_global" for name in ("query", "key", "value")),

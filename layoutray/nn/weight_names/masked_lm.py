@@ -15,4 +15,4 @@ ROBERTA_HEAD = (
 )
 
 KEPT_TWICE = ("cls.predictions.decoder.bias", "lm_head.decoder.bias")
-"""The decoder's bias again."""
+"""Duplicates of the decoder's bias."""

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from layoutray.nn.attention import split_heads
 from layoutray.nn.global_local_attention import GlobalLocalAttention
-from layoutray.nn.global_local_context import Attending, dense_probabilities
+from layoutray.nn.global_local_context import AttentionInputs, dense_probabilities
 from layoutray.nn.rich_attention import RichAttention
 
-Compute = Callable[[Attending, Tensor], Tensor]
+Compute = Callable[[AttentionInputs, Tensor], Tensor]
 
 HEADS, SIZE = 2, 4
 
@@ -25,7 +25,7 @@ class Problem:
 
     def context(self, compute: Compute) -> Tensor:
         value = split_heads(self.attention.value(self.states), HEADS)
-        return compute(self.attention.attending(self.states, self.mask, self.places), value)
+        return compute(self.attention.attention_inputs(self.states, self.mask, self.places), value)
 
     def outcome(self, compute: Compute) -> dict[str, Tensor]:
         """Contexts, and gradients of states and of every parameter."""
@@ -53,8 +53,8 @@ def problem(length: int, reach: int, *, clip: int = 0, rich: bool = True, seed: 
     return Problem(attention, states, mask, torch.randint(0, 20, (2, length, 2)) / 2)
 
 
-def dense_context(attending: Attending, value: Tensor) -> Tensor:
-    return dense_probabilities(attending) @ value
+def dense_context(attention_inputs: AttentionInputs, value: Tensor) -> Tensor:
+    return dense_probabilities(attention_inputs) @ value
 
 
 def assert_same(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from layoutray.nn.neighbourhood import PIXELS, WIDTH, NeighbourhoodEmbedding, NeighbourhoodPainter, neighbourhoods
+from layoutray.nn.word_bitmaps import PIXELS, WIDTH, BitmapDecoder, BitmapEmbedding, word_bitmaps
 from tests.nn.word_vectors import check_pieces, words
 
 
-def embedding() -> NeighbourhoodEmbedding:
+def embedding() -> BitmapEmbedding:
     torch.manual_seed(0)
-    return NeighbourhoodEmbedding()
+    return BitmapEmbedding()
 
 
 def by_hand(boxes: list[list[float]], word: int, line: float) -> list[list[float]]:
@@ -36,7 +36,7 @@ def test_against_bitmaps_by_hand() -> None:
     boxes = torch.cat([corners, corners + sizes], -1)
     boxes[3, 2:] = boxes[3, :2]  # a word without area is a dot
     there = torch.arange(15) < 12
-    found = neighbourhoods(torch.nn.functional.pad(boxes, (0, 0, 0, 3))[None], there[None])
+    found = word_bitmaps(torch.nn.functional.pad(boxes, (0, 0, 0, 3))[None], there[None])
     heights = sorted((boxes[:, 3] - boxes[:, 1]).tolist())
     assert found.shape == (12, 1, PIXELS, PIXELS)
     for word in range(12):
@@ -47,10 +47,8 @@ def test_against_bitmaps_by_hand() -> None:
 def test_a_page_may_be_printed_larger_or_elsewhere() -> None:
     boxes = torch.tensor([[[0.25, 0.25, 0.375, 0.28125], [0.5, 0.25, 0.625, 0.28125], [0.25, 0.5, 0.375, 0.53125]]])
     there = torch.ones(1, 3, dtype=torch.bool)
-    assert torch.equal(neighbourhoods(boxes, there), neighbourhoods(boxes / 2 + 0.125, there))
-    assert not torch.equal(
-        neighbourhoods(boxes, there), neighbourhoods(boxes * torch.tensor([1.0, 2.0, 1.0, 2.0]), there)
-    )
+    assert torch.equal(word_bitmaps(boxes, there), word_bitmaps(boxes / 2 + 0.125, there))
+    assert not torch.equal(word_bitmaps(boxes, there), word_bitmaps(boxes * torch.tensor([1.0, 2.0, 1.0, 2.0]), there))
 
 
 def test_pieces_of_a_word_are_alike_and_tokens_of_none_are_zeros() -> None:
@@ -78,12 +76,12 @@ def test_few_words_give_numbers_and_every_weight_a_gradient_where_there_are_any(
 
 
 def test_painting_is_learned() -> None:
-    module, painter = embedding(), NeighbourhoodPainter()
-    pictures, _ = module.pictures(*words(8))
+    module, painter = embedding(), BitmapDecoder()
+    pictures, _ = module.bitmaps(*words(8))
     optimizer = torch.optim.AdamW([*module.parameters(), *painter.parameters()], lr=2e-3)
     for _ in range(60):
         optimizer.zero_grad()
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(painter(module.vectors(pictures)), pictures)
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(painter(module.encode(pictures)), pictures)
         loss.backward()
         optimizer.step()
     share = pictures.mean()
