@@ -1,4 +1,4 @@
-"""Encoders, which map a batch of tokens to states. An architecture is a module of this package that defines `ARCHITECTURE`."""
+"""Encoders, which map tokens to states. An architecture is a module of this package that defines `ARCHITECTURE`."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -44,8 +44,8 @@ class Architecture(Generic[Config]):
 
     Attributes:
         name: name in recipes, equal to the name of the module.
-        config: frozen dataclass with at least `dropout` (heads use it too) and `max_length` in tokens, independent of the
-            vocabulary.
+        config: frozen dataclass with at least `dropout` (heads use it too) and `max_length` in tokens, independent of
+            the vocabulary.
         sizes: predefined configurations by name; every architecture has `tiny`, `small` and `base`.
         build: builds the encoder.
         initialise: draws the initial weights of a head, given the encoder's width.

@@ -1,9 +1,10 @@
-"""FormNet, of "FormNet: Structural Encoding beyond Sequential Modeling in Form Document Information Extraction" (ACL 2022,
-arXiv:2203.08411): ETC (arXiv:2004.08483) with Rich Attention over super-tokens.
+"""FormNet, of "FormNet: Structural Encoding beyond Sequential Modeling in Form Document Information Extraction" (ACL
+2022, arXiv:2203.08411): ETC (arXiv:2004.08483) with Rich Attention over super-tokens.
 
-Words first exchange messages with their neighbours on the page, along the edges of a β-skeleton, which gives super-tokens. Each token
-then attends to nearby tokens in reading order and to one global token; Rich Attention adjusts the scores by comparing the actual
-layout of two tokens with the layout that a head predicts. There are no absolute positions. Time and memory are linear in length.
+Words first exchange messages with their neighbours on the page, along the edges of a β-skeleton, which gives
+super-tokens. Each token then attends to nearby tokens in reading order and to one global token; Rich Attention adjusts
+the scores by comparing the actual layout of two tokens with the layout that a head predicts. There are no absolute
+positions. Time and memory are linear in length.
 
     symbol          name here                 meaning
     o, d, θ, p, μ   nn.rich_attention         order and log-distance on the page, and their predictions (section 3.1)
@@ -14,16 +15,17 @@ layout of two tokens with the layout that a head predicts. There are no absolute
     W_q, W_k, W_v   layers[k].attention       shared by both kinds, like layers[k].feed_forward
 
 Departures from the paper, and choices where it does not specify:
-- Orders and distances are predicted from (q, k), as in the paper's footnote 5; 1/√d scales the dot product, not the Rich terms.
-- Coordinates are box centres in thousandths of the page; the order has one direction; each axis and head has one θ. The global
-  token has no coordinates and gets no Rich terms. Special tokens have the coordinates (0, 0), like their boxes.
-- ETC's relative positions are used together with Rich Attention, which adds x and y. They are terms of a long token's scores: each
-  distance and the global key have a vector. The global token's own scores have none.
+- Orders and distances are predicted from (q, k), as in the paper's footnote 5; 1/√d scales the dot product, not the
+  Rich terms.
+- Coordinates are box centres in thousandths of the page; the order has one direction; each axis and head has one θ. The
+  global token has no coordinates and gets no Rich terms. Special tokens have the coordinates (0, 0), like their boxes.
+- ETC's relative positions are used together with Rich Attention, which adds x and y. They are terms of a long token's
+  scores: each distance and the global key have a vector. The global token's own scores have none.
 - The last layer does not update the global token, which no later layer reads. There are no segments.
 - Queries of padding attend to nothing.
-- The graph connects words, not sub-word tokens, which all have the word's box. A word's super-token is added to each of its tokens
-  like an update, LN(token + Dropout(super-token)). If it replaced the tokens, all tokens of a word would be equal, and a masked one
-  could not be predicted.
+- The graph connects words, not sub-word tokens, which all have the word's box. A word's super-token is added to each of
+  its tokens like an update, LN(token + Dropout(super-token)). If it replaced the tokens, all tokens of a word would be
+  equal, and a masked one could not be predicted.
 """
 
 from dataclasses import dataclass
@@ -57,8 +59,8 @@ class FormNetConfig:
         attention_dropout: on attention probabilities; above 0, training on a GPU cannot use the fused kernel.
         max_length: maximum length of a window in tokens; no table depends on it.
         radius: r; each token sees r tokens to either side.
-        relative_positions: largest distance in tokens with its own relative position, at most `radius`; 0 means no relative
-            positions.
+        relative_positions: largest distance in tokens with its own relative position, at most `radius`; 0 means no
+            relative positions.
         attention: `rich` is the paper's; `plain` is ETC's, which does not use boxes.
         graph_layers: number of graph convolutions that compute super-tokens; 0 means no super-tokens.
     """
@@ -182,7 +184,9 @@ class FormNet(nn.Module):
             InputError: if there is no such layer.
         """
         if not 0 <= layer < len(self.layers):
-            raise InputError(f"layer is {layer}; it must be at least 0 and below the number of layers, which is {len(self.layers)}")
+            raise InputError(
+                f"layer is {layer}; it must be at least 0 and below the number of layers, which is {len(self.layers)}"
+            )
         states, token = self._run_layers(layer, batch)
         attention = cast(FormNetLayer, self.layers[layer]).attention
         inputs = attention.attention_inputs(torch.cat([token, states], dim=1), batch.mask, centres(batch.boxes))

@@ -1,15 +1,15 @@
 """BERT, RoBERTa, LayoutLM, LiLT and Longformer of the transformers library, with new initial weights.
 
-They are the baselines of Skimformer and LongSkimformer and have the same sizes; `base` is the library's default configuration, as in
-the paper's baselines. Only LayoutLM and LiLT use boxes.
+They are the baselines of Skimformer and LongSkimformer and have the same sizes; `base` is the library's default
+configuration, as in the paper's baselines. Only LayoutLM and LiLT use boxes.
 
 Departures from the published models:
 - No pooler: it is not used, and DDP does not accept parameters without gradient.
 - LayoutLM's end token has a box of zeros; its authors use 1000s.
 - Longformer has no global tokens; its weights of global attention are not trained.
 - LiLT's last layer does not train the part of the layout stream after attention, which no layer reads.
-- The library's LiLT needs a width divisible by six. Here the linear layer after the six coordinate embeddings takes their actual
-  total size, so other widths work too.
+- The library's LiLT needs a width divisible by six. Here the linear layer after the six coordinate embeddings takes
+  their actual total size, so other widths work too.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,8 @@ class PeerConfig:
         max_length: maximum length of a window in tokens; size of the position table.
         segments: size of the segment table, of which only the first row is used; published RoBERTas have 1.
         norm_epsilon: epsilon of LayerNorms; published RoBERTas have 1e-5.
-        window: number of tokens that each token of Longformer sees, half of them on either side; even. Other models see all.
+        window: number of tokens that each token of Longformer sees, half of them on either side; even. Other models see
+            all.
     """
 
     model_type: Literal["bert", "roberta", "layoutlm", "lilt", "longformer"] = "bert"
@@ -62,7 +63,8 @@ class PeerConfig:
             raise InputError(f"window is {self.window}; it must be even: half of it is on either side")
         if self.model_type == "lilt" and self.hidden // self.heads % 4:
             raise InputError(
-                f"hidden / heads is {self.hidden // self.heads}; it must be divisible by four: LiLT's layout heads have a quarter of it"
+                f"hidden / heads is {self.hidden // self.heads}; "
+                "it must be divisible by four: LiLT's layout heads have a quarter of it"
             )
 
 

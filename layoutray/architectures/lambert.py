@@ -1,7 +1,9 @@
-"""LAMBERT, of "LAMBERT: Layout-Aware language Modeling using BERT for information extraction" (arXiv:2002.08087, first version).
+"""LAMBERT, of "LAMBERT: Layout-Aware language Modeling using BERT for information extraction".
 
-RoBERTa with one more term in its input embeddings: a layout embedding of each token. Training starts from a trained RoBERTa. During
-training, the sequential positions can be dropped, until the model orders tokens by layout alone.
+The architecture of the paper's first version (arXiv:2002.08087v1).
+
+RoBERTa with one more term in its input embeddings: a layout embedding of each token. Training starts from a trained
+RoBERTa. During training, the sequential positions can be dropped, until the model orders tokens by layout alone.
 
     symbol      name here                             meaning
     s_i         word_embedding, segment_embedding     token embedding
@@ -11,23 +13,24 @@ training, the sequential positions can be dropped, until the model orders tokens
     x_i         embed: LN(s_i + D_q(p_i) + L(ℓ_i))    input of the layers
 
 Departures from the paper, and choices where it does not specify:
-- All tokens of a word have the word's box; the paper divides the box in proportion to the numbers of characters. Boxes are in
-  thousandths of the page's width and height. Special tokens have a box of zeros.
+- All tokens of a word have the word's box; the paper divides the box in proportion to the numbers of characters. Boxes
+  are in thousandths of the page's width and height. Special tokens have a box of zeros.
 - L has a bias, which the paper does not mention and the authors' later code has.
-- `adapter = "paper"` draws L from N(0, 0.02²). L(ℓ) is then several times as long as s in a trained encoder, and as all n numbers of
-  ℓ can push in one direction, a step of Adam moves L(ℓ) up to n times as far as s. Both make the encoder forget most of what it
-  learned, and it needs a long training. `adapter = "gentle"` starts with L = 0 and divides ℓ by √n.
-- Evaluation uses the mean of D_q(p), (1 − q) p, the usual rule for dropout without rescaling. q is a buffer: a checkpoint stores
-  whether the model still uses positions, and further training does not restore them.
-- `layout = "graph"` (appendix): nodes are words, not sub-word tokens; node features are boxes; neighbour lists are not made mutual;
-  LayerNorm replaces GIN's batch normalisation, which would mix documents.
-- `layout = "autoencoder"` (appendix): a word's neighbourhood is centred on the word and shows the boxes of all words of its window,
-  itself included; the height of a line is the median height of the window's words. Task `neighbourhoods` trains the autoencoder
-  first; then its encoder is trained with the model.
+- `adapter = "paper"` draws L from N(0, 0.02²). L(ℓ) is then several times as long as s in a trained encoder, and as all
+  n numbers of ℓ can push in one direction, a step of Adam moves L(ℓ) up to n times as far as s. Both make the encoder
+  forget most of what it learned, and it needs a long training. `adapter = "gentle"` starts with L = 0 and divides ℓ by
+  √n.
+- Evaluation uses the mean of D_q(p), (1 − q) p, the usual rule for dropout without rescaling. q is a buffer: a
+  checkpoint stores whether the model still uses positions, and further training does not restore them.
+- `layout = "graph"` (appendix): nodes are words, not sub-word tokens; node features are boxes; neighbour lists are not
+  made mutual; LayerNorm replaces GIN's batch normalisation, which would mix documents.
+- `layout = "autoencoder"` (appendix): a word's neighbourhood is centred on the word and shows the boxes of all words of
+  its window, itself included; the height of a line is the median height of the window's words. Task `neighbourhoods`
+  trains the autoencoder first; then its encoder is trained with the model.
 
-The authors' release (applicaai/lambert) implements a later version of the paper. `layout_joins = "after_norm"`, `winding = "released"`,
-`position_dropout = "none"` and `relative_bias = "buckets"` reproduce it. Departures from the release: tables of relative biases start at
-zero, because N(0, 1) disturbs a trained encoder; L starts at N(0, 0.02²).
+The authors' release (applicaai/lambert) implements a later version of the paper. `layout_joins = "after_norm"`,
+`winding = "released"`, `position_dropout = "none"` and `relative_bias = "buckets"` reproduce it. Departures from the
+release: tables of relative biases start at zero, because N(0, 1) disturbs a trained encoder; L starts at N(0, 0.02²).
 """
 
 import math
@@ -59,10 +62,12 @@ class LambertConfig:
 
     Attributes:
         core: the underlying encoder, which determines the first position: pad id + 1 in `roberta`, 0 in `bert`.
-        layout: layout embedding: the paper's (`winding`), those of its appendix (`graph`, `autoencoder`), or `none` (RoBERTa).
+        layout: layout embedding: the paper's (`winding`), those of its appendix (`graph`, `autoencoder`), or `none`
+            (RoBERTa).
         winding: factors and order of the `winding` embedding, see `nn.winding_embedding`.
         adapter: `paper` draws L from N(0, 0.02²); `gentle` starts at zero and divides ℓ by √n, for short trainings.
-        layout_joins: where L(ℓ) is added: `before_norm`, as in the paper, or `after_norm` (after LayerNorm and dropout).
+        layout_joins: where L(ℓ) is added: `before_norm`, as in the paper, or `after_norm` (after LayerNorm and
+            dropout).
         position_dropout: `linear` raises q from 0 to 1 over the first half of training; `none` keeps q.
         relative_bias: `buckets` adds the release's relative biases to the attention scores of all layers.
         hidden: width n of the states.
@@ -71,7 +76,8 @@ class LambertConfig:
         feed_forward: inner width of feed-forward blocks.
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
-        max_length: maximum length of a window in tokens; size of the position table, to which RoBERTa adds pad id + 1 rows.
+        max_length: maximum length of a window in tokens; size of the position table, to which RoBERTa adds pad id + 1
+            rows.
         segments: size of the segment table, of which only the first row is used; RoBERTa has 1, BERT 2.
         norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
     """
@@ -98,7 +104,7 @@ class LambertConfig:
         check_heads(self, "hidden", "heads")
         if self.layout == "winding" and self.hidden % 8:
             raise InputError(
-                f"hidden is {self.hidden}; it must be divisible by eight: a cosine and a sine of each of four coordinates"
+                f"hidden is {self.hidden}; it must be divisible by eight: cosine and sine of each of four coordinates"
             )
 
 
@@ -232,9 +238,7 @@ class Lambert(nn.Module):
             raise InputError("this LAMBERT has no autoencoder; set model.layout=autoencoder")
         return self.layout.embedding
 
-    def encode_bitmaps(
-        self, batch: Batch
-    ) -> tuple[Float[Tensor, "all_words 1 64 64"], Float[Tensor, "all_words 128"]]:
+    def encode_bitmaps(self, batch: Batch) -> tuple[Float[Tensor, "all_words 1 64 64"], Float[Tensor, "all_words 128"]]:
         """See `layoutray.tensors.HasLayoutAutoencoder`."""
         places, embedding = self._places(batch), self.layout_autoencoder()
         bitmaps, _ = embedding.bitmaps(places.scaled, places.word_index)
@@ -247,9 +251,7 @@ class Lambert(nn.Module):
 
     def _places(self, batch: Batch) -> TokenPlaces:
         if batch.page_sizes is None or batch.word_index is None:
-            raise InputError(
-                "the examples have no page sizes or no word numbers; make them with `layoutray encode`"
-            )
+            raise InputError("the examples have no page sizes or no word numbers; make them with `layoutray encode`")
         shares = batch.boxes.to(self.word_embedding.weight.dtype) / BOX_GRID
         return TokenPlaces(shares, page_scaled(shares, batch.page_sizes), batch.word_index)
 

@@ -1,7 +1,7 @@
 """Scaled dot-product attention.
 
-Masks are boolean, True on keys that may be attended to, and of shape (batch, keys) unless a docstring says otherwise. Where a
-bias is added to the scores, `mask_keys` puts the mask into the bias.
+Masks are boolean, True on keys that may be attended to, and of shape (batch, keys) unless a docstring says otherwise.
+Where a bias is added to the scores, `mask_keys` puts the mask into the bias.
 """
 
 import math
@@ -21,7 +21,7 @@ AttentionMask = (
     | Float[Tensor, "batch heads length length"]
     | KeyLists
 )
-"""Which keys are visible: one mask for all queries; one mask, or list of keys, per query and head; or a bias of the scores."""
+"""Which keys are visible: a mask for all queries; a mask or list of keys per query and head; or a bias of scores."""
 
 _MASKED_SCORE = -1e9
 """Score of a masked key, which gets weight 0. Finite in every type: a query without visible keys gets no NaN."""
@@ -78,7 +78,7 @@ class MultiHeadAttention(nn.Module):
         memory: KeysAndValues,
         mask: Bool[Tensor, "#batch #heads #queries keys"] | Float[Tensor, "#batch #heads #queries keys"],
     ) -> Float[Tensor, "batch queries width"]:
-        """The update of `states` by attention to `memory`. A boolean `mask` is True on visible keys, a float is a bias."""
+        """The update of `states` by attention to `memory`; `mask` is True on visible keys, or a bias of scores."""
         context = functional.scaled_dot_product_attention(
             split_heads(self.query(states), self.heads), *memory, attn_mask=mask, dropout_p=self._current_dropout
         )

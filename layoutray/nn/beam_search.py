@@ -1,8 +1,8 @@
 """Beam search: the most probable texts of a decoder, for all documents of a batch at once. One beam is greedy decoding.
 
-The rules are fairseq's. The score of a text is its log-probability, end token included, divided by (its number of tokens)^(length
-penalty). A hypothesis is finished when it ends among the best `beams` candidates of its step. A document is done when `beams`
-hypotheses are finished.
+The rules are fairseq's. The score of a text is its log-probability, end token included, divided by (its number of
+tokens)^(length penalty). A hypothesis is finished when it ends among the best `beams` candidates of its step. A
+document is done when `beams` hypotheses are finished.
 """
 
 import math
@@ -59,7 +59,8 @@ class GeneratedTexts:
     Attributes:
         tokens: token ids without start and end token, padded on the right.
         scores: length-penalised log-probabilities; −∞ if a document has fewer texts than beams.
-        log_probabilities: cumulative log-probability of a text up to and including each token, then with its end token; 0 after that.
+        log_probabilities: cumulative log-probability of a text up to and including each token, then with its end token;
+            0 after that.
     """
 
     tokens: Int[Tensor, "batch beams max_length"]
@@ -120,7 +121,7 @@ def _next_token_scores(
 def _forbidden_tokens(
     tokens: Int[Tensor, " vocabulary"], length: int, settings: BeamSearchSettings, pad_id: int
 ) -> Bool[Tensor, " vocabulary"]:
-    """Padding is never allowed, the end token not before the minimum length, other tokens not after the maximum length."""
+    """Padding, the end token before the minimum length, and other tokens than the end token at the maximum length."""
     if length == settings.max_length:
         return tokens != settings.end_id
     if length < settings.min_length:

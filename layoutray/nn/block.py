@@ -86,7 +86,7 @@ class EncoderLayer(nn.Module):
 
 
 class SharedAttentionLayer(nn.Module):
-    """A BERT layer whose attention probabilities come from outside: it has values and feed-forward, no queries and keys.
+    """A BERT layer that is given its attention probabilities: it has values and feed-forward, no queries and keys.
 
     Args:
         width: size of the states.

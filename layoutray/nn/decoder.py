@@ -1,12 +1,12 @@
 """A transformer decoder, which generates a text token by token from encoded states.
 
-Post-norm layers of causal self-attention, cross-attention to the encoder's states and a feed-forward block with ReLU ("Attention Is
-All You Need", 2017). The encoder, the decoder's input and the decoder's output share one embedding table. The decoder of
-"Sparsifying Transformer Models with Trainable Representation Pooling" (arXiv:2009.05169) has no positions; that of the authors'
-release has sinusoidal ones.
+Post-norm layers of causal self-attention, cross-attention to the encoder's states and a feed-forward block with ReLU
+("Attention Is All You Need", 2017). The encoder, the decoder's input and the decoder's output share one embedding
+table. The decoder of "Sparsifying Transformer Models with Trainable Representation Pooling" (arXiv:2009.05169) has no
+positions; that of the authors' release has sinusoidal ones.
 
-During generation, a `Cache` keeps keys and values: generated tokens are not computed again, and the encoder's states are projected
-once for all hypotheses of a document.
+During generation, a `Cache` keeps keys and values: generated tokens are not computed again, and the encoder's states
+are projected once for all hypotheses of a document.
 """
 
 from dataclasses import dataclass, replace
@@ -159,7 +159,7 @@ class Decoder(nn.Module):
         return self._logits(states)
 
     def start(self, encoded: Encoded) -> Cache:
-        """The cache before the first step. A document without real states attends to all of its states, to avoid NaN."""
+        """The cache before the first step. In a document without real states, all are visible, to avoid NaN."""
         visible = (encoded.mask | ~encoded.mask.any(1, keepdim=True))[:, None, None, :]
         memories = (layer.cross_attention.keys_and_values(encoded.states) for layer in self._layers)
         return Cache((), tuple(AttentionSource(memory, visible) for memory in memories), 0)

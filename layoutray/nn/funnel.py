@@ -1,6 +1,7 @@
 """Shortening a sequence by queries that are means of neighbouring tokens.
 
-"Funnel-Transformer: Filtering out Sequential Redundancy for Efficient Language Processing" (NeurIPS 2020, arXiv:2006.03236).
+"Funnel-Transformer: Filtering out Sequential Redundancy for Efficient Language Processing" (NeurIPS 2020,
+arXiv:2006.03236).
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from layoutray.tensors import Encoded
 
 
 def funnel_encode(layers: Sequence[EncoderLayer], tokens: Encoded, stride: int) -> Encoded:
-    """The first layer reads all tokens, the second shortens the sequence (`funnel_layer`), the others read the short one.
+    """The first layer reads all tokens, the second shortens the sequence (`funnel_layer`), the others read the result.
 
     The state of each token is its state after the first layer plus the final state of the mean that it is part of.
     """

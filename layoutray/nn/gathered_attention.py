@@ -1,8 +1,8 @@
 """Sparse attention under a mask per query and head: only the visible keys are gathered and computed, block by block.
 
-Consecutive queries tend to see the same keys. The queries of a block share one list of keys: the union of the keys that they
-see. The list is gathered once, and a mask within the list says which of its keys each query sees. The cost is proportional to
-the length of the lists, and the result equals dense attention under the same mask.
+Consecutive queries tend to see the same keys. The queries of a block share one list of keys: the union of the keys that
+they see. The list is gathered once, and a mask within the list says which of its keys each query sees. The cost is
+proportional to the length of the lists, and the result equals dense attention under the same mask.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""ETC's multi-head attention among long tokens and one global token (arXiv:2004.08483), optionally with Rich Attention."""
+"""ETC's attention among long tokens and one global token (arXiv:2004.08483), optionally with Rich Attention."""
 
 import math
 
@@ -13,7 +13,7 @@ from layoutray.nn.rich_attention import RichAttention
 
 
 class GlobalLocalAttention(nn.Module):
-    """Maps states to their contexts, without output projection: ETC has one for the global token and one for long tokens.
+    """Maps states to contexts without output projection, of which ETC has one for the global and one for long tokens.
 
     Args:
         clip: largest distance in tokens with its own relative position; 0 means no relative positions.

@@ -1,11 +1,12 @@
 """Attention among long tokens and one global token, after ETC (arXiv:2004.08483): linear in length.
 
-A long token sees the global token and the long tokens within `reach` on either side; the global token sees all tokens. The
-attention probabilities of a token are one softmax over the tokens that it sees. Both kinds share the projections to queries,
-keys and values.
+A long token sees the global token and the long tokens within `reach` on either side; the global token sees all tokens.
+The attention probabilities of a token are one softmax over the tokens that it sees. Both kinds share the projections to
+queries, keys and values.
 
 Three computations give the same numbers: `dense_probabilities` stores length × length scores (for tests and pictures),
-`banded_context` those of the band, and `layoutray.nn.global_local_fused` none. The global token comes first in a sequence.
+`banded_context` those of the band, and `layoutray.nn.global_local_fused` none. The global token comes first in a
+sequence.
 """
 
 from collections.abc import Sequence
@@ -94,9 +95,9 @@ def _relative_band(
 ) -> Float[Tensor, "batch heads blocks reach keys"]:
     """The bias of the scores of the global key and of the keys in the band, from the bias per distance.
 
-    For each query, the biases at distances 1 − 2·reach … 2·reach are laid out in a row. The keys of query n of a block start
-    at column reach − 1 − n of its row, one column to the left of those of query n − 1. Reading the flattened rows with a row
-    length shorter by one aligns all queries at the same column.
+    For each query, the biases at distances 1 − 2·reach … 2·reach are laid out in a row. The keys of query n of a block
+    start at column reach − 1 − n of its row, one column to the left of those of query n − 1. Reading the flattened rows
+    with a row length shorter by one aligns all queries at the same column.
     """
     reach, clip = relative.shape[-2], relative.shape[-1] // 2 - 1
     before = relative[..., :1].expand(-1, -1, -1, -1, 2 * reach - 1 - clip)

@@ -1,7 +1,8 @@
 """Attention among long tokens and one global token in one fused GPU kernel (torch's flex_attention, arXiv:2412.05496).
 
-Scores exist only within the kernel, tile by tile. The kernel also computes the terms of Rich Attention of each pair from the
-per-token values of the two tokens, and again in the backward pass. Tiles without a pair within reach are skipped.
+Scores exist only within the kernel, tile by tile. The kernel also computes the terms of Rich Attention of each pair
+from the per-token values of the two tokens, and again in the backward pass. Tiles without a pair within reach are
+skipped.
 """
 
 from collections.abc import Callable
@@ -61,8 +62,8 @@ def _compiled() -> Callable[..., Any]:
 def _score(inputs: AttentionInputs) -> Callable[..., Tensor]:
     """A function that adds the relative and Rich terms to the score of a pair.
 
-    flex_attention computes gradients only for tensors that are not scalars and are read at one place each; `RichAxis` follows
-    this rule.
+    flex_attention computes gradients only for tensors that are not scalars and are read at one place each; `RichAxis`
+    follows this rule.
     """
     axes = [_with_global_placeholder(axis) for axis in inputs.rich]
     relative = None if inputs.relative is None else functional.pad(inputs.relative, (0, 0, 1, 0))
@@ -86,7 +87,10 @@ def _score(inputs: AttentionInputs) -> Callable[..., Tensor]:
 
 
 def _constant(number: int, device: torch.device) -> Tensor:
-    """`number` as a tensor. A plain number that differs between models becomes a symbol that flex_attention cannot compile."""
+    """`number` as a tensor.
+
+    A plain number that differs between models becomes a symbol, which flex_attention cannot compile.
+    """
     return torch.full((), number, device=device)
 
 

@@ -1,6 +1,7 @@
 """A layout embedding by graph isomorphism networks: the appendix of LAMBERT (arXiv:2002.08087, first version).
 
-The node of a word aggregates the boxes of the nearest words (GIN, "How Powerful are Graph Neural Networks?", arXiv:1810.00826).
+The node of a word aggregates the boxes of the nearest words (GIN, "How Powerful are Graph Neural Networks?",
+arXiv:1810.00826).
 """
 
 from itertools import pairwise
@@ -18,7 +19,7 @@ WIDTH = 128
 
 
 class GraphIsomorphism(nn.Module):
-    """MLP((1 + ε) h_k + Σ_l h_l) over the neighbours l of k, with ε = 0; the MLP has blocks of linear, LayerNorm, ReLU."""
+    """MLP((1 + ε) h_k + Σ_l h_l) over the neighbours l of k, ε = 0; the MLP has blocks of linear, LayerNorm, ReLU."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()

@@ -12,8 +12,8 @@ _BERT_DEVIATION, _BERT_WIDTH = 0.02, 768
 def standard_deviation(width: int) -> float:
     """Standard deviation of initial weights: BERT's 0.02 at width 768, and proportional to 1/√width at other widths.
 
-    Projections then scale states equally at every width. With 0.02 at every width, narrow models start with nearly uniform
-    attention.
+    Projections then scale states equally at every width. With 0.02 at every width, narrow models start with nearly
+    uniform attention.
     """
     return _BERT_DEVIATION * (_BERT_WIDTH / width) ** 0.5
 
@@ -40,10 +40,10 @@ def initialise(module: nn.Module, width: int) -> None:
 
 @torch.no_grad()
 def initialise_as_fairseq(module: nn.Module, width: int) -> None:
-    """Redraw the embeddings and attention weights of `module`; fairseq keeps torch's initial weights in all other layers.
+    """Redraw the embeddings and attention weights of `module`; other layers keep torch's weights, as in fairseq.
 
-    Embeddings are N(0, 1/width) with a padding row of zeros. The projections to queries, keys and values are Xavier-uniform
-    with gain 1/√2; the output projections of attention are Xavier-uniform with bias 0.
+    Embeddings are N(0, 1/width) with a padding row of zeros. The projections to queries, keys and values are
+    Xavier-uniform with gain 1/√2; the output projections of attention are Xavier-uniform with bias 0.
     """
     for part in module.modules():
         if isinstance(part, nn.Embedding):

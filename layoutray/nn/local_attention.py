@@ -1,9 +1,12 @@
-"""Attention within a sliding window, after Longformer (arXiv:2004.05150) and ETC (arXiv:2004.08483): time and memory linear in length.
+"""Attention within a sliding window, after Longformer (arXiv:2004.05150) and ETC (arXiv:2004.08483).
 
-A window extends `reach` tokens to either side: a query sees at most 2·reach + 1 keys. Sequences are cut into blocks of `reach`
-queries. The queries of a block can only see keys in the block and in the two adjacent blocks. The scores of a block are one
-matrix product of (reach, size) by (size, 3·reach), in which keys outside the window are masked. This takes 1.5 times the
-multiplications of the window alone, but copies no key per query. No tensor has length × length elements.
+Time and memory are linear in length.
+
+A window extends `reach` tokens to either side: a query sees at most 2·reach + 1 keys. Sequences are cut into blocks of
+`reach` queries. The queries of a block can only see keys in the block and in the two adjacent blocks. The scores of a
+block are one matrix product of (reach, size) by (size, 3·reach), in which keys outside the window are masked. This
+takes 1.5 times the multiplications of the window alone, but copies no key per query. No tensor has length × length
+elements.
 """
 
 import math
@@ -23,14 +26,14 @@ def banded_probabilities(
     mask: Bool[Tensor, "batch length"],
     reach: int,
 ) -> Float[Tensor, "batch heads blocks reach three_reach"]:
-    """softmax(QKᵀ/√size) over the real keys within `reach` of each query; exactly 0 on other keys and for queries of padding.
+    """softmax(QKᵀ/√size) over the real keys within `reach` of each query; exactly 0 elsewhere and in rows of padding.
 
     Args:
         mask: True on real tokens.
 
     Returns:
-        For each query, probabilities over the keys of the previous, its own and the next block; `dense_matrix` converts them
-        to a matrix. The last block is padded.
+        For each query, probabilities over the keys of the previous, its own and the next block; `dense_matrix` converts
+        them to a matrix. The last block is padded.
     """
     scores = (
         to_blocks(query, reach)

@@ -1,11 +1,12 @@
 """Attention by locality-sensitive hashing: "Reformer: The Efficient Transformer" (ICLR 2020, arXiv:2001.04451).
 
-Keys are the queries scaled to unit length. Tokens whose queries have similar directions tend to get the same hash bucket. In each
-of several rounds, tokens are sorted by bucket and cut into chunks; a token sees the tokens of its bucket in its chunk and in the
-previous chunk. The result is full attention restricted to the union of the tokens seen in all rounds. A token attends to itself
-only if it sees no other token.
+Keys are the queries scaled to unit length. Tokens whose queries have similar directions tend to get the same hash
+bucket. In each of several rounds, tokens are sorted by bucket and cut into chunks; a token sees the tokens of its
+bucket in its chunk and in the previous chunk. The result is full attention restricted to the union of the tokens seen
+in all rounds. A token attends to itself only if it sees no other token.
 
-Padding has its own bucket, which is sorted last. It therefore moves no real token to another chunk, and no real token sees it.
+Padding has its own bucket, which is sorted last. It therefore moves no real token to another chunk, and no real token
+sees it.
 
 Departures from the paper, which make the result of a text independent of other texts and of chance:
 - The first chunk has no previous chunk; in the paper it is the last chunk.
@@ -100,8 +101,8 @@ def lsh_context(
 ) -> Float[Tensor, "batch heads length size"]:
     """Attention to all tokens that are seen in any round.
 
-    Each round has its own probabilities. Rounds are weighted by their sums of exponentials. A token that is seen in m rounds
-    counts with 1/m of its exponential in each.
+    Each round has its own probabilities. Rounds are weighted by their sums of exponentials. A token that is seen in m
+    rounds counts with 1/m of its exponential in each.
     """
     queries = rearrange(
         rounds.order, "batch heads rounds (chunks chunk) -> batch heads rounds chunks chunk", chunk=chunk
@@ -145,7 +146,7 @@ def _seen(
     queries: Int[Tensor, "batch heads rounds chunks chunk"],
     keys: Int[Tensor, "batch heads rounds chunks two_chunks"],
 ) -> Bool[Tensor, "batch heads rounds chunks chunk two_chunks"]:
-    """Whether the query sees the key in round `number`: same bucket, and the key is in the same or the previous chunk."""
+    """Whether the query sees the key in round `number`: same bucket, and key in the same or the previous chunk."""
     bucket, chunk = rounds.bucket[:, :, number, :, None], rounds.chunk[:, :, number, :, None]
     chunks_back = gather_positions(chunk, queries) - gather_positions(chunk, keys).transpose(-1, -2)
     same_bucket = gather_positions(bucket, queries) == gather_positions(bucket, keys).transpose(-1, -2)

@@ -1,4 +1,4 @@
-"""D_q of LAMBERT (arXiv:2002.08087, first version): dropout of sequential positions, with a rate that grows during training."""
+"""D_q of LAMBERT (arXiv:2002.08087, first version): dropout of positions with a rate that grows during training."""
 
 import torch
 from jaxtyping import Float
@@ -11,7 +11,7 @@ def linear_schedule(progress: float) -> float:
 
 
 class PositionDropout(nn.Module):
-    """Drops whole position vectors p with probability q, without rescaling the others; in evaluation the mean, (1 − q) p.
+    """Drops whole position vectors p with probability q without rescaling; evaluation uses the mean, (1 − q) p.
 
     q is saved with the weights and never decreases: further training does not restore dropped positions.
     """

@@ -1,6 +1,7 @@
-"""Relative attention biases: terms of attention scores that depend on the distance from query to key, in the text and on the page.
+"""Relative attention biases: terms of attention scores that depend on distances in the text and on the page.
 
-As in the authors' release of LAMBERT (arXiv:2002.08087, later versions), which uses the buckets of T5 (arXiv:1910.10683).
+As in the authors' release of LAMBERT (arXiv:2002.08087, later versions), which uses the buckets of T5
+(arXiv:1910.10683).
 """
 
 import math
@@ -19,8 +20,8 @@ _STEPS = 100
 def relative_buckets(distance: Int[Tensor, "*any"], farthest: int) -> Int[Tensor, "*any"]:
     """T5's bucket of each distance (key minus query): 0 to 15 for distances ≤ 0, 16 to 31 for distances > 0.
 
-    On each side, the first 8 buckets hold one distance each, and the widths of the others grow geometrically; the last bucket
-    starts near `farthest`.
+    On each side, the first 8 buckets hold one distance each, and the widths of the others grow geometrically; the last
+    bucket starts near `farthest`.
     """
     half = BUCKETS // 2
     exact = half // 2

@@ -1,17 +1,17 @@
 """Rich Attention: attention that compares the actual layout of two tokens with the layout that it predicts from them.
 
-Section 3.1 of "FormNet: Structural Encoding beyond Sequential Modeling in Form Document Information Extraction" (ACL 2022,
-arXiv:2203.08411).
+Section 3.1 of "FormNet: Structural Encoding beyond Sequential Modeling in Form Document Information Extraction" (ACL
+2022, arXiv:2203.08411).
 
 Along an axis, let a_i and a_j be the coordinates of a query i and a key j, o = [a_i < a_j] their order and
-d = ln(1 + |a_i − a_j|) their log-distance. From the two tokens, a head predicts the probability σ(z_ij) of this order and the
-expected log-distance μ_ij. For each axis, two terms are added to the attention score:
+d = ln(1 + |a_i − a_j|) their log-distance. From the two tokens, a head predicts the probability σ(z_ij) of this order
+and the expected log-distance μ_ij. For each axis, two terms are added to the attention score:
 
     o ln σ(z_ij) + (1 − o) ln σ(−z_ij)      order: minus the cross-entropy
     −θ² (d − μ_ij)² / 2                     distance: minus the squared error
 
-z and μ are affine in [q_i; k_j]. An affine function of a concatenation is a sum, z_ij = α_i + β_j with the bias in α_i. Each axis
-thus needs two numbers per query and two per key (`RichAxis`), and no tensor has size length² · width.
+z and μ are affine in [q_i; k_j]. An affine function of a concatenation is a sum, z_ij = α_i + β_j with the bias in α_i.
+Each axis thus needs two numbers per query and two per key (`RichAxis`), and no tensor has size length² · width.
 
 `rich_scores` computes the terms of all pairs, `layoutray.nn.rich_band` those within a band, and
 `layoutray.nn.global_local_fused` those of single pairs in a kernel; all use the same two formulas.
@@ -51,9 +51,9 @@ class RichAxis:
 class RichAttention(nn.Module):
     """The affine maps from queries and keys to z and μ, one of each per head and axis.
 
-    The paper does not state the initial values. Here, maps start as N(0, 0.02²) with biases 0, which makes both orders equally
-    probable. θ starts at 0.25, which lowers the score by 1.5 at a distance of 1000 and by 0.7 at 100: a weak preference for near
-    tokens.
+    The paper does not state the initial values. Here, maps start as N(0, 0.02²) with biases 0, which makes both orders
+    equally probable. θ starts at 0.25, which lowers the score by 1.5 at a distance of 1000 and by 0.7 at 100: a weak
+    preference for near tokens.
     """
 
     def __init__(self, heads: int, head_size: int, axes: int = 2) -> None:

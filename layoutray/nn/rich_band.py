@@ -1,4 +1,4 @@
-"""Rich Attention within a sliding window: adds its terms to the scores of a band and recomputes them in the backward pass.
+"""Rich Attention within a sliding window: its terms are added to a band of scores and recomputed for the gradients.
 
 Autograd would store about five tensors of the band's size per axis for the backward pass. This function stores only the
 per-token values and works block by block, which keeps intermediate results in the processor's caches.
@@ -17,7 +17,7 @@ from layoutray.nn.rich_attention import RichAxis, distance_score, order_score
 def add_rich_scores(
     scores: Float[Tensor, "batch heads blocks reach keys"], axis: RichAxis, reach: int
 ) -> Float[Tensor, "batch heads blocks reach keys"]:
-    """Adds the terms of one axis in place to the last 3·reach keys: the block and the two adjacent ones (`local_attention`)."""
+    """Adds the terms of one axis in place to the last 3·reach keys: the block and the two adjacent blocks."""
     query_parts = [
         to_blocks(part, reach) for part in (axis.order_query, axis.distance_query, axis.theta, axis.coordinate)
     ]
@@ -64,7 +64,10 @@ def _pair_values(tokens: tuple[Tensor, ...], block: int) -> tuple[Tensor, Tensor
 def _gradients(
     grad: Tensor, logit: Tensor, expected: Tensor, theta: Tensor, query_coordinate: Tensor, key_coordinate: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of α of z and μ, of θ, and of β of z and μ: ∂/∂z is o − σ(z), ∂/∂μ is θ² (d − μ), ∂/∂θ is −θ (d − μ)²."""
+    """Gradients of α of z and μ, of θ, and of β of z and μ.
+
+    ∂/∂z is o − σ(z), ∂/∂μ is θ² (d − μ), ∂/∂θ is −θ (d − μ)².
+    """
     logit_grad = ((query_coordinate < key_coordinate).to(grad.dtype) - logit.sigmoid()).mul_(grad)
     error = torch.log1p((query_coordinate - key_coordinate).abs()) - expected
     weighted_error = grad * error

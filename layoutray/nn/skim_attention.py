@@ -55,5 +55,5 @@ CONTEXTUALISER_MASKS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "masked": _real_tokens,
     "reference_parity": torch.ones_like,
 }
-"""The `visible` of a contextualiser by its name in a configuration: `masked` hides padding; `reference_parity` does not,
-as in the release."""
+"""The `visible` of a contextualiser by its name in a configuration: `masked` hides padding; `reference_parity` does
+not, as in the release."""

@@ -1,7 +1,8 @@
 """Super-tokens: word states by graph convolutions over the neighbours on the page (FormNet, arXiv:2203.08411).
 
-A graph convolution sends each word a message from each of its at most 8 neighbours. A stack of graph convolutions encodes the
-layout around each word. The graph is stored as lists of neighbours: time and memory are linear in the number of words.
+A graph convolution sends each word a message from each of its at most 8 neighbours. A stack of graph convolutions
+encodes the layout around each word. The graph is stored as lists of neighbours: time and memory are linear in the
+number of words.
 """
 
 import math
@@ -32,10 +33,10 @@ def edge_features(
 ) -> Float[Tensor, "batch words most 11"]:
     """Position of each neighbour relative to the word; zeros where there is no neighbour.
 
-    The features: differences (neighbour minus word) along x and y of the centres, of the top left corners and of the bottom
-    right corners; gaps between the boxes along x and y, 0 if the boxes overlap; height/width of the word, of the neighbour and
-    of the smallest box that contains both. The paper lists these features without formulas. A box of width 0 counts as one
-    thousandth of the page wide, which keeps its ratio finite.
+    The features: differences (neighbour minus word) along x and y of the centres, of the top left corners and of the
+    bottom right corners; gaps between the boxes along x and y, 0 if the boxes overlap; height/width of the word, of the
+    neighbour and of the smallest box that contains both. The paper lists these features without formulas. A box of
+    width 0 counts as one thousandth of the page wide, which keeps its ratio finite.
 
     Args:
         boxes: x0 y0 x1 y1 as shares of the page.
@@ -63,10 +64,10 @@ def edge_features(
 class GraphConvolution(nn.Module):
     """LN(h_k + Dropout(Σ_l α_kl m_kl)) with messages m_kl = MLP₂([h_k; h_l; e_kl]) and single-head attention weights α.
 
-    Queries are projections of h_k; the messages are both keys and values. A layer thus has 4 matrices of width × width, which
-    matches the paper's parameter counts. The first linear map of the MLP is split into one map per part of the
-    concatenation: the maps of h_k and h_l are computed once per word instead of once per edge. A word without neighbours
-    becomes LN(h_k).
+    Queries are projections of h_k; the messages are both keys and values. A layer thus has 4 matrices of width × width,
+    which matches the paper's parameter counts. The first linear map of the MLP is split into one map per part of the
+    concatenation: the maps of h_k and h_l are computed once per word instead of once per edge. A word without
+    neighbours becomes LN(h_k).
     """
 
     def __init__(self, width: int, dropout: float, epsilon: float) -> None:

@@ -1,15 +1,17 @@
 """Pooling n token states to k: Successive Halving Top-k, hard top-k, mean and maximum over windows.
 
-Successive Halving Top-k is the operator Γ(E, v, k) of "Sparsifying Transformer Models with Trainable Representation Pooling" (ACL
-2022, arXiv:2009.05169): log₂(n/k) rounds of a tournament. In each round, tokens are sorted by score and paired: the strongest with
-the weakest, the second with the last but one, and so on. Each pair becomes one token: a mixture by a softmax so peaked that the
-stronger token nearly replaces the weaker one. Both states and all scores get gradients.
+Successive Halving Top-k is the operator Γ(E, v, k) of "Sparsifying Transformer Models with Trainable Representation
+Pooling" (ACL 2022, arXiv:2009.05169): log₂(n/k) rounds of a tournament. In each round, tokens are sorted by score and
+paired: the strongest with the weakest, the second with the last but one, and so on. Each pair becomes one token: a
+mixture by a softmax so peaked that the stronger token nearly replaces the weaker one. Both states and all scores get
+gradients.
 
-The mixtures depend on scores alone: each output is a weighted sum of n/k tokens. The states are therefore read once, at the end.
+The mixtures depend on scores alone: each output is a weighted sum of n/k tokens. The states are therefore read once, at
+the end.
 
-Padding has weight 0: a token paired with padding is unchanged. A document is pooled as if it were padded, by itself, to the next
-multiple of n/k: r real tokens give ⌈r·k/n⌉ real outputs, whatever length the batch is padded to. Outputs without real tokens are
-zero vectors.
+Padding has weight 0: a token paired with padding is unchanged. A document is pooled as if it were padded, by itself, to
+the next multiple of n/k: r real tokens give ⌈r·k/n⌉ real outputs, whatever length the batch is padded to. Outputs
+without real tokens are zero vectors.
 """
 
 import math
@@ -36,8 +38,8 @@ class Pooled(NamedTuple):
         states: one vector per output; zeros where `mask` is False.
         scores: mixed like the states, 0 where `mask` is False; 1 for windows, which have no scores.
         mask: True on outputs of real tokens; these come first.
-        origin: index of the token that represents each output: its strongest token, or the first of a window. If scores are
-            close, another token can have a larger weight.
+        origin: index of the token that represents each output: its strongest token, or the first of a window. If scores
+            are close, another token can have a larger weight.
         mixture: the tokens and weights of each output; None for maxima, which are no weighted sums.
     """
 
@@ -53,12 +55,13 @@ class HalvingSettings:
     """Rules of the tournament; the defaults are the paper's.
 
     Attributes:
-        base: b of the softmax over bᵛ, above 1. It is 20 in the release; the paper prints a plain softmax (Eq. 6) and calls it
-            peaked.
-        pairing: pairs the strongest token with the weakest (`mirrored`) or with the first of the weaker half (`parallel`).
+        base: b of the softmax over bᵛ, above 1. It is 20 in the release; the paper prints a plain softmax (Eq. 6) and
+            calls it peaked.
+        pairing: pairs the strongest token with the weakest (`mirrored`) or with the first of the weaker half
+            (`parallel`).
         order: order of outputs: `document`, by their strongest token, or `score`, the release's default.
-        padding: `masked` as in the module's docstring. With `reference_parity`, as in the release, padding takes part as zero
-            vectors of score 1e-5, and if n/k is no power of two there are more than k outputs.
+        padding: `masked` as in the module's docstring. With `reference_parity`, as in the release, padding takes part
+            as zero vectors of score 1e-5, and if n/k is no power of two there are more than k outputs.
     """
 
     base: float = 20.0
@@ -78,7 +81,7 @@ def successive_halving_topk(
     k: int,
     settings: HalvingSettings = HalvingSettings(),
 ) -> Pooled:
-    """The operator Γ; its states have gradients with respect to all scores. Tokens of equal score are ranked by position.
+    """The operator Γ; its states have gradients for all scores. Tokens of equal score are ranked by position.
 
     Raises:
         InputError: if length ≠ k·2ʳ (with `reference_parity`: if length cannot be halved ⌊log₂(length/k)⌋ times).
@@ -158,7 +161,8 @@ class _Tournament:
     Attributes:
         tokens: the tokens of each entry; the token that won every round comes first.
         weights: the weights of these tokens; 0 for padding.
-        size: number of entries of each document, padding to the next multiple of n/k included; later entries are never paired.
+        size: number of entries of each document, padding to the next multiple of n/k included; later entries are never
+            paired.
         real: number of real entries of each document; they rank first.
     """
 
@@ -247,11 +251,13 @@ def _num_rounds(length: int, k: int, settings: HalvingSettings) -> int:
     rounds = (length // k).bit_length() - 1
     if settings.padding == "masked" and k << rounds != length:
         raise InputError(
-            f"{length} tokens cannot be halved to {k}: length/k must be a power of two; pad to {k << (rounds + 1)} tokens"
+            f"{length} tokens cannot be halved to {k}: length/k must be a power of two; "
+            f"pad to {k << (rounds + 1)} tokens"
         )
     if length % (1 << rounds):
         raise InputError(
-            f"{length} tokens cannot be halved {rounds} times, which {k} outputs need; pad to a multiple of {1 << rounds}"
+            f"{length} tokens cannot be halved {rounds} times, which {k} outputs need; "
+            f"pad to a multiple of {1 << rounds}"
         )
     return rounds
 

@@ -1,8 +1,8 @@
 """Scorers that decide which tokens pooling keeps.
 
-Appendix A of "Sparsifying Transformer Models with Trainable Representation Pooling" (ACL 2022, arXiv:2009.05169). The linear and the
-nonlinear scorer are trained; the others are the paper's ablations. The score of the trained ones is the sigmoid of the logit plus
-1e-5, as in the authors' release; the paper prints the bare logit.
+Appendix A of "Sparsifying Transformer Models with Trainable Representation Pooling" (ACL 2022, arXiv:2009.05169). The
+linear and the nonlinear scorer are trained; the others are the paper's ablations. The score of the trained ones is the
+sigmoid of the logit plus 1e-5, as in the authors' release; the paper prints the bare logit.
 """
 
 from collections.abc import Callable

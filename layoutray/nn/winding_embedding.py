@@ -1,7 +1,7 @@
-"""LAMBERT's layout embedding ℓ, a vector of sines and cosines of the coordinates of a box (arXiv:2002.08087, first version).
+"""LAMBERT's layout embedding ℓ: sines and cosines of the coordinates of a box (arXiv:2002.08087, first version).
 
-For a coordinate t, F(t) consists of cos(θ_r t) and sin(θ_r t) with factors θ_r in geometric progression: the period of the slowest
-pair is several pages, that of the fastest one eightieth of a page. ℓ = [F(x0) | F(y0) | F(x1) | F(y1)].
+For a coordinate t, F(t) consists of cos(θ_r t) and sin(θ_r t) with factors θ_r in geometric progression: the period of
+the slowest pair is several pages, that of the fastest one eightieth of a page. ℓ = [F(x0) | F(y0) | F(x1) | F(y1)].
 """
 
 from typing import Literal
@@ -14,14 +14,14 @@ _LARGEST = 500.0
 _SMALLEST = {"paper": 0.25, "released": 1.0}
 
 Winding = Literal["paper", "released"]
-"""`paper`: factors start at 0.25, and cosine and sine alternate. `released`, as in the authors' later code: factors start at 1, and
-all sines of a coordinate come before its cosines."""
+"""`paper`: factors start at 0.25, and cosine and sine alternate. `released`, as in the authors' later code: factors
+start at 1, and all sines of a coordinate come before its cosines."""
 
 
 def page_scaled(
     shares: Float[Tensor, "batch length 4"], page_sizes: Int[Tensor, "batch 2"] | Float[Tensor, "batch 2"]
 ) -> Float[Tensor, "batch length 4"]:
-    """Boxes in units of the page's longer side, which keeps the aspect ratio; the origin is the page's upper left corner.
+    """Boxes in units of the page's longer side, from its upper left corner; this keeps the aspect ratio.
 
     Args:
         shares: x0 y0 x1 y1 as shares of the page's width and height.

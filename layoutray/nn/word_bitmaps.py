@@ -1,8 +1,8 @@
 """A layout embedding by a convolutional autoencoder: the appendix of LAMBERT (arXiv:2002.08087, first version).
 
-The neighbourhood of a word is a square bitmap, centred on the word, that shows which pixels are covered by words. Six convolutions
-encode the bitmap as a vector, and six transposed convolutions reconstruct the bitmap from the vector. Task `neighbourhoods` trains
-both on reconstruction; then the vectors are the layout embedding of a text encoder.
+The neighbourhood of a word is a square bitmap, centred on the word, that shows which pixels are covered by words. Six
+convolutions encode the bitmap as a vector, and six transposed convolutions reconstruct the bitmap from the vector. Task
+`neighbourhoods` trains both on reconstruction; then the vectors are the layout embedding of a text encoder.
 """
 
 from itertools import pairwise
@@ -45,7 +45,8 @@ def _window_bitmaps(boxes: Float[Tensor, "words 4"]) -> Float[Tensor, "words 1 6
         return boxes.new_zeros(0, 1, PIXELS, PIXELS)
     pixel = (boxes[:, 3] - boxes[:, 1]).median().clamp(min=_SMALLEST_LINE) * _LINES / PIXELS
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
-    # A box covers the product of its columns and rows: two tensors (words, words, pixels) instead of one per pixel pair.
+    # A box covers the product of its columns and rows: two tensors (words, words, pixels) instead of one per pixel
+    # pair.
     columns, rows = (
         _touched((boxes[:, axis::2] - centres[:, None, axis, None]) / pixel + PIXELS / 2, boxes.dtype)
         for axis in range(2)

@@ -200,20 +200,20 @@ def test_lists_of_a_recipe_become_the_pyramid() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"halvings": (1,)}, r"halvings is \[1\]; it must have a number of at least 0 for each of the 2 layers"),
+        ({"halvings": (1,)}, r"halvings is \[1\]; it must be one number of at least 0 for each of the 2 layers"),
         ({"halvings": (1, -1)}, r"halvings is \[1, -1\]"),
         ({"block": -1}, "block is -1; it must be at least 0"),
         ({"hidden": 129, "heads": 3}, "hidden is 129; it must be even"),
         ({"heads": 3}, "heads is 3; it must divide hidden"),
-        ({"encoder": "funnel", "layers": 1, "halvings": (1,)}, "layers is 1; encoder 'funnel' needs 2"),
-        ({"layout": "winding", "hidden": 132, "heads": 3}, "hidden is 132; eight must divide it"),
+        ({"encoder": "funnel", "layers": 1, "halvings": (1,)}, "layers is 1; encoder 'funnel' needs at least 2"),
+        ({"layout": "winding", "hidden": 132, "heads": 3}, "hidden is 132; it must be divisible by eight"),
         ({"encoder": "lsh", "lsh_chunk": 0}, "lsh_chunk is 0; it must be at least 1"),
         (
             {"encoder": "power", "padding": "reference_parity"},
             "encoder is 'power'; with padding 'reference_parity' it must be",
         ),
-        ({"padding": "reference_parity", "max_length": 96}, "max_length is 96; .* one gets 96"),
-        ({"padding": "reference_parity", "max_length": 64, "block": 32, "halvings": (0, 7)}, "one gets 64"),
+        ({"padding": "reference_parity", "max_length": 96}, "max_length is 96; .* a layer gets 96"),
+        ({"padding": "reference_parity", "max_length": 64, "block": 32, "halvings": (0, 7)}, "a layer gets 64"),
     ],
 )
 def test_impossible_pyramids_are_refused(changes: dict[str, Any], message: str) -> None:

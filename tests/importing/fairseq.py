@@ -1,4 +1,4 @@
-"""Folders as fairseq's training saves them, made here."""
+"""Test folders in the format of fairseq's training."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ PIECES = 50
 
 
 def weights() -> dict[str, Tensor]:
-    """Random weights under fairseq's names, with what the release keeps and does not compute with."""
+    """Random weights under fairseq's names, including unused ones of the release."""
     torch.manual_seed(5)
     encoder = ARCHITECTURE.build(PyramidionConfig(**OURS | {"halvings": (0, 1, 2)}), vocab_size=PIECES, pad_id=1)
     head = WritingHead(encoder, Writing(decoder=DecoderConfig(layers=1, heads=4, feed_forward=64)))
@@ -72,7 +72,7 @@ def pieces(count: int = PIECES) -> list[str]:
 
 
 def write_checkpoint(folder: Path, args: Mapping[str, Any], state: Mapping[str, Tensor]) -> Path:
-    """As fairseq 1.0 does: a dictionary of everything, in which the model's settings are a Namespace."""
+    """Save as fairseq 1.0 does: one dictionary, in which the model's settings are a Namespace."""
     folder.mkdir(parents=True)
     saved = {
         "args": None,

@@ -1,4 +1,4 @@
-"""Folders in the form of the Skim-Attention release, made here."""
+"""Test folders in the format of the Skim-Attention release."""
 
 import json
 from collections.abc import Mapping
@@ -91,7 +91,7 @@ def write_byte_pairs(folder: Path, size: int) -> None:
 
 
 def write_release(folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> Path:
-    """The folder that the release's scripts would save, with a vocabulary of the size that `config` says."""
+    """A folder as saved by the release's scripts, with a vocabulary of the size in `config`."""
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(config, sort_keys=True))
     save_file({name: tensor.contiguous() for name, tensor in weights.items()}, folder / "model.safetensors")

@@ -43,7 +43,7 @@ def test_self_attention_equals_its_formula() -> None:
 
 
 @torch.no_grad()
-def test_terms_are_added_to_scores_and_hidden_keys_stay_hidden() -> None:
+def test_a_bias_is_added_to_scores_and_masked_keys_stay_masked() -> None:
     torch.manual_seed(0)
     attention = SelfAttention(12, 3, 0.0).eval()
     states, mask = torch.randn(2, 5, 12), torch.tensor([[True] * 5, [True, True, True, False, False]])

@@ -23,7 +23,7 @@ def tokens(length: int, real: int) -> Encoded:
 
 
 def by_hand(one: EncoderLayer, states: Tensor, stride: int) -> Tensor:
-    """Of a text without padding: the mean of each window asks, every token is asked."""
+    """For a text without padding: queries are the means of windows, keys are all tokens."""
     means = torch.stack([states[start : start + stride].mean(0) for start in range(0, len(states), stride)])
     attention = one.attention
     assert isinstance(attention, SelfAttention)
@@ -47,7 +47,7 @@ def test_means_of_windows_query_all_real_tokens(length: int, real: int, stride: 
 
 
 @torch.no_grad()
-def test_every_token_gets_its_mean_back() -> None:
+def test_every_token_gets_the_state_of_its_mean() -> None:
     layers, given = [layer(), layer(), layer()], tokens(9, 9)
     whole = layers[0](given.states, given.mask)
     means = layers[2](

@@ -1,4 +1,4 @@
-"""Positions are dropped as whole vectors, with the probability that training has reached; the schedule's numbers are in tests/oracle."""
+"""Positions are dropped as whole vectors with the current probability; tests/oracle compares the schedule."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ def dropped(share: float) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_so_many_whole_vectors_are_gone_and_the_others_are_as_they_were(share: float) -> None:
+def test_whole_vectors_are_dropped_and_the_others_are_unchanged(share: float) -> None:
     found = dropped(share)
     gone = (found == 0).all(-1)
     assert torch.equal(found[~gone], POSITIONS.expand(5, -1, -1)[~gone])
@@ -30,7 +30,7 @@ def test_evaluation_takes_the_mean_of_training() -> None:
     assert torch.equal(dropout(POSITIONS, 2), (0.75 * POSITIONS).expand(2, -1, -1))
 
 
-def test_what_is_gone_stays_gone_and_is_remembered() -> None:
+def test_the_rate_never_decreases_and_is_saved() -> None:
     dropout = PositionDropout()
     dropout.increase_to(0.8)
     dropout.increase_to(0.2)

@@ -1,4 +1,4 @@
-"""What scorers owe the operator; the oracle has their numbers."""
+"""Properties of scorers; tests/oracle compares numbers."""
 
 from typing import get_args
 
@@ -27,7 +27,7 @@ def test_learned_scores_stay_above_those_of_padding_and_apart_in_half_precision(
     assert ((scores >= 1e-5) & (scores <= 1 + 1e-5)).all()
 
 
-def test_random_scores_are_drawn_anew_and_decided_by_the_seed() -> None:
+def test_random_scores_are_drawn_anew_and_depend_on_the_seed() -> None:
     random, states = scorer("random", 8, 0.0, 4), torch.zeros(1, 50, 8)
     torch.manual_seed(0)
     first, second = random(states, received), random(states, received)

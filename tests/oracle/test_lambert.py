@@ -28,7 +28,7 @@ ROBERTA = {
 
 
 @pytest.mark.parametrize("file", files("lambert/winding_paper*.safetensors"))
-def test_pages_are_scaled_and_coordinates_wound(file: Path) -> None:
+def test_scaled_boxes_and_winding_embedding(file: Path) -> None:
     given = read(file).tensors
     origin, sizes = given["page"][:, :2], given["page"][:, 2:] - given["page"][:, :2]
     shares = (given["bbox"] - origin.repeat(1, 2)) / sizes.repeat(1, 2)
@@ -47,7 +47,7 @@ def test_pages_are_scaled_and_coordinates_wound(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", files("lambert/position_dropout_schedule*.safetensors"))
-def test_positions_are_dropped_as_the_schedule_says(file: Path) -> None:
+def test_positions_are_dropped_at_the_scheduled_rate(file: Path) -> None:
     given = read(file).tensors
     for name, expected in given.items():
         if name.startswith("q_total"):
@@ -61,7 +61,7 @@ def test_positions_are_dropped_as_the_schedule_says(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", files("lambert/relative_buckets*.safetensors"))
-def test_distances_fall_into_t5s_buckets(file: Path) -> None:
+def test_buckets_equal_t5s(file: Path) -> None:
     given = read(file).tensors
     for name, expected in given.items():
         if name.startswith("bucket_max"):

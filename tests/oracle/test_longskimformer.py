@@ -29,7 +29,7 @@ CASES = pytest.mark.parametrize(
 
 @dataclass(frozen=True)
 class Reference:
-    """A case in our terms."""
+    """A case with our configuration."""
 
     case: Case
     config: LongSkimformerConfig
@@ -122,6 +122,7 @@ def test_the_papers_size() -> None:
     model = TaskModel(encoder, MaskedLanguageModelHead(encoder))
     ours = sum(parameter.numel() for parameter in model.parameters())
     size, layers, skimming = 768, 12, 2
-    # The release's weights for global attention: query and key of Skim-Attention, values of each layer, all of the contextualiser's.
+    # The release's weights for global attention: query and key of Skim-Attention, values of each layer, all of the
+    # contextualiser's.
     unused = (skimming + layers + 2 * 3) * (size * size + size)
     assert ours + unused == 140_444_505

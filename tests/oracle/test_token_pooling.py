@@ -1,4 +1,4 @@
-"""Pooling and scoring of tokens against numbers from the authors' release (architectures.md §2; tolerances of the oracle's README)."""
+"""Pooling and scoring against numbers from the authors' release, within the tolerances of the oracle's README."""
 
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,7 @@
 """Parameter names of LAMBERT in its authors' release <-> ours (an encoder and a head within a task model).
 
-The release wraps a model of the transformers library and registers its parts again under other names. A file can hold each tensor
-under up to three names, or under any one of them.
+The release wraps a model of the transformers library and registers its parts again under other names. A file can hold
+each tensor under up to three names, or under any one of them.
 """
 
 from layoutray.nn.weight_names import NameTable

@@ -1,4 +1,4 @@
-"""Parameter names of LongSkimformer in the Skim-Attention release <-> ours (an encoder and a head within a task model)."""
+"""Parameter names of LongSkimformer in the Skim-Attention release <-> ours (encoder and head of a task model)."""
 
 from layoutray.nn.weight_names import NameTable
 from layoutray.nn.weight_names.masked_lm import KEPT_TWICE, ROBERTA_HEAD

@@ -1,11 +1,11 @@
-"""Parameter names of BERT, RoBERTa and LayoutLM in the transformers library <-> ours (an `hf` encoder and a head within a task model)."""
+"""Parameter names of BERT, RoBERTa and LayoutLM in the transformers library <-> ours (`hf` encoder and head)."""
 
 from layoutray.nn.weight_names import NameTable
 from layoutray.nn.weight_names.masked_lm import BERT_HEAD, KEPT_TWICE, ROBERTA_HEAD
 
 
 def table(model_type: str, names: frozenset[str]) -> NameTable:
-    """The table for a file with these names: a masked language model or an encoder, with or without the prefix `model_type`.
+    """The table for a file with these names: a masked language model or an encoder, whose prefix is optional.
 
     Dropped are tensors that our models do not use: the pooler, the head of next sentence prediction, position ids.
     """

@@ -1,4 +1,4 @@
-"""Parameter names of the Pyramidion release (fairseq's) <-> ours (an encoder, and a decoder as head, within a task model)."""
+"""Parameter names of the Pyramidion release (fairseq's) <-> ours (encoder, and decoder as head, of a task model)."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ _DECODER_LAYER = (
 
 
 def table(halvings: Sequence[int]) -> NameTable:
-    """The table for an encoder with these halvings. The release has a scorer in every layer, ours only in layers that pool."""
+    """The table for an encoder with these halvings. All layers of the release have a scorer; ours only if they pool."""
     return NameTable(
         (
             ("encoder.embed_tokens", "encoder.word_embedding"),

@@ -1,4 +1,4 @@
-"""Parameter names of the Skim-Attention release, and of our Skimformer and `hf` models, <-> those of our SkimmingMask."""
+"""Parameter names of the Skim-Attention release, of our Skimformer and of `hf` <-> those of our SkimmingMask."""
 
 from layoutray.nn.weight_names import NameTable
 from layoutray.nn.weight_names.bert import bert
