@@ -78,11 +78,11 @@ def test_overrides_set_what_the_configuration_lacks(tmp_path: Path) -> None:
         (
             "skimformer",
             {"model_type": "bert"},
-            "model_type 'bert'; models of this release have skimformer, longskimformer, skimmingmask",
+            "model_type 'bert'; it must be one of skimformer, longskimformer, skimmingmask",
         ),
         ("skimformer", {"model_type": None}, "model_type None"),
         ("skimformer", {"hidden_size": None, "vocab_size": 60}, r"config\.json lacks hidden_size"),
-        ("skimformer", {"hidden_act": "relu"}, "hidden_act 'relu'; skimformer is computed with 'gelu' alone"),
+        ("skimformer", {"hidden_act": "relu"}, "hidden_act 'relu'; skimformer supports only 'gelu'"),
         ("skimformer", {"layer_norm_eps": 1e-5}, "layer_norm_eps 1e-05; skimformer supports only 1e-12"),
         ("longskimformer", {"degrade_2d_positions": True}, "degrade_2d_positions True; longskimformer"),
         ("skimming_mask", {"top_k": 0}, "top_k is 0; it must be at least 1"),
