@@ -36,7 +36,7 @@ OURS = RELEASED | {"hidden": 32, "layers": 1, "heads": 2, "feed_forward": 64, "m
 
 
 def state(body: str) -> dict[str, Tensor]:
-    """Random weights under one name each; the prefix is `lambert.` for a model with classifier, empty for an encoder."""
+    """Random weights under one name each: prefix `lambert.` for a model with classifier, none for an encoder."""
     architecture = architectures.load("lambert")
     torch.manual_seed(5)
     encoder = architecture.build(architecture.config(**OURS), vocab_size=220, pad_id=1)
