@@ -16,11 +16,11 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.document.field_type import FieldType
 from layoutray.errors import CheckpointError, InputError
-from layoutray.nn.beam_search import Search, beam_search
+from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.selection import Selection, selections
 from layoutray.tasks import Writes
 from layoutray.tasks.writer import WritingHead
-from layoutray.tensors import Encoded, Pools
+from layoutray.tensors import Encoded, PoolsTokens
 
 _DOCUMENTS_PER_PASS = 8
 """Bounds the memory of one forward pass."""
@@ -67,7 +67,7 @@ class TextGenerator:
         self._device = device
         writing = task.writing
         begin_id = self._vocabulary.end_id if writing.begin == "end" else self._vocabulary.start_id
-        self._search = Search(
+        self._search = BeamSearchSettings(
             begin_id,
             self._vocabulary.end_id,
             writing.max_length,
@@ -76,7 +76,7 @@ class TextGenerator:
             no_repeat=writing.no_repeat,
         )
         encoder = self._model.encoder
-        self.shows_selection = isinstance(encoder, Pools) and encoder.mixes
+        self.shows_selection = isinstance(encoder, PoolsTokens) and encoder.has_mixture
         """Whether `selections` can say which words the model keeps."""
         self.model_id = loaded.recipe.name
         self.model_version = loaded.version
@@ -122,7 +122,7 @@ class TextGenerator:
     def _texts_of_batch(self, examples: Sequence[Example]) -> list[_WordsAndSums]:
         pad_id, encoded = self._vocabulary.pad_id, self._encoded(examples)
         found = beam_search(cast(WritingHead, self._model.head).decoder, encoded, self._search)
-        best = zip(found.words[:, 0].cpu(), found.sums[:, 0].tolist(), strict=True)
+        best = zip(found.tokens[:, 0].cpu(), found.log_probabilities[:, 0].tolist(), strict=True)
         return [(words[words != pad_id].tolist(), sums) for words, sums in best]
 
     def _text(self, words: list[int], sums: list[float], tokens: int, tokens_read: int) -> Text:

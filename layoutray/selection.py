@@ -1,4 +1,4 @@
-"""Which words weigh most in what a model keeps of a document that pools its tokens."""
+"""Which words have the largest weights in the states that a pooling encoder keeps of a document."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from layoutray.tensors import Encoded
 
 @dataclass(frozen=True, slots=True)
 class SelectedWord:
-    """A word that dominates kept states: no token has a greater weight in them than one of its tokens.
+    """A word that dominates at least one kept state: one of its tokens has the largest weight in the state.
 
     Attributes:
-        number: of the word within the document, from 0.
-        states: how many it dominates.
-        weight: of those tokens in those states, summed up; above 0 and at most `states`.
+        number: number of the word within the document, from 0.
+        states: number of states that the word dominates.
+        weight: sum of the largest weights of these states; above 0 and at most `states`.
     """
 
     number: int
@@ -26,10 +26,12 @@ class SelectedWord:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Attributes:
-    kept: states that are left after the last pooling; those that tokens of no word dominate, as the start, are among them.
-    read: words of the document, from its beginning, that the model has read at least in part.
-    words: in the order of the document.
+    """The words that dominate the kept states of a document.
+
+    Attributes:
+        kept: number of states after the last pooling, including states dominated by special tokens.
+        read: number of words, from the start of the document, of which the model read at least one token.
+        words: the dominating words, in the order of the document.
     """
 
     kept: int
@@ -38,23 +40,24 @@ class Selection:
 
 
 def selections(encoded: Encoded, word_index: Sequence[Int[np.ndarray, " length"]]) -> Iterator[Selection]:
-    """The selection of each document of a batch whose states have a mixture.
+    """The selection of each document of a batch.
 
     Args:
-        word_index: for each document, the word of each token, -1 for none.
+        encoded: states with a mixture.
+        word_index: for each document, the word number of each token, -1 if it has none.
     """
     assert encoded.mixture is not None, "a selection needs pooled states"
-    greatest, places = encoded.mixture.weights.float().max(-1)
-    tokens = encoded.mixture.tokens.gather(-1, places[..., None])[..., 0]
-    for kept, weights, dominant, words in zip(encoded.mask, greatest, tokens, word_index, strict=True):
+    largest, positions = encoded.mixture.weights.float().max(-1)
+    tokens = encoded.mixture.tokens.gather(-1, positions[..., None])[..., 0]
+    for kept, weights, dominant, words in zip(encoded.mask, largest, tokens, word_index, strict=True):
         yield _selection(words[dominant[kept].cpu().numpy()], weights[kept].cpu().numpy(), int(words.max()) + 1)
 
 
 def _selection(words: Int[np.ndarray, " kept"], weights: np.ndarray, read: int) -> Selection:
-    """Of states, by the word that dominates each, when so many words were read."""
+    """The selection from the dominating word and its weight in each kept state, and the number of read words."""
     numbers, states = np.unique(words[words >= 0], return_counts=True)
-    found = (
+    selected = (
         SelectedWord(int(number), int(count), float(weights[words == number].sum()))
         for number, count in zip(numbers, states, strict=True)
     )
-    return Selection(len(words), read, tuple(found))
+    return Selection(len(words), read, tuple(selected))

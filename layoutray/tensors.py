@@ -1,6 +1,6 @@
-"""What flows through models: a batch in, encoded states out.
+"""Inputs and outputs of models: a batch of token windows in, encoded states out.
 
-Shape legend, used in every signature: `batch`, `length` tokens, `words`, `width` of states, `labels`, `vocabulary`.
+Names of dimensions in signatures: `batch`, `length` (tokens), `words`, `width` (of states), `labels`, `vocabulary`.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -10,18 +10,22 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+BOX_GRID = 1000
+"""Models get box coordinates as integers 0..BOX_GRID: thousandths of the page's width or height."""
+
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded windows of tokens.
+    """Windows of tokens, padded to one length.
 
     Attributes:
-        input_ids: token ids; padding holds the tokenizer's pad id.
-        boxes: x0 y0 x1 y1, integers 0..1000 in thousandths of the page; special and padding tokens hold zeros.
-        mask: True on real tokens (special ones too), False on padding.
-        labels: target per token, or the tokens of the text to write, its end included; -100 where none; absent when there is no truth.
+        input_ids: token ids; padding has the tokenizer's pad id.
+        boxes: x0 y0 x1 y1 as integers 0..`BOX_GRID`; zeros on special and padding tokens.
+        mask: True on real tokens, special tokens included; False on padding.
+        labels: the target of each token, or the token ids of the text to generate, end token included; -100 where
+            there is no target. None without annotation.
         word_index: number of each token's word within the window, from 0; -1 on special and padding tokens.
-        neighbours: for each word of a window its neighbours on the page, the nearest first; -1 where there are fewer than 8.
+        neighbours: edges of the word graph: the neighbours of each word on the page, nearest first, padded with -1.
         page_sizes: width and height of each window's page, in pixels.
     """
 
@@ -34,6 +38,7 @@ class Batch:
     page_sizes: Int[Tensor, "batch 2"] | None = None
 
     def to(self, device: torch.device) -> "Batch":
+        """The batch with all tensors on `device`."""
         moved = {
             f.name: value.to(device, non_blocking=True)
             for f in fields(self)
@@ -44,32 +49,32 @@ class Batch:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Which tokens pooling has made states of: each is a weighted sum. That layers mix tokens too, by attention, is not in it.
+    """The weighted sum of input tokens that pooling turned into each state. It ignores mixing by attention.
 
     Attributes:
         tokens: indices of input tokens.
-        weights: their shares in the state, without gradient; 0 for padding.
+        weights: weight of each token in the state, without gradient; 0 for padding.
     """
 
     tokens: Int[Tensor, "batch kept group"]
     weights: Float[Tensor, "batch kept group"]
 
-    def after(self, before: "Mixture") -> "Mixture":
-        """The same of the tokens that `before` is of, where this is of the states of `before`."""
+    def compose(self, previous: "Mixture") -> "Mixture":
+        """This mixture over the input tokens of `previous`; here, `tokens` are indices of the states of `previous`."""
         rows = torch.arange(len(self.tokens), device=self.tokens.device)[:, None, None]
-        weights = self.weights[..., None] * before.weights[rows, self.tokens]
-        return Mixture(before.tokens[rows, self.tokens].flatten(2), weights.flatten(2))
+        weights = self.weights[..., None] * previous.weights[rows, self.tokens]
+        return Mixture(previous.tokens[rows, self.tokens].flatten(2), weights.flatten(2))
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """States of an architecture.
+    """Output of an encoder.
 
     Attributes:
         states: one vector per kept token.
-        mask: True on states that stand for real tokens.
-        origin: index of the input token that each state came from, so that tasks work for architectures that drop tokens.
-        mixture: what pooled states are made of; absent where nothing is pooled, or not by weighted sums.
+        mask: True on states of real tokens.
+        origin: index of the input token of each state, so that tasks also work with encoders that drop tokens.
+        mixture: which tokens were pooled into each state; None without pooling, or if pooling is no weighted sum.
     """
 
     states: Float[Tensor, "batch kept width"]
@@ -77,75 +82,84 @@ class Encoded:
     origin: Int[Tensor, "batch kept"]
     mixture: Mixture | None = None
 
+    @classmethod
+    def of_all_tokens(
+        cls, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
+    ) -> "Encoded":
+        """The output of an encoder that keeps every token: state i belongs to token i."""
+        return cls(states, mask, torch.arange(states.shape[1], device=states.device).expand(states.shape[:2]))
+
 
 class Encoder(Protocol):
-    """What a task needs of an architecture's module."""
+    """The interface of an architecture's module that tasks use."""
 
     width: int
     """Width of the states."""
     max_length: int
-    """Longest window that the module takes, in tokens."""
+    """Maximum length of a window, in tokens."""
     norm_epsilon: float
-    """Of its LayerNorms; heads have the same."""
+    """Epsilon of the LayerNorms; heads use the same."""
     word_embedding: nn.Embedding
-    """Token table, for heads whose decoder is tied to it."""
+    """Token embeddings, for heads with tied weights."""
 
     def __call__(self, batch: Batch) -> Encoded: ...
 
 
 @runtime_checkable
 class Scheduled(Protocol):
-    """An encoder that changes in the course of its training."""
+    """An encoder with a setting that changes during training."""
 
-    def reach(self, progress: float) -> None:
-        """Called before each step with the share of training that is done: 0 ≤ `progress` < 1, the same on every worker."""
+    def set_progress(self, progress: float) -> None:
+        """Set the finished share of training, 0 ≤ `progress` < 1. Every worker calls this before each step."""
         ...
 
 
 @runtime_checkable
 class HasLayoutAutoencoder(Protocol):
-    """An encoder whose layout embedding sees bitmaps of where words stand round each word, and can be trained by itself."""
+    """An encoder whose layout embedding encodes bitmaps of the layout around each word and can be trained alone."""
 
     def layout_autoencoder(self) -> nn.Module:
-        """That embedding.
+        """The layout embedding that encodes the bitmaps.
 
         Raises:
-            InputError: when its configuration gives it another one.
+            InputError: if the encoder is configured with another layout embedding.
         """
         ...
 
-    def survey(self, batch: Batch) -> tuple[Float[Tensor, "found 1 height width"], Float[Tensor, "found size"]]:
-        """The bitmaps round all words of a batch, window by window, and the vector that is made of each."""
+    def encode_bitmaps(
+        self, batch: Batch
+    ) -> tuple[Float[Tensor, "all_words 1 height width"], Float[Tensor, "all_words size"]]:
+        """The bitmap around each word of a batch, window after window, and the vector of each bitmap."""
         ...
 
 
 @runtime_checkable
-class Pools(Protocol):
-    """An encoder that may keep fewer states than there are tokens."""
+class PoolsTokens(Protocol):
+    """An encoder that may return fewer states than there are tokens."""
 
-    mixes: bool
-    """Whether its states come with their `mixture`."""
+    has_mixture: bool
+    """Whether `Encoded.mixture` is set."""
 
 
 @runtime_checkable
-class Skims(Protocol):
-    """An encoder whose attention is decided by layout alone, once for all its layers."""
+class HasSkimAttention(Protocol):
+    """An encoder whose attention depends on layout alone and is shared by all its layers."""
 
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
-        """The probability with which each token (the rows) attends to each token."""
+        """Attention probabilities; rows are queries, columns are keys."""
         ...
 
 
 @runtime_checkable
-class Attends(Protocol):
-    """An encoder that shows the attention of each of its layers."""
+class HasLayerAttention(Protocol):
+    """An encoder that returns the attention of each of its layers."""
 
     layers: nn.ModuleList
 
     def attention(self, batch: Batch, layer: int) -> Float[Tensor, "batch heads length length"]:
-        """The probability with which each token (the rows) attends to each token in layer `layer`, counted from 0.
+        """Attention probabilities of layer `layer`, counted from 0; rows are queries, columns are keys.
 
         Raises:
-            InputError: when there is no such layer.
+            InputError: if there is no such layer.
         """
         ...

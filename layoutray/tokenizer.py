@@ -1,6 +1,7 @@
-"""Sub-word tokenizers: train a WordPiece vocabulary on pages, or load one from a `tokenizer.json` or a Hugging Face folder, old or new.
+"""Sub-word tokenizers: train a WordPiece vocabulary, or load one from a `tokenizer.json` or a Hugging Face folder.
 
-Words come in already split; each is tokenised on its own, as the papers do, so that every sub-token knows its word.
+The input is split into words already. As in the papers, each word is tokenised alone, and every token belongs to one
+word.
 """
 
 import json
@@ -16,7 +17,7 @@ from layoutray.errors import CheckpointError
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
-# The roles of the special tokens, under the names that BERT's and RoBERTa's vocabularies give them.
+# Roles of special tokens -> their names in the vocabularies of BERT and RoBERTa.
 _ROLES = {
     "pad": ("[PAD]", "<pad>"),
     "start": ("[CLS]", "<s>"),
@@ -31,7 +32,7 @@ class Tokenizer:
     """A vocabulary and the ids of its special tokens.
 
     Attributes:
-        inner: the `tokenizers` object; its own truncation, padding and special-token template are switched off.
+        inner: the `tokenizers` object; its truncation, padding and special-token template are not used.
     """
 
     inner: tokenizers.Tokenizer
@@ -50,9 +51,9 @@ class Tokenizer:
         return self.pad_id, self.start_id, self.end_id, self.mask_id, self.unknown_id
 
     def words_to_ids(self, words: list[str]) -> list[list[int]]:
-        """Token ids of each word; a word that the normaliser empties gets the unknown token, so that none is lost.
+        """Token ids of each word. A word that is empty after normalisation gets the unknown token: no word is lost.
 
-        A blank in front of each word makes byte-level vocabularies see it as a word of running text.
+        Each word is preceded by a blank, which byte-level vocabularies need to treat it as a word of running text.
         """
         ids = [
             encoding.ids
@@ -61,91 +62,108 @@ class Tokenizer:
         return [word_ids or [self.unknown_id] for word_ids in ids]
 
     def text_to_ids(self, text: str) -> list[int]:
-        """Token ids of a text that a model is to write: the start token, with which writing begins, parts its lines; blank ones go."""
-        lines = [self.words_to_ids(words) for line in text.splitlines() if (words := line.split())]
-        return [piece for line in lines for piece in (self.start_id, *(piece for word in line for piece in word))][1:]
+        """Token ids of a target of text generation: lines are separated by the start token; blank lines are dropped."""
+        ids: list[int] = []
+        for line in text.splitlines():
+            words = line.split()
+            if not words:
+                continue
+            if ids:
+                ids.append(self.start_id)
+            for word_ids in self.words_to_ids(words):
+                ids.extend(word_ids)
+        return ids
 
     def ids_to_text(self, ids: Iterable[int]) -> str:
-        """What `ids` say, as far as the vocabulary keeps it: WordPiece forgets, as BERT's, case and the blanks around punctuation."""
+        """The text of `ids`, the inverse of `text_to_ids`; WordPiece loses case and blanks around punctuation."""
         lines: list[list[int]] = [[]]
-        for piece in ids:
-            lines.append([]) if piece == self.start_id else lines[-1].append(piece)
+        for token_id in ids:
+            if token_id == self.start_id:
+                lines.append([])
+            else:
+                lines[-1].append(token_id)
         return "\n".join(" ".join(self.inner.decode(line).split()) for line in lines)
 
     def save(self, path: Path) -> None:
+        """Write a `tokenizer.json`."""
         self.inner.save(str(path))
 
 
 def train_wordpiece(words: Iterable[str], vocab_size: int) -> Tokenizer:
-    """A lower-cased WordPiece vocabulary (as bert-base-uncased's) of about `vocab_size` pieces: more where there are more characters.
+    """Train a lower-cased WordPiece vocabulary, like that of bert-base-uncased.
 
     Args:
-        words: every word of the training pages, in any order; the result depends on their counts alone.
+        words: all words of the training pages, in any order; the result depends only on their counts.
+        vocab_size: approximate number of pieces; there are more if the words have more different characters.
     """
-    normalizer, pre_tokenizer = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
+    normalizer = normalizers.BertNormalizer(lowercase=True)
+    pre_tokenizer = pre_tokenizers.BertPreTokenizer()
 
     @lru_cache(maxsize=1 << 16)
-    def marked(word: str) -> list[str]:
-        pieces = (piece for piece, _ in pre_tokenizer.pre_tokenize_str(normalizer.normalize_str(word)))
-        return [_mark(piece) for piece in pieces if max(piece) < _CONTINUES]
+    def training_words(word: str) -> list[str]:
+        parts = (part for part, _ in pre_tokenizer.pre_tokenize_str(normalizer.normalize_str(word)))
+        return [_encode_continuation(part) for part in parts if max(part) < _CONTINUATION]
 
-    pairs = tokenizers.Tokenizer(models.BPE())
+    byte_pairs = tokenizers.Tokenizer(models.BPE())
     trainer = trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=list(SPECIAL_TOKENS), show_progress=False)
-    pairs.train_from_iterator(_chunks(piece for word in words for piece in marked(word)), trainer)
-    vocabulary = {_unmark(piece): index for piece, index in pairs.get_vocab().items()}
+    byte_pairs.train_from_iterator(_chunks(part for word in words for part in training_words(word)), trainer)
+    vocabulary = {_decode_continuation(piece): index for piece, index in byte_pairs.get_vocab().items()}
     return _wordpiece(models.WordPiece(vocabulary, **_WORDPIECE), normalizer)
 
 
 def load(path: str | Path) -> Tokenizer:
-    """The tokenizer of a `tokenizer.json`, or of a folder that holds one, or else a vocabulary in an older form.
+    """Load a `tokenizer.json`, or a folder that contains one or a vocabulary in an older format.
 
-    That is BERT's `vocab.txt`, or RoBERTa's `vocab.json` with `merges.txt`.
+    The older formats are BERT's `vocab.txt` and RoBERTa's `vocab.json` with `merges.txt`.
 
     Raises:
-        CheckpointError: when there is none, it cannot be parsed, or a special token is missing.
+        CheckpointError: if there is no vocabulary, it cannot be parsed, or a special token is missing.
     """
     folder = Path(path)
     file = folder / "tokenizer.json" if folder.is_dir() else folder
     if file.is_file():
         return parse(file.read_text(encoding="utf-8"), str(file))
-    for names, read in _OLDER.items():
+    for names, read in _OLDER_FORMATS.items():
         files = [folder / name for name in names]
-        if all(one.is_file() for one in files):
-            return _readable(partial(read, *files), " with ".join(map(str, files)))
-    older = ", or ".join(" with ".join(names) for names in _OLDER)
+        if all(file.is_file() for file in files):
+            return _read(partial(read, *files), " with ".join(map(str, files)))
+    older = ", or ".join(" with ".join(names) for names in _OLDER_FORMATS)
     raise CheckpointError(
-        f"no tokenizer.json at {path}; give that file, or a folder that holds it (or, as older releases do, {older})"
+        f"no tokenizer.json at {path}; give that file, or a folder that contains it or an older format ({older})"
     )
 
 
-def parse(text: str, where: str = "the text") -> Tokenizer:
-    """The tokenizer in the text of a `tokenizer.json`. Raises CheckpointError, with `where` in its message."""
-    return _readable(lambda: wrap(tokenizers.Tokenizer.from_str(text)), where)
+def parse(text: str, source: str = "the text") -> Tokenizer:
+    """The tokenizer in the text of a `tokenizer.json`. Raises CheckpointError that names `source`."""
+    return _read(lambda: wrap(tokenizers.Tokenizer.from_str(text)), source)
 
 
-def _readable(read: Callable[[], Tokenizer], where: str) -> Tokenizer:
+def _read(read: Callable[[], Tokenizer], source: str) -> Tokenizer:
+    """The result of `read`. Raises CheckpointError that names `source`."""
     try:
         return read()
     except CheckpointError:
         raise
     except Exception as error:  # the tokenizers library raises bare Exception for every parse error
-        raise CheckpointError(f"{where} is not a tokenizers file: {error}") from error
+        raise CheckpointError(f"{source} is not a tokenizers file: {error}") from error
 
 
 def wrap(inner: tokenizers.Tokenizer) -> Tokenizer:
-    """`inner` with the ids of its special tokens looked up. Raises CheckpointError when one is missing."""
+    """The `Tokenizer` of `inner`. Raises CheckpointError if a special token is missing."""
     inner.no_truncation()
     inner.no_padding()
     vocabulary = inner.get_vocab()
-    found = {
-        role: next((vocabulary[name] for name in names if name in vocabulary), None) for role, names in _ROLES.items()
-    }
-    missing = [role for role, index in found.items() if index is None]
+    special_ids: dict[str, int] = {}
+    for role, names in _ROLES.items():
+        known = [name for name in names if name in vocabulary]
+        if known:
+            special_ids[f"{role}_id"] = vocabulary[known[0]]
+    missing = [role for role in _ROLES if f"{role}_id" not in special_ids]
     if missing:
         raise CheckpointError(
             f"the tokenizer has no {', '.join(missing)} token; it needs one of each of {list(_ROLES.values())}"
         )
-    return Tokenizer(inner, **{f"{role}_id": index for role, index in found.items() if index is not None})
+    return Tokenizer(inner, **special_ids)
 
 
 _WORDPIECE = {"unk_token": "[UNK]", "max_input_chars_per_word": 100}
@@ -153,26 +171,25 @@ _WORDPIECE = {"unk_token": "[UNK]", "max_input_chars_per_word": 100}
 
 def _wordpiece(model: models.WordPiece, normalizer: normalizers.Normalizer) -> Tokenizer:
     inner = _with_special_tokens(model)
-    inner.normalizer, inner.pre_tokenizer, inner.decoder = (
-        normalizer,
-        pre_tokenizers.BertPreTokenizer(),
-        decoders.WordPiece(),
-    )
+    inner.normalizer = normalizer
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    inner.decoder = decoders.WordPiece()
     return wrap(inner)
 
 
 def _read_wordpiece(pieces: Path) -> Tokenizer:
-    """BERT's: uncased unless the `tokenizer_config.json` beside it says otherwise."""
-    settings = pieces.with_name("tokenizer_config.json")
-    said = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
-    normalizer = normalizers.BertNormalizer(lowercase=said.get("do_lower_case", True))
+    """BERT's format; lower-cased unless `do_lower_case` in `tokenizer_config.json` of the same folder is false."""
+    file = pieces.with_name("tokenizer_config.json")
+    settings = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    normalizer = normalizers.BertNormalizer(lowercase=settings.get("do_lower_case", True))
     return _wordpiece(models.WordPiece.from_file(str(pieces), **_WORDPIECE), normalizer)
 
 
 def _read_byte_pairs(pieces: Path, merges: Path) -> Tokenizer:
-    """RoBERTa's, on bytes."""
+    """RoBERTa's format: byte pairs of bytes."""
     inner = _with_special_tokens(models.BPE.from_file(str(pieces), str(merges)))
-    inner.pre_tokenizer, inner.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
     return wrap(inner)
 
 
@@ -184,25 +201,26 @@ def _with_special_tokens(model: models.Model) -> tokenizers.Tokenizer:
     return inner
 
 
-_OLDER: dict[tuple[str, ...], Callable[..., Tokenizer]] = {
+_OLDER_FORMATS: dict[tuple[str, ...], Callable[..., Tokenizer]] = {
     ("vocab.txt",): _read_wordpiece,
     ("vocab.json", "merges.txt"): _read_byte_pairs,
 }
 
 
-# The library's own WordPiece trainer numbers its continuing pieces (##x) in the order of a hash table that differs from run to
-# run. Its BPE trainer, which does the same work, is exact. So characters inside a word are moved to code points of their own
-# while it trains: they are then letters of an alphabet that it sorts.
-_CONTINUES = chr(0x80000)
+# The library's WordPiece trainer numbers continuation pieces (##x) in the order of a hash table, which differs between
+# runs. Its BPE trainer does the same work and is deterministic. During training, the characters of a word after the
+# first are therefore shifted by this code point, which marks them as continuations: the trainer then sorts them like
+# other characters.
+_CONTINUATION = chr(0x80000)
 
 
-def _mark(word: str) -> str:
-    return word[0] + "".join(chr(ord(letter) + ord(_CONTINUES)) for letter in word[1:])
+def _encode_continuation(word: str) -> str:
+    return word[0] + "".join(chr(ord(letter) + ord(_CONTINUATION)) for letter in word[1:])
 
 
-def _unmark(piece: str) -> str:
-    plain = "".join(chr(ord(letter) - ord(_CONTINUES)) if letter >= _CONTINUES else letter for letter in piece)
-    return f"##{plain}" if piece[0] >= _CONTINUES else plain
+def _decode_continuation(piece: str) -> str:
+    plain = "".join(chr(ord(letter) - ord(_CONTINUATION)) if letter >= _CONTINUATION else letter for letter in piece)
+    return f"##{plain}" if piece[0] >= _CONTINUATION else plain
 
 
 def _chunks(words: Iterable[str], size: int = 1000) -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""Where a checkpoint's attention goes from some words of a page."""
+"""The attention of a checkpoint from a unit, i.e. a group of words of a page, to all words of the page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ from layoutray.batching.examples import unlabelled
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.tensors import Attends, Batch, Skims
+from layoutray.tensors import Batch, HasLayerAttention, HasSkimAttention
 
 
 @dataclass(frozen=True)
 class UnitAttention:
-    """Attention from a unit: some words of a page, as a title.
+    """Attention from a unit: a group of words, e.g. a title.
 
     Attributes:
-        words: share of the unit's attention that each word of the page gets; 0 where no token of the unit can see the word. What is
-            missing to 1 goes to tokens of no word: the start, the end, and a global token.
-        tokens: how many the unit has, over which `words` is averaged.
-        heads: likewise.
+        words: share of the unit's attention to each word of the page; 0 if no token of the unit sees the word. The rest
+            to 1 goes to tokens without a word: start, end and global tokens.
+        tokens: number of tokens of the unit, over which `words` is averaged.
+        heads: number of attention heads, over which `words` is averaged.
     """
 
     words: Float[np.ndarray, "words"]
@@ -38,45 +38,50 @@ class UnitAttention:
 
 @torch.inference_mode()
 def attention_from(unit: Sequence[int], page: Page, loaded: Checkpoint, layer: int | None = None) -> UnitAttention:
-    """The mean over heads and over the tokens of words `unit` (numbers on `page`, at least one), summed over each word's tokens.
+    """The attention of `unit`, averaged over heads and over the unit's tokens, and summed over the tokens of each word.
 
-    Tokens see their own window only, so that a page of several windows is seen as far as those reach that hold the unit.
+    Tokens only see their own window: on a page of several windows, attention is limited to the windows with words of
+    the unit.
 
     Args:
-        layer: counted from 0, of an encoder whose layers have attention of their own; by default the last.
+        unit: numbers of words on `page`, at least one.
+        layer: layer of an encoder whose layers have their own attention, counted from 0; the default is the last.
 
     Raises:
-        InputError: when the checkpoint's architecture shows no attention, or not that of such a layer.
+        InputError: if the checkpoint's architecture does not provide its attention or has no such layer.
     """
-    attend = _attention(loaded, layer)
+    attention_of = _attention_function(loaded, layer)
     received, tokens, heads = np.zeros(len(page.words)), 0, 0
     for example in unlabelled(page, loaded.tokenizer, loaded.recipe.max_length):
         rows = np.isin(example.word_index, unit)
         if rows.any():
-            attention = attend(collate([example], loaded.tokenizer.pad_id))[0].double().numpy()
+            attention = attention_of(collate([example], loaded.tokenizer.pad_id))[0].double().numpy()
             real = example.word_index >= 0
             np.add.at(received, example.word_index[real], attention[:, rows].mean(0).sum(0)[real])
             tokens, heads = tokens + int(rows.sum()), len(attention)
     return UnitAttention(received / tokens, tokens, heads)
 
 
-def _attention(loaded: Checkpoint, layer: int | None) -> Callable[[Batch], Float[Tensor, "batch heads length length"]]:
+def _attention_function(
+    loaded: Checkpoint, layer: int | None
+) -> Callable[[Batch], Float[Tensor, "batch heads length length"]]:
     encoder = loaded.model.encoder
-    if isinstance(encoder, Skims):
+    if isinstance(encoder, HasSkimAttention):
         if layer is not None:
-            raise InputError(
-                f"layer is {layer}; {loaded.recipe.arch} has one attention for all its layers, so leave it out"
-            )
+            raise InputError(f"layer is {layer}; omit it: all layers of {loaded.recipe.arch} share one attention")
         return encoder.skim
-    if isinstance(encoder, Attends):
+    if isinstance(encoder, HasLayerAttention):
         return partial(encoder.attention, layer=len(encoder.layers) - 1 if layer is None else layer)
-    raise InputError(f"{loaded.recipe.arch} shows no attention to draw; take a checkpoint of {', '.join(_showing())}")
+    raise InputError(
+        f"architecture {loaded.recipe.arch} does not provide its attention; "
+        f"use a checkpoint of {', '.join(_architectures_with_attention())}"
+    )
 
 
-def _showing() -> list[str]:
-    """Names of the architectures that show their attention."""
+def _architectures_with_attention() -> list[str]:
+    """Names of the architectures that provide their attention."""
     names = registry.names(architectures.__name__, "ARCHITECTURE")
-    return [name for name in names if isinstance(_tiny(architectures.load(name)), Skims | Attends)]
+    return [name for name in names if isinstance(_tiny(architectures.load(name)), HasSkimAttention | HasLayerAttention)]
 
 
 def _tiny(architecture: Architecture[Any]) -> nn.Module:

@@ -15,7 +15,7 @@ from layoutray import checkpoint, recipe, tracking
 from layoutray.benchmark.serving import Endpoint, Load, in_process, measure_load
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import ServeSettings, running
-from layoutray.cluster.serving.replicas import ready
+from layoutray.cluster.serving.replicas import load_model
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.generation import TextGenerator
@@ -75,7 +75,7 @@ def _documents(folders: Sequence[Path], pages: int) -> list[bytes]:
 def _bare(folder: str, recognition: Recognition, documents: Sequence[bytes]) -> Load:
     """One document after the other in this process, with one thread for the model, as in a model replica."""
     torch.set_num_threads(1)
-    model = ready(checkpoint.load(folder), 1)
+    model = load_model(checkpoint.load(folder), 1)
     answer: Callable[[Sequence[Page]], object] = (
         (lambda pages: model.write([pages])) if isinstance(model, TextGenerator) else model.extract
     )

@@ -16,7 +16,7 @@ from layoutray.batching.examples import unlabelled_document
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError, InputError
 from layoutray.generation import Text, TextGenerator
-from layoutray.nn.beam_search import Search, beam_search
+from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.recipe import Recipe
 from layoutray.selection import Selection
 from layoutray.tasks.writer import WritingHead
@@ -103,8 +103,8 @@ def test_each_line_has_the_probability_of_its_words_and_its_end() -> None:
         example, _ = unlabelled_document(WHOLES[0], table, 160)
         assert example is not None
         encoded = loaded.model.encoded(collate([example], table.pad_id))
-        best = beam_search(loaded.model.head.decoder, encoded, Search(often, table.end_id, 30))
-        words, sums = best.words[0, 0].tolist(), best.sums[0, 0].tolist()
+        best = beam_search(loaded.model.head.decoder, encoded, BeamSearchSettings(often, table.end_id, 30))
+        words, sums = best.tokens[0, 0].tolist(), best.log_probabilities[0, 0].tolist()
         length = len([word for word in words if word != table.pad_id])
         places = [*(place for place, word in enumerate(words) if word == often), length]
         assert [line for line, _ in text.lines] == text.text.split("\n")

@@ -84,13 +84,17 @@ def test_where_each_layer_attends_for_itself_the_last_is_drawn_or_the_one_asked_
 
 
 def test_a_layer_that_has_no_attention_of_its_own_is_refused() -> None:
-    with pytest.raises(InputError, match="skimformer has one attention for all its layers"):
+    with pytest.raises(InputError, match="all layers of skimformer share one attention"):
         attention_from([0], page(1), untrained(), layer=1)
-    with pytest.raises(InputError, match="layer is 2; the model has 2, counted from 0"):
+    with pytest.raises(
+        InputError, match="layer is 2; it must be at least 0 and below the number of layers, which is 2"
+    ):
         attention_from([0], page(1), untrained("formnet"), layer=2)
 
 
 def test_an_architecture_without_it_is_refused_with_those_that_have_it() -> None:
     known = "formnet, longskimformer, skimformer, skimming_mask"
-    with pytest.raises(InputError, match=f"^hf shows no attention to draw; take a checkpoint of {known}$"):
+    with pytest.raises(
+        InputError, match=f"^architecture hf does not provide its attention; use a checkpoint of {known}$"
+    ):
         attention_from([0], page(1), untrained("hf"))

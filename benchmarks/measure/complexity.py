@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from layoutray.architectures.pyramidion import PyramidionConfig
 from layoutray.errors import InputError
-from layoutray.nn.encoder_family import Name
+from layoutray.nn.encoder_family import EncoderName
 
-ORDERS: Mapping[Name, str] = {
+ORDERS: Mapping[EncoderName, str] = {
     "vanilla": "l·n²·d",
     "blockwise": "l·n·c·d",
     "transpooler": "l·n·c·d",
@@ -65,7 +65,7 @@ def layer_costs(config: PyramidionConfig, length: int) -> list[LayerCost]:
         raise InputError(f"scorer is {config.scorer!r}; the formulas exist only for 'linear', the scorer of the paper")
     rows: list[LayerCost] = []
     tokens = length
-    for layer, halvings in enumerate(config.pyramid):
+    for layer, halvings in enumerate(config.halvings_per_layer):
         if config.encoder == "funnel":
             rows.append(_funnel_layer(config, length, layer))
             continue
@@ -101,7 +101,7 @@ def _attention(config: PyramidionConfig, tokens: int) -> tuple[int, int, int]:
         hashing = whole * width * config.lsh_rounds * math.ceil(config.max_length / (2 * config.lsh_chunk))
         scores = whole * config.lsh_rounds * 2 * config.lsh_chunk
         return 3 * whole * width**2, hashing + 2 * scores * width, heads * scores
-    size = min(config.seen or tokens, tokens)
+    size = min(config.attention_block or tokens, tokens)
     whole = _filled(tokens, size)
     return 4 * whole * width**2, 2 * whole * size * width, heads * whole * size
 
@@ -110,13 +110,13 @@ def _pooling(config: PyramidionConfig, tokens: int, padded: int) -> int:
     if config.encoder != "power":
         return padded * config.hidden if config.pooling == "successive_halving" else 0
     # PoWER-like scores: queries and keys once more, attention scores, and sums of columns.
-    size = min(config.seen or tokens, tokens)
+    size = min(config.attention_block or tokens, tokens)
     whole = _filled(tokens, size)
     return 2 * whole * config.hidden**2 + whole * size * (config.hidden + 1)
 
 
 def _funnel_layer(config: PyramidionConfig, length: int, layer: int) -> LayerCost:
-    stride, width = 2 ** sum(config.pyramid), config.hidden
+    stride, width = 2 ** sum(config.halvings_per_layer), config.hidden
     means = math.ceil(length / stride)
     tokens = length if layer < 2 else means
     keys = means * stride if layer == 1 else tokens

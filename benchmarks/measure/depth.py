@@ -18,9 +18,9 @@ from benchmarks.measure import clock
 from benchmarks.measure.training_step import training_step
 from layoutray import architectures
 from layoutray.architectures.pyramidion import PyramidionConfig
-from layoutray.nn.beam_search import Search, beam_search
+from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.nn.decoder import Decoder, DecoderConfig
-from layoutray.nn.encoder_family import Name
+from layoutray.nn.encoder_family import EncoderName
 from layoutray.tensors import Batch, Encoder
 
 _PAD, _START, _END = 0, 1, 2
@@ -61,7 +61,7 @@ class DepthTiming:
         generation: seconds to encode a batch and generate the words greedily.
     """
 
-    encoder: Name
+    encoder: EncoderName
     depth: int
     training: float
     generation: float
@@ -85,11 +85,11 @@ class CopyModel(nn.Module):
     @torch.no_grad()
     def generate(self, batch: Batch) -> Tensor:
         """Exactly `written` words for each text: (batch, 1, written)."""
-        search = Search(_START, _END, max_length=self.written, min_length=self.written)
-        return beam_search(self.decoder, self.encoder(batch), search).words
+        search = BeamSearchSettings(_START, _END, max_length=self.written, min_length=self.written)
+        return beam_search(self.decoder, self.encoder(batch), search).tokens
 
 
-def configuration(encoder: Name, depth: int, sizes: DepthSizes) -> PyramidionConfig:
+def configuration(encoder: EncoderName, depth: int, sizes: DepthSizes) -> PyramidionConfig:
     """Configuration of an encoder with `depth` layers."""
     before = min(2, max(depth - len(_HALVINGS), 0))
     halvings = ((0,) * before + _HALVINGS + (0,) * depth)[:depth]
@@ -105,19 +105,19 @@ def configuration(encoder: Name, depth: int, sizes: DepthSizes) -> PyramidionCon
     )
 
 
-def measure_depth(sizes: DepthSizes, encoders: Sequence[Name], depth: int, rounds: int) -> list[DepthTiming]:
+def measure_depth(sizes: DepthSizes, encoders: Sequence[EncoderName], depth: int, rounds: int) -> list[DepthTiming]:
     """Time all encoders in each round, so that a slower machine affects all alike; the first round is warm-up."""
     device = clock.device()
     torch.manual_seed(0)
     batch = _batch(sizes).to(device)
-    models: dict[Name, CopyModel] = {
+    models: dict[EncoderName, CopyModel] = {
         encoder: _model(configuration(encoder, depth, sizes), sizes).to(device) for encoder in encoders
     }
-    steps: dict[Name, Callable[[], None]] = {
+    steps: dict[EncoderName, Callable[[], None]] = {
         encoder: training_step(model, model, batch, device) for encoder, model in models.items()
     }
-    training: dict[Name, list[float]] = {encoder: [] for encoder in encoders}
-    generation: dict[Name, list[float]] = {encoder: [] for encoder in encoders}
+    training: dict[EncoderName, list[float]] = {encoder: [] for encoder in encoders}
+    generation: dict[EncoderName, list[float]] = {encoder: [] for encoder in encoders}
     for _ in range(rounds + 1):
         for encoder, model in models.items():
             model.train()

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import Delaunay, QhullError
 
-from layoutray.batching.windows import GRID, first_pieces, windows
+from layoutray.batching.windows import first_pieces, windows
 from layoutray.document import Page
 from layoutray.document.word_graph import Pairs, Points, gabriel_edges, word_neighbours
 from layoutray.errors import MissingDependencyError
+from layoutray.tensors import BOX_GRID
 from layoutray.tokenizer import Tokenizer
 
 OURS = "ours"
@@ -59,7 +60,7 @@ class Throughput:
 
 def scattered(words: int, random: np.random.Generator) -> Points:
     """Doubled centres of words at random positions: (words, 2)."""
-    return random.integers(0, 2 * GRID + 1, (words, 2))
+    return random.integers(0, 2 * BOX_GRID + 1, (words, 2))
 
 
 def on_lines(words: int, random: np.random.Generator) -> Points:
@@ -67,7 +68,7 @@ def on_lines(words: int, random: np.random.Generator) -> Points:
     lines = -(-words // _PER_LINE)
     widths = random.integers(*_WORD_WIDTH, (lines, _PER_LINE))
     left = np.cumsum(widths + _GAP, axis=1) - widths
-    top = np.arange(lines)[:, None] * max((GRID - _WORD_HEIGHT) // lines, 1)
+    top = np.arange(lines)[:, None] * max((BOX_GRID - _WORD_HEIGHT) // lines, 1)
     centres = np.stack(np.broadcast_arrays(2 * left + widths, 2 * top + _WORD_HEIGHT), axis=-1)
     return centres.reshape(-1, 2)[:words]
 
@@ -75,7 +76,7 @@ def on_lines(words: int, random: np.random.Generator) -> Points:
 def in_table(words: int, random: np.random.Generator) -> Points:
     """Doubled centres of the cells of a regular table, where four neighbouring cells are on one circle: (words, 2)."""
     columns = round(words**0.5)
-    width, height = random.integers(1, 2 * GRID // (columns + 2), 2)
+    width, height = random.integers(1, 2 * BOX_GRID // (columns + 2), 2)
     return np.stack(np.divmod(np.arange(words), columns), axis=1) * np.array([width, height])
 
 

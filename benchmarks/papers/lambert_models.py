@@ -23,7 +23,7 @@ def _roberta(attention: str, case: StepCase) -> nn.Module:
 
 def _lambert(case: StepCase, **changes: Any) -> nn.Module:
     model = our_model("lambert", case, core="roberta", segments=1, **changes)
-    cast(Scheduled, model.encoder).reach(_PROGRESS)
+    cast(Scheduled, model.encoder).set_progress(_PROGRESS)
     return model
 
 

@@ -27,7 +27,7 @@ def test_training_and_generation_of_every_encoder_are_timed() -> None:
 )
 def test_pooling_layers_at_other_depths_follow_the_paper(depth: int, halvings: tuple[int, ...]) -> None:
     assert configuration("deep_pyramidion", depth, SIZES).halvings == halvings
-    assert configuration("blockwise", depth, SIZES).pyramid == (0,) * depth
+    assert configuration("blockwise", depth, SIZES).halvings_per_layer == (0,) * depth
 
 
 def test_all_parameters_get_gradients_and_the_given_number_of_words_is_generated() -> None:

@@ -23,7 +23,7 @@ def test_every_score_gets_a_gradient() -> None:
 
 
 def test_k_above_the_number_of_tokens_is_refused() -> None:
-    with pytest.raises(InputError, match="k is 5; of 4 tokens"):
+    with pytest.raises(InputError, match="k is 5; it must be at least 1 and at most the number of tokens, which is 4"):
         iterative_topk(torch.zeros(1, 4, 2), torch.zeros(1, 4), 5)
 
 

@@ -1,4 +1,4 @@
-"""From a batch of tokens to encoded states. An architecture is a module here that ends in `ARCHITECTURE`."""
+"""Encoders, which map tokens to states. An architecture is a module of this package that defines `ARCHITECTURE`."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -17,19 +17,20 @@ ConfigIn = TypeVar("ConfigIn", contravariant=True)
 
 @runtime_checkable
 class Build(Protocol[ConfigIn]):
-    """Makes a freshly initialised encoder (see `layoutray.tensors.Encoder`) from a configuration and two facts of the vocabulary."""
+    """Builds a newly initialised encoder (see `layoutray.tensors.Encoder`) for a configuration and a vocabulary."""
 
     def __call__(self, config: ConfigIn, *, vocab_size: int, pad_id: int) -> nn.Module: ...
 
 
 @dataclass(frozen=True)
 class Parent:
-    """What an encoder takes over from a trained encoder of another architecture.
+    """Which weights an encoder can take from a trained encoder of another architecture, its parent.
 
     Attributes:
-        names: its parameter names <-> ours; what is dropped is left behind.
-        fixed: values that its configuration must have, by field.
-        shared: fields of its configuration that must agree with fields of ours, where no shape would tell.
+        names: the parent's parameter names <-> ours; dropped parameters are not used.
+        fixed: fields of the parent's configuration and the values that they must have.
+        shared: fields of the parent's configuration -> fields of ours that must be equal; needed where different values
+            would not lead to different shapes.
     """
 
     names: NameTable
@@ -39,15 +40,17 @@ class Parent:
 
 @dataclass(frozen=True)
 class Architecture(Generic[Config]):
-    """What a recipe's `arch` names.
+    """An architecture as named by the recipe key `model.arch`.
 
     Attributes:
-        name: as in recipes; the module's name.
-        config: frozen dataclass; has at least `dropout` (heads use it) and `max_length` in tokens, and nothing of the vocabulary.
-        sizes: ready configurations by name; `tiny`, `small` and `base` in every architecture.
-        build: makes the encoder.
-        initialise: draws the initial weights of whatever stands on the encoder, given its width.
-        inherits: other architectures, by name, whose trained encoders it can start from; from its own it always can.
+        name: name in recipes, equal to the name of the module.
+        config: frozen dataclass with at least `dropout` (heads use it too) and `max_length` in tokens, independent of
+            the vocabulary.
+        sizes: predefined configurations by name; every architecture has `tiny`, `small` and `base`.
+        build: builds the encoder.
+        initialise: draws the initial weights of a head, given the encoder's width.
+        inherits: other architectures, by name, whose trained encoders can be used as a start. Encoders of the same
+            architecture always can.
     """
 
     name: str
@@ -64,10 +67,10 @@ def load(name: str) -> Architecture[Any]:
 
 
 def check_ranges(config: Any, *, smallest: Mapping[str, int]) -> None:
-    """Refuse a configuration dataclass with an integer below 1 (or below its entry in `smallest`) or a dropout outside 0 ≤ p < 1.
+    """Check that each integer field is at least 1, or its entry in `smallest`, and that each float field is in [0, 1).
 
     Raises:
-        InputError: names field, value and what is allowed.
+        InputError: with the field, its value and the allowed values.
     """
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
@@ -78,7 +81,7 @@ def check_ranges(config: Any, *, smallest: Mapping[str, int]) -> None:
 
 
 def check_heads(config: Any, width: str, heads: str) -> None:
-    """Refuse a configuration whose field `heads` does not divide its field `width`. Raises InputError."""
+    """Check that the field called `heads` divides the field called `width`. Raises InputError."""
     if getattr(config, width) % getattr(config, heads):
         raise InputError(
             f"{heads} is {getattr(config, heads)}; it must divide {width}, which is {getattr(config, width)}"

@@ -1,28 +1,31 @@
-"""FormNet, of "FormNet: Structural Encoding beyond Sequential Modeling in Form Document Information Extraction" (ACL 2022,
-arXiv:2203.08411): ETC (arXiv:2004.08483) with Rich Attention over super-tokens.
+"""FormNet, of "FormNet: Structural Encoding beyond Sequential Modeling in Form Document Information Extraction" (ACL
+2022, arXiv:2203.08411): ETC (arXiv:2004.08483) with Rich Attention over super-tokens.
 
-Words first look at their neighbours on the page, along the edges of its β-skeleton, and become super-tokens. Tokens then see their
-neighbours in the order of reading and one global token; how strongly, depends also on whether they stand where the head expects them on
-the page. There are no absolute positions. Time and memory grow linearly with length.
+Words first exchange messages with their neighbours on the page, along the edges of a β-skeleton, which gives
+super-tokens. Each token then attends to nearby tokens in reading order and to one global token; Rich Attention adjusts
+the scores by comparing the actual layout of two tokens with the layout that a head predicts. There are no absolute
+positions. Time and memory are linear in length.
 
-    symbol          name here                                   meaning
-    o, d, θ, p, μ   nn.rich_attention                           order and log-distance, on the page and as expected (section 3.1)
-    graph           batch.neighbours                            β-skeleton (β = 1) of the window's words, see document.word_graph
-    m_kl, e_kl      nn.word_graph                               messages between neighbours, and how they lie to each other (section 3.2)
-    r               radius                                      a token sees the r tokens to either side
-    long, global    states, token                               ETC's two kinds of tokens; there is one global token
-    W_q, W_k, W_v   layers[k].attention                         shared by both kinds, as is layers[k].feed_forward
+    symbol          name here                 meaning
+    o, d, θ, p, μ   nn.rich_attention         order and log-distance on the page, and their predictions (section 3.1)
+    graph           batch.neighbours          β-skeleton (β = 1) of the window's words, see document.word_graph
+    m_kl, e_kl      nn.super_tokens           messages between neighbours, and their relative position (section 3.2)
+    r               radius                    a token sees the r tokens to either side
+    long, global    states, token             ETC's two kinds of tokens; there is one global token
+    W_q, W_k, W_v   layers[k].attention       shared by both kinds, like layers[k].feed_forward
 
-Departures from the paper, and decisions where it is silent:
-- Orders and distances come from (q, k), the paper's footnote 5; 1/√d divides the dot product, not the Rich terms.
-- Coordinates are centres of boxes in thousandths of the page; the order is one-directional; θ is one per axis and head. The global
-  token, which has no place, gets no Rich terms. Special tokens stand at (0, 0), where their boxes do.
-- ETC's relative positions stay beside Rich Attention, which adds x and y. They are terms of a long token's scores: each distance and
-  the global key have a vector of their own. The global token's own scores have none.
-- The last layer leaves the global token as it is: nobody reads it afterwards. There are no segments.
+Departures from the paper, and choices where it does not specify:
+- Orders and distances are predicted from (q, k), as in the paper's footnote 5; 1/√d scales the dot product, not the
+  Rich terms.
+- Coordinates are box centres in thousandths of the page; the order has one direction; each axis and head has one θ. The
+  global token has no coordinates and gets no Rich terms. Special tokens have the coordinates (0, 0), like their boxes.
+- ETC's relative positions are used together with Rich Attention, which adds x and y. They are terms of a long token's
+  scores: each distance and the global key have a vector. The global token's own scores have none.
+- The last layer does not update the global token, which no later layer reads. There are no segments.
 - Queries of padding attend to nothing.
-- The graph is one of words, not of their pieces, which all have the word's box. A word's super-token joins each of its tokens as an update
-  does, LN(token + Dropout(super-token)): pieces of a word would be the same token otherwise, and one that is masked could not be told.
+- The graph connects words, not sub-word tokens, which all have the word's box. A word's super-token is added to each of
+  its tokens like an update, LN(token + Dropout(super-token)). If it replaced the tokens, all tokens of a word would be
+  equal, and a masked one could not be predicted.
 """
 
 from dataclasses import dataclass
@@ -39,7 +42,7 @@ from layoutray.nn.global_local_attention import GlobalLocalAttention
 from layoutray.nn.global_local_context import dense_probabilities
 from layoutray.nn.initialise import initialise
 from layoutray.nn.rich_attention import RichAttention
-from layoutray.nn.word_graph import SuperTokens
+from layoutray.nn.super_tokens import SuperTokens
 from layoutray.tensors import Batch, Encoded
 
 
@@ -48,17 +51,18 @@ class FormNetConfig:
     """The defaults are the paper's FormNet-A2, with ETC's radius, clipping and dropout.
 
     Attributes:
-        hidden: width d of states.
+        hidden: width d of the states.
         layers: number of layers.
         heads: attention heads per layer.
         feed_forward: inner width F of feed-forward blocks.
         dropout: on embeddings and updates, and in heads.
-        attention_dropout: on attention probabilities; above 0, a GPU trains without its fused kernel, which has none.
-        max_length: longest window of text in tokens; no table depends on it.
+        attention_dropout: on attention probabilities; above 0, training on a GPU cannot use the fused kernel.
+        max_length: maximum length of a window in tokens; no table depends on it.
         radius: r; each token sees r tokens to either side.
-        relative_positions: largest distance in tokens that is told from larger ones, at most `radius`; 0 is without relative positions.
-        attention: `rich` is the paper's; `plain`, ETC's, does not look at boxes.
-        graph_layers: graph convolutions that make super-tokens; 0 is without them.
+        relative_positions: largest distance in tokens with its own relative position, at most `radius`; 0 means no
+            relative positions.
+        attention: `rich` is the paper's; `plain` is ETC's, which does not use boxes.
+        graph_layers: number of graph convolutions that compute super-tokens; 0 means no super-tokens.
     """
 
     hidden: int = 768
@@ -83,7 +87,7 @@ class FormNetConfig:
 
 
 class GlobalUpdate(nn.Module):
-    """What the global token of a layer does not share with long tokens: output projection and LayerNorms."""
+    """The parts of a layer that the global token does not share with long tokens: output projection and LayerNorms."""
 
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
@@ -102,7 +106,7 @@ class FormNetLayer(nn.Module):
     """A layer of ETC (post-norm).
 
     Args:
-        update: of the global token, or none, which leaves it as it is.
+        update: updates the global token; None leaves the global token unchanged.
     """
 
     def __init__(self, config: FormNetConfig, update: GlobalUpdate | None) -> None:
@@ -134,7 +138,7 @@ class FormNetLayer(nn.Module):
 
 
 class SuperTokenEmbedding(nn.Module):
-    """Tokens joined by what their words have seen round them."""
+    """Adds super-tokens to the tokens of their words."""
 
     def __init__(self, config: FormNetConfig) -> None:
         super().__init__()
@@ -142,16 +146,16 @@ class SuperTokenEmbedding(nn.Module):
         self.join = AddAndNorm(config.hidden, config.dropout)
 
     def forward(self, tokens: Float[Tensor, "batch length width"], batch: Batch) -> Float[Tensor, "batch length width"]:
-        """Raises InputError when the batch has no graph."""
+        """Raises InputError if the batch has no word graph."""
         if batch.word_index is None or batch.neighbours is None:
             raise InputError(
-                "the windows have no graph of their words, which graph_layers needs; make them with `layoutray encode`"
+                "the examples have no word graph, which graph_layers needs; make them with `layoutray encode`"
             )
         return self.join(tokens, self.super_tokens(tokens, batch.boxes, batch.word_index, batch.neighbours))
 
 
 class FormNet(nn.Module):
-    """Read each neighbourhood, knowing where its words stand."""
+    """The encoder: super-tokens, then layers of local and global attention."""
 
     def __init__(self, config: FormNetConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -168,34 +172,35 @@ class FormNet(nn.Module):
         self.layers = nn.ModuleList(FormNetLayer(config, update) for update in [*updates, None])
 
     def forward(self, batch: Batch) -> Encoded:
-        states, _ = self._after(len(self.layers), batch)
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, batch.mask, origin)
+        states, _ = self._run_layers(len(self.layers), batch)
+        return Encoded.of_all_tokens(states, batch.mask)
 
     def attention(self, batch: Batch, layer: int) -> Float[Tensor, "batch heads length length"]:
-        """The probability with which each token (the rows) attends to each token in layer `layer`, counted from 0, for pictures.
+        """Attention probabilities of layer `layer`, counted from 0, for pictures; rows are queries, columns are keys.
 
-        What is missing to 1 goes to the global token.
+        A row sums to 1 minus the attention to the global token.
 
         Raises:
-            InputError: when there is no such layer.
+            InputError: if there is no such layer.
         """
         if not 0 <= layer < len(self.layers):
-            raise InputError(f"layer is {layer}; the model has {len(self.layers)}, counted from 0")
-        states, token = self._after(layer, batch)
-        asked = cast(FormNetLayer, self.layers[layer])
-        attending = asked.attention.attending(torch.cat([token, states], dim=1), batch.mask, centres(batch.boxes))
-        return dense_probabilities(attending)[..., 1:, 1:]
+            raise InputError(
+                f"layer is {layer}; it must be at least 0 and below the number of layers, which is {len(self.layers)}"
+            )
+        states, token = self._run_layers(layer, batch)
+        attention = cast(FormNetLayer, self.layers[layer]).attention
+        inputs = attention.attention_inputs(torch.cat([token, states], dim=1), batch.mask, centres(batch.boxes))
+        return dense_probabilities(inputs)[..., 1:, 1:]
 
     def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
-        """What long tokens are before the first layer."""
+        """The states of long tokens before the first layer."""
         tokens = self.norm(self.word_embedding(batch.input_ids))
         return self.dropout(tokens if self.super_tokens is None else self.super_tokens(tokens, batch))
 
-    def _after(
+    def _run_layers(
         self, layers: int, batch: Batch
     ) -> tuple[Float[Tensor, "batch length width"], Float[Tensor, "batch 1 width"]]:
-        """Long tokens and the global one after the first `layers` layers."""
+        """The states of the long tokens and of the global token after the first `layers` layers."""
         states = self.embed(batch)
         token = self.dropout(self.global_norm(self.global_embedding.weight).expand(len(states), 1, -1))
         places = centres(batch.boxes)
@@ -205,7 +210,7 @@ class FormNet(nn.Module):
 
 
 def centres(boxes: Tensor) -> Float[Tensor, "batch length 2"]:
-    """x and y of the middle of boxes, in their units."""
+    """x and y of the centres of boxes, in the unit of the boxes."""
     return (boxes[..., :2] + boxes[..., 2:]) / 2
 
 

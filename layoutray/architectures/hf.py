@@ -1,18 +1,20 @@
-"""Peers from the transformers library: BERT, RoBERTa, LayoutLM, LiLT and Longformer, built from their configuration with fresh weights.
+"""BERT, RoBERTa, LayoutLM, LiLT and Longformer of the transformers library, with new initial weights.
 
-They are what Skimformer and LongSkimformer are compared with, so their sizes are theirs; `base` is the library's default
-configuration, as in the paper's baselines. Only LayoutLM and LiLT look at boxes.
+They are the baselines of Skimformer and LongSkimformer and have the same sizes; `base` is the library's default
+configuration, as in the paper's baselines. Only LayoutLM and LiLT use boxes.
 
-Departures from the published models: no pooler (nothing here uses it, and a parameter without gradient stops DDP);
-LayoutLM gets a box of zeros for the end token too, where its authors gave it 1000s. Longformer's weights for global attention
-are not trained: no token is global here; nor what LiLT's last layer does with the layout stream after attention: no layer reads it. The
-library's LiLT wants a width that six divides; here any does, as its layer after the six embeddings of a box takes what they fill.
+Departures from the published models:
+- No pooler: it is not used, and DDP does not accept parameters without gradient.
+- LayoutLM's end token has a box of zeros; its authors use 1000s.
+- Longformer has no global tokens; its weights of global attention are not trained.
+- LiLT's last layer does not train the part of the layout stream after attention, which no layer reads.
+- The library's LiLT needs a width divisible by six. Here the linear layer after the six coordinate embeddings takes
+  their actual total size, so other widths work too.
 """
 
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel
 
@@ -25,20 +27,21 @@ from layoutray.tensors import Batch, Encoded
 
 @dataclass(frozen=True)
 class PeerConfig:
-    """The defaults are the library's, i.e. BERT-base and LayoutLM-base.
+    """The defaults are the library's, i.e. those of BERT-base and LayoutLM-base.
 
     Attributes:
-        model_type: the library's name of the model.
+        model_type: the model's name in the library.
         hidden: width of the states.
         layers: number of layers.
         heads: attention heads per layer.
         feed_forward: inner width of feed-forward blocks.
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
-        max_length: longest window in tokens; rows of the position table.
-        segments: rows of the segment table, of which only the first is used; published RoBERTas have 1.
-        norm_epsilon: of LayerNorms; published RoBERTas have 1e-5.
-        window: even; how many tokens each token of Longformer sees, half of them to either side. The others see all.
+        max_length: maximum length of a window in tokens; size of the position table.
+        segments: size of the segment table, of which only the first row is used; published RoBERTas have 1.
+        norm_epsilon: epsilon of LayerNorms; published RoBERTas have 1e-5.
+        window: number of tokens that each token of Longformer sees, half of them on either side; even. Other models see
+            all.
     """
 
     model_type: Literal["bert", "roberta", "layoutlm", "lilt", "longformer"] = "bert"
@@ -57,10 +60,11 @@ class PeerConfig:
         check_ranges(self, smallest={"window": 2})
         check_heads(self, "hidden", "heads")
         if self.window % 2:
-            raise InputError(f"window is {self.window}; it must be even, half of it lies on either side")
+            raise InputError(f"window is {self.window}; it must be even: half of it is on either side")
         if self.model_type == "lilt" and self.hidden // self.heads % 4:
             raise InputError(
-                f"hidden / heads is {self.hidden // self.heads}; LiLT's layout heads have a quarter of it, so four must divide it"
+                f"hidden / heads is {self.hidden // self.heads}; "
+                "it must be divisible by four: LiLT's layout heads have a quarter of it"
             )
 
 
@@ -72,7 +76,7 @@ class Peer(nn.Module):
         self.width = config.hidden
         self.max_length = config.max_length
         self.model: Any = AutoModel.from_config(_library_config(config, vocab_size, pad_id))
-        # LayoutLM cannot be built without its pooler; what it returns is dropped.
+        # LayoutLM cannot be built without a pooler; its output is not used.
         self.model.pooler = nn.Identity()
         self.norm_epsilon = config.norm_epsilon
         self.takes_boxes = config.model_type in ("layoutlm", "lilt")
@@ -83,7 +87,7 @@ class Peer(nn.Module):
             )
             initialise(boxes.box_linear_embeddings, config.hidden)
         for name, parameter in self.model.named_parameters():
-            parameter.requires_grad_(not _unreached(name, config))
+            parameter.requires_grad_(not _is_unused(name, config))
 
     @property
     def word_embedding(self) -> nn.Embedding:
@@ -92,16 +96,15 @@ class Peer(nn.Module):
     def forward(self, batch: Batch) -> Encoded:
         layout = {"bbox": batch.boxes} if self.takes_boxes else {}
         states = self.model(input_ids=batch.input_ids, attention_mask=batch.mask.long(), **layout).last_hidden_state
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, batch.mask, origin)
+        return Encoded.of_all_tokens(states, batch.mask)
 
 
-def _unreached(name: str, config: PeerConfig) -> bool:
-    """Whether the states of tokens do not depend on a parameter."""
-    past_attention = name.startswith(f"encoder.layer.{config.layers - 1}.") and any(
+def _is_unused(name: str, config: PeerConfig) -> bool:
+    """Whether the output of the encoder does not depend on the parameter called `name`."""
+    last_layout_stream = name.startswith(f"encoder.layer.{config.layers - 1}.") and any(
         part in name for part in ("layout_value.", "layout_output.", "layout_intermediate.")
     )
-    return "_global." in name or past_attention
+    return "_global." in name or last_layout_stream
 
 
 def _library_config(config: PeerConfig, vocab_size: int, pad_id: int) -> Any:

@@ -1,30 +1,36 @@
-"""LAMBERT, of "LAMBERT: Layout-Aware language Modeling using BERT for information extraction" (arXiv:2002.08087, first version).
+"""LAMBERT, of "LAMBERT: Layout-Aware language Modeling using BERT for information extraction".
 
-RoBERTa whose input embeddings have one term more: where on the page a token stands. It starts from a trained RoBERTa, and in the course
-of its training the sequential positions can be taken from it, so that it reads by layout alone.
+The architecture of the paper's first version (arXiv:2002.08087v1).
 
-    symbol         name here                                  meaning
-    s_i            word_embedding, segment_embedding          what stands there
-    p_i, D_q       position_embedding, position_dropout       sequential position, and its dropping with probability q
-    F, θ, ℓ_i      layout.embedding                           the box as cosines and sines of its coordinates (nn.winding_embedding)
-    L              layout.adapter                             from ℓ to the encoder's width
-    x_i            embed: LN(s_i + D_q(p_i) + L(ℓ_i))         what goes into the layers
+RoBERTa with one more term in its input embeddings: a layout embedding of each token. Training starts from a trained
+RoBERTa. During training, the sequential positions can be dropped, until the model orders tokens by layout alone.
 
-Departures from the paper, and decisions where it is silent:
-- Every piece of a word has the word's box; the paper divides the box among them by their numbers of characters. Boxes come in thousandths
-  of each side of the page. Special tokens have a box of zeros.
-- L has a bias, which is not mentioned; the authors' later code has one. Drawn from N(0, 0.02²), L(ℓ) is several times as long as s in a
-  trained encoder; and as all of ℓ's n numbers can push in one direction, a step of Adam moves L(ℓ) up to n times as far as s. Either way
-  the encoder forgets most of what it knew, and needs a long training. `adapter = "gentle"` begins with L = 0 and divides ℓ by √n.
-- Evaluation takes the mean of D_q(p), (1 − q) p: the usual rule for dropout that does not rescale. q is a buffer, so a checkpoint knows
-  whether it has positions left, and training it again does not bring them back.
-- `layout = "graph"` (appendix): nodes are words, not pieces; their features are their boxes; neighbours are listed per word and not made
-  mutual; LayerNorm stands where GIN has batch normalisation, which would mix documents.
-- `layout = "autoencoder"` (appendix): a word's neighbourhood is centred on it and shows the boxes of its window's words, its own among
-  them; a line is as high as the window's words in the median. Task `neighbourhoods` trains it first; then it learns with the rest.
-The authors' release (applicaai/lambert) belongs to a later version of the paper. It is had by `layout_joins = "after_norm"`,
-`winding = "released"`, `position_dropout = "none"` and `relative_bias = "buckets"`. Departures from it: the tables of relative biases
-begin at zero and not at N(0, 1), which upsets a trained encoder, and L at N(0, 0.02²).
+    symbol      name here                             meaning
+    s_i         word_embedding, segment_embedding     token embedding
+    p_i, D_q    position_embedding, position_dropout  sequential position, dropped with probability q
+    F, θ, ℓ_i   layout.embedding                      cosines and sines of the box's coordinates (nn.winding_embedding)
+    L           layout.adapter                        linear map from ℓ to the encoder's width
+    x_i         embed: LN(s_i + D_q(p_i) + L(ℓ_i))    input of the layers
+
+Departures from the paper, and choices where it does not specify:
+- All tokens of a word have the word's box; the paper divides the box in proportion to the numbers of characters. Boxes
+  are in thousandths of the page's width and height. Special tokens have a box of zeros.
+- L has a bias, which the paper does not mention and the authors' later code has.
+- `adapter = "paper"` draws L from N(0, 0.02²). L(ℓ) is then several times as long as s in a trained encoder, and as all
+  n numbers of ℓ can push in one direction, a step of Adam moves L(ℓ) up to n times as far as s. Both make the encoder
+  forget most of what it learned, and it needs a long training. `adapter = "gentle"` starts with L = 0 and divides ℓ by
+  √n.
+- Evaluation uses the mean of D_q(p), (1 − q) p, the usual rule for dropout without rescaling. q is a buffer: a
+  checkpoint stores whether the model still uses positions, and further training does not restore them.
+- `layout = "graph"` (appendix): nodes are words, not sub-word tokens; node features are boxes; neighbour lists are not
+  made mutual; LayerNorm replaces GIN's batch normalisation, which would mix documents.
+- `layout = "autoencoder"` (appendix): a word's neighbourhood is centred on the word and shows the boxes of all words of
+  its window, itself included; the height of a line is the median height of the window's words. Task `neighbourhoods`
+  trains the autoencoder first; then its encoder is trained with the model.
+
+The authors' release (applicaai/lambert) implements a later version of the paper. `layout_joins = "after_norm"`,
+`winding = "released"`, `position_dropout = "none"` and `relative_bias = "buckets"` reproduce it. Departures from the
+release: tables of relative biases start at zero, because N(0, 1) disturbs a trained encoder; L starts at N(0, 0.02²).
 """
 
 import math
@@ -38,42 +44,42 @@ from torch import Tensor, nn
 
 from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.errors import InputError
-from layoutray.nn.attention import SelfAttention, hidden_keys
+from layoutray.nn.attention import SelfAttention, mask_keys
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.graph_embedding import GraphEmbedding
 from layoutray.nn.initialise import initialise
-from layoutray.nn.neighbourhood import NeighbourhoodEmbedding
-from layoutray.nn.position_dropout import PositionDropout, linear_share
+from layoutray.nn.position_dropout import PositionDropout, linear_schedule
 from layoutray.nn.relative_bias import RelativeBias
 from layoutray.nn.weight_names.bert import FROM_PEER
 from layoutray.nn.winding_embedding import WindingEmbedding, page_scaled
-from layoutray.tensors import Batch, Encoded
-
-_GRID = 1000
-"""Of a batch's boxes: thousandths of the page."""
+from layoutray.nn.word_bitmaps import BitmapEmbedding
+from layoutray.tensors import BOX_GRID, Batch, Encoded
 
 
 @dataclass(frozen=True)
 class LambertConfig:
-    """The defaults are RoBERTa-base with the paper's layout embeddings and positions that are dropped in the end.
+    """The defaults are RoBERTa-base with the paper's layout embedding and dropout of positions.
 
     Attributes:
-        core: whose encoder it is, which decides how positions are counted: `roberta` from the pad id + 1, `bert` from 0.
-        layout: `winding` is the paper's; `graph` and `autoencoder` are its appendix'; `none` is RoBERTa.
-        winding: factors and order of `winding`, see `nn.winding_embedding`.
-        adapter: `paper` draws L from N(0, 0.02²); `gentle` begins at zero and shows L shares of ℓ, for short trainings.
-        layout_joins: the sum of embeddings before its LayerNorm, as in the paper, or its outcome after LayerNorm and dropout.
-        position_dropout: `linear` raises q from 0 to 1 over the first half of training, `none` leaves it where it is.
-        relative_bias: `buckets` adds the release's relative biases to all attention scores.
+        core: the underlying encoder, which determines the first position: pad id + 1 in `roberta`, 0 in `bert`.
+        layout: layout embedding: the paper's (`winding`), those of its appendix (`graph`, `autoencoder`), or `none`
+            (RoBERTa).
+        winding: factors and order of the `winding` embedding, see `nn.winding_embedding`.
+        adapter: `paper` draws L from N(0, 0.02²); `gentle` starts at zero and divides ℓ by √n, for short trainings.
+        layout_joins: where L(ℓ) is added: `before_norm`, as in the paper, or `after_norm` (after LayerNorm and
+            dropout).
+        position_dropout: `linear` raises q from 0 to 1 over the first half of training; `none` keeps q.
+        relative_bias: `buckets` adds the release's relative biases to the attention scores of all layers.
         hidden: width n of the states.
         layers: number of layers.
         heads: attention heads per layer.
         feed_forward: inner width of feed-forward blocks.
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
-        max_length: longest window in tokens; the position table has so many rows, and RoBERTa's has those up to the pad id before them.
-        segments: rows of the segment table, of which only the first is used; RoBERTa has 1, BERT 2.
-        norm_epsilon: of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
+        max_length: maximum length of a window in tokens; size of the position table, to which RoBERTa adds pad id + 1
+            rows.
+        segments: size of the segment table, of which only the first row is used; RoBERTa has 1, BERT 2.
+        norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
     """
 
     core: Literal["roberta", "bert"] = "roberta"
@@ -98,17 +104,17 @@ class LambertConfig:
         check_heads(self, "hidden", "heads")
         if self.layout == "winding" and self.hidden % 8:
             raise InputError(
-                f"hidden is {self.hidden}; eight must divide it: a cosine and a sine of each of four coordinates"
+                f"hidden is {self.hidden}; it must be divisible by eight: cosine and sine of each of four coordinates"
             )
 
 
-class Places(NamedTuple):
-    """Where tokens stand.
+class TokenPlaces(NamedTuple):
+    """Inputs of layout embeddings.
 
     Attributes:
-        shares: boxes in shares of the page's width and height.
+        shares: boxes as shares of the page's width and height.
         scaled: boxes in units of the page's longer side.
-        word_index: number of each token's word, -1 where it has none.
+        word_index: number of each token's word, -1 if it has none.
     """
 
     shares: Float[Tensor, "batch length 4"]
@@ -117,14 +123,14 @@ class Places(NamedTuple):
 
 
 class Adapter(nn.Linear):
-    """L."""
+    """The linear map L from a layout embedding to the encoder's width."""
 
     def __init__(self, width: int, config: LambertConfig) -> None:
         super().__init__(width, config.hidden)
         self.gentle = config.adapter == "gentle"
 
-    def begin(self) -> None:
-        """With what `gentle` begins; what is drawn elsewhere stays."""
+    def reset(self) -> None:
+        """Set the initial weights of `gentle`; keep the drawn ones otherwise."""
         if self.gentle:
             nn.init.zeros_(self.weight)
             nn.init.zeros_(self.bias)
@@ -134,38 +140,38 @@ class Adapter(nn.Linear):
 
 
 class WindingLayout(nn.Module):
-    """L(ℓ) of the paper's ℓ."""
+    """L(ℓ) with the paper's ℓ."""
 
     def __init__(self, config: LambertConfig) -> None:
         super().__init__()
         self.embedding = WindingEmbedding(config.hidden, config.winding)
         self.adapter = Adapter(config.hidden, config)
 
-    def forward(self, places: Places) -> Float[Tensor, "batch length width"]:
+    def forward(self, places: TokenPlaces) -> Float[Tensor, "batch length width"]:
         return self.adapter(self.embedding(places.scaled))
 
 
 class GraphLayout(nn.Module):
-    """L(ℓ) of the appendix' ℓ from graphs."""
+    """L(ℓ) with ℓ from the graph networks of the paper's appendix."""
 
     def __init__(self, config: LambertConfig) -> None:
         super().__init__()
         self.embedding = GraphEmbedding()
         self.adapter = Adapter(self.embedding.width, config)
 
-    def forward(self, places: Places) -> Float[Tensor, "batch length width"]:
+    def forward(self, places: TokenPlaces) -> Float[Tensor, "batch length width"]:
         return self.adapter(self.embedding(places.shares, places.word_index))
 
 
 class AutoencoderLayout(nn.Module):
-    """L(ℓ) of the appendix' ℓ from bitmaps."""
+    """L(ℓ) with ℓ from the autoencoder of the paper's appendix."""
 
     def __init__(self, config: LambertConfig) -> None:
         super().__init__()
-        self.embedding = NeighbourhoodEmbedding()
+        self.embedding = BitmapEmbedding()
         self.adapter = Adapter(self.embedding.width, config)
 
-    def forward(self, places: Places) -> Float[Tensor, "batch length width"]:
+    def forward(self, places: TokenPlaces) -> Float[Tensor, "batch length width"]:
         return self.adapter(self.embedding(places.scaled, places.word_index))
 
 
@@ -178,7 +184,7 @@ _LAYOUTS: Mapping[str, Callable[[LambertConfig], WindingLayout | GraphLayout | A
 
 
 class Lambert(nn.Module):
-    """RoBERTa that knows where its tokens stand."""
+    """RoBERTa with a layout term in its input embeddings."""
 
     def __init__(self, config: LambertConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -199,22 +205,21 @@ class Lambert(nn.Module):
         self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
 
     def forward(self, batch: Batch) -> Encoded:
-        """Raises InputError when the batch does not say how large its pages are, or which tokens are of one word."""
-        return self.read(batch.input_ids, batch.mask, self._places(batch))
+        """Raises InputError if the batch has no page sizes or no word numbers."""
+        return self.encode(batch.input_ids, batch.mask, self._places(batch))
 
-    def read(
-        self, input_ids: Int[Tensor, "batch length"], mask: Bool[Tensor, "batch length"], places: Places
+    def encode(
+        self, input_ids: Int[Tensor, "batch length"], mask: Bool[Tensor, "batch length"], places: TokenPlaces
     ) -> Encoded:
-        """The states of tokens that stand at `places`."""
-        visible = mask if self.relative_bias is None else hidden_keys(self.relative_bias(places.scaled), mask)
+        """The states of tokens with the layout `places`."""
+        visible = mask if self.relative_bias is None else mask_keys(self.relative_bias(places.scaled), mask)
         states = self.embed(input_ids, places)
         for layer in self.layers:
             states = layer(states, visible)
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, mask, origin)
+        return Encoded.of_all_tokens(states, mask)
 
-    def embed(self, input_ids: Int[Tensor, "batch length"], places: Places) -> Float[Tensor, "batch length width"]:
-        """x, with dropout."""
+    def embed(self, input_ids: Int[Tensor, "batch length"], places: TokenPlaces) -> Float[Tensor, "batch length width"]:
+        """The input x of the layers, with dropout."""
         windows, length = input_ids.shape
         positions = self.position_embedding.weight[self.first_position : self.first_position + length]
         text = (
@@ -227,30 +232,28 @@ class Lambert(nn.Module):
             return self.dropout(self.norm(text + layout))
         return self.dropout(self.norm(text)) + layout
 
-    def layout_autoencoder(self) -> NeighbourhoodEmbedding:
+    def layout_autoencoder(self) -> BitmapEmbedding:
         """See `layoutray.tensors.HasLayoutAutoencoder`."""
         if not isinstance(self.layout, AutoencoderLayout):
-            raise InputError("this LAMBERT has no autoencoder; take model.layout=autoencoder")
+            raise InputError("this LAMBERT has no autoencoder; set model.layout=autoencoder")
         return self.layout.embedding
 
-    def survey(self, batch: Batch) -> tuple[Float[Tensor, "found 1 64 64"], Float[Tensor, "found 128"]]:
+    def encode_bitmaps(self, batch: Batch) -> tuple[Float[Tensor, "all_words 1 64 64"], Float[Tensor, "all_words 128"]]:
         """See `layoutray.tensors.HasLayoutAutoencoder`."""
         places, embedding = self._places(batch), self.layout_autoencoder()
-        pictures, _ = embedding.pictures(places.scaled, places.word_index)
-        return pictures, embedding.vectors(pictures)
+        bitmaps, _ = embedding.bitmaps(places.scaled, places.word_index)
+        return bitmaps, embedding.encode(bitmaps)
 
-    def reach(self, progress: float) -> None:
+    def set_progress(self, progress: float) -> None:
         """See `layoutray.tensors.Scheduled`."""
         if self.drops_positions:
-            self.position_dropout.raise_to(linear_share(progress))
+            self.position_dropout.increase_to(linear_schedule(progress))
 
-    def _places(self, batch: Batch) -> Places:
+    def _places(self, batch: Batch) -> TokenPlaces:
         if batch.page_sizes is None or batch.word_index is None:
-            raise InputError(
-                "the windows do not say how large their pages are, or which words they hold; make them with `layoutray encode`"
-            )
-        shares = batch.boxes.to(self.word_embedding.weight.dtype) / _GRID
-        return Places(shares, page_scaled(shares, batch.page_sizes), batch.word_index)
+            raise InputError("the examples have no page sizes or no word numbers; make them with `layoutray encode`")
+        shares = batch.boxes.to(self.word_embedding.weight.dtype) / BOX_GRID
+        return TokenPlaces(shares, page_scaled(shares, batch.page_sizes), batch.word_index)
 
 
 def _layer(config: LambertConfig) -> EncoderLayer:
@@ -261,13 +264,13 @@ def _layer(config: LambertConfig) -> EncoderLayer:
 
 
 def build(config: LambertConfig, *, vocab_size: int, pad_id: int) -> Lambert:
-    """With RoBERTa's initial weights throughout but for L, and no relative biases yet."""
+    """A LAMBERT with RoBERTa's initial weights, except those of L, and with relative biases of zero."""
     encoder = Lambert(config, vocab_size=vocab_size, pad_id=pad_id)
     initialise(encoder, config.hidden)
     if encoder.relative_bias is not None:
         encoder.relative_bias.reset()
     if encoder.layout is not None:
-        encoder.layout.adapter.begin()
+        encoder.layout.adapter.reset()
     return encoder
 
 
@@ -276,7 +279,7 @@ ARCHITECTURE = Architecture(
     config=LambertConfig,
     sizes={
         "tiny": LambertConfig(hidden=128, layers=2, heads=4, feed_forward=512),
-        # MiniLM-L6-H384, a small BERT with trained weights.
+        # The size of MiniLM-L6-H384, a small BERT with published weights.
         "small": LambertConfig(
             core="bert", hidden=384, layers=6, feed_forward=1536, segments=2, norm_epsilon=LAYER_NORM_EPSILON
         ),

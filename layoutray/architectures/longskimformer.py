@@ -1,59 +1,63 @@
-"""LongSkimformer, of "Skim-Attention: Learning to Focus via Document Layout" (Findings of EMNLP 2021, arXiv:2109.01078), section 3.3.
+"""LongSkimformer, of "Skim-Attention: Learning to Focus via Document Layout", section 3.3.
 
-Skimformer for long documents: attention is decided by layout once for all text layers, and each token sees only a window of
-neighbours, as in Longformer. Time and memory grow linearly with length.
+Findings of EMNLP 2021, arXiv:2109.01078.
+
+Skimformer for long documents: attention is computed once from layout for all text layers, and each token sees only a
+sliding window, as in Longformer. Time and memory are linear in length.
 
     symbol      name here                       meaning
-    ℓ           layout_embedding(boxes)         what a box looks like (Eq. 2)
-    ℓ^c         contextualiser(ℓ, mask)         the same, seen among the boxes in its window
-    A           skim_attention(ℓ, mask)         attention probabilities of the band, one per head (Eq. 3)
-    w           window                          w/2 tokens are seen to either side
+    ℓ           layout_embedding(boxes)         layout embedding of a box (Eq. 2)
+    ℓ^c         contextualiser(ℓ, mask)         layout embedding contextualised within the window
+    A           skim_attention(ℓ, mask)         attention probabilities of the band, one matrix per head (Eq. 3)
+    w           window                          a token sees w/2 tokens to either side
     V^k, W_o    layers[k].value, .output        projections of the text
 
-Departures from the paper, which says no more than "Longformer"; all follow the authors' released code:
-- No token attends to all others: the release has weights for global attention, and nothing that makes a token global. Ours has neither.
+Departures from the paper, which only refers to Longformer; all follow the authors' released code:
+- No token is global. The release has weights for global attention but never makes a token global; this module has
+  neither.
 - Queries of padding attend to nothing; LayerNorms have RoBERTa's epsilon.
-- Layout embeddings go through LayerNorm and dropout, and attention probabilities through dropout once, as in Skimformer.
-Departure from the release: a length is rounded up to a multiple of w/2 instead of w, which changes no result.
+- Layout embeddings go through LayerNorm and dropout, and attention probabilities through dropout once, as in
+  Skimformer.
+
+Departure from the release: sequences are padded to a multiple of w/2 instead of w, which changes no result.
 """
 
 from dataclasses import dataclass
 from functools import partial
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.attention import split_heads
-from layoutray.nn.block import EncoderLayer, GivenAttentionLayer
+from layoutray.nn.block import EncoderLayer, SharedAttentionLayer
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding
-from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities, dense
-from layoutray.tensors import Batch, Encoded
+from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities, dense_matrix
+from layoutray.tensors import BOX_GRID, Batch, Encoded
 
 _EPSILON = 1e-5
 
 
 @dataclass(frozen=True)
 class LongSkimformerConfig:
-    """The defaults are the paper's LongSkimformer, with the window of the release's configuration (the paper states none).
+    """The defaults are the paper's LongSkimformer with the window of the release; the paper does not state its window.
 
     Attributes:
         hidden: width d of text states.
         layout_hidden: width e of layout embeddings (Eq. 2).
         layers: number of text layers.
-        heads: attention heads H, of Skim-Attention and so of every text layer (Eq. 3).
+        heads: attention heads H of Skim-Attention and thus of every text layer (Eq. 3).
         head_size: size a of a head's values.
         skim_head_size: size s of a head's queries and keys (Eq. 3).
         feed_forward: inner width F of feed-forward blocks.
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
-        max_2d: rows of the coordinate tables; boxes go up to 1000 (Eq. 2).
-        max_length: longest window of text in tokens; no table depends on it.
+        max_2d: size of the coordinate tables, above `BOX_GRID` (Eq. 2).
+        max_length: maximum length of a window in tokens; no table depends on it.
         window: w, even; each token sees w/2 tokens to either side.
-        contextualiser_layers: 0 is without contextualised layout, 2 the paper's.
+        contextualiser_layers: 2 in the paper; 0 means no contextualised layout.
         contextualiser_heads: attention heads of the contextualiser.
     """
 
@@ -73,15 +77,15 @@ class LongSkimformerConfig:
     contextualiser_heads: int = 12
 
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"max_2d": 1001, "window": 2, "contextualiser_layers": 0})
+        check_ranges(self, smallest={"max_2d": BOX_GRID + 1, "window": 2, "contextualiser_layers": 0})
         if self.window % 2:
-            raise InputError(f"window is {self.window}; it must be even, half of it lies on either side")
+            raise InputError(f"window is {self.window}; it must be even: half of it is on either side")
         if self.contextualiser_layers:
             check_heads(self, "layout_hidden", "contextualiser_heads")
 
 
 class LocalSkimAttention(nn.Module):
-    """Eq. 3 within a sliding window: from layout alone."""
+    """Skim-Attention (Eq. 3) within a sliding window."""
 
     def __init__(self, config: LongSkimformerConfig) -> None:
         super().__init__()
@@ -99,7 +103,7 @@ class LocalSkimAttention(nn.Module):
 
 
 class LongSkimformer(nn.Module):
-    """Skim once within the window, then read."""
+    """The encoder: attention from layout within a window, shared by all text layers."""
 
     def __init__(self, config: LongSkimformerConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -114,7 +118,7 @@ class LongSkimformer(nn.Module):
         self.contextualiser = nn.ModuleList(_contextualiser_layer(config) for _ in range(config.contextualiser_layers))
         self.skim_attention = LocalSkimAttention(config)
         self.layers = nn.ModuleList(
-            GivenAttentionLayer(
+            SharedAttentionLayer(
                 config.hidden,
                 config.heads,
                 config.head_size,
@@ -130,27 +134,26 @@ class LongSkimformer(nn.Module):
         states = self.embed_text(batch.input_ids)
         for layer in self.layers:
             states = layer(states, partial(banded_context, attention))
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, batch.mask, origin)
+        return Encoded.of_all_tokens(states, batch.mask)
 
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
-        """A as one matrix, for pictures; `forward` never makes it."""
+        """A as one length × length matrix, for pictures; `forward` does not compute it."""
         length = batch.input_ids.shape[1]
-        return dense(self.skim_band(batch))[..., :length, :length]
+        return dense_matrix(self.skim_band(batch))[..., :length, :length]
 
     def skim_band(self, batch: Batch) -> Float[Tensor, "batch heads blocks reach three_reach"]:
-        """A: attention probabilities, from layout alone."""
+        """A: attention probabilities of the band, from layout alone."""
         return self.skim_attention(self.contextualise(batch), batch.mask)
 
     def contextualise(self, batch: Batch) -> Float[Tensor, "batch length layout_width"]:
-        """ℓ^c, or ℓ where there is no contextualiser."""
+        """ℓ^c, or ℓ without a contextualiser."""
         layout = self.layout_embedding(batch.boxes)
         for layer in self.contextualiser:
             layout = layer(layout, batch.mask)
         return layout
 
     def embed_text(self, input_ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
-        """T: word and segment, no positions."""
+        """The text embedding T: word and segment, without positions."""
         return self.text_dropout(self.text_norm(self.word_embedding(input_ids) + self.segment_embedding.weight[0]))
 
 

@@ -1,22 +1,23 @@
-"""BERT + SkimEmbeddings, of "Skim-Attention: Learning to Focus via Document Layout" (EMNLP Findings 2021, arXiv:2109.01078), section 4.2.
+"""BERT + SkimEmbeddings, of "Skim-Attention: Learning to Focus via Document Layout", section 4.2.
 
-BERT that is also told where its tokens stand: the coordinate tables of a trained Skimformer are projected to BERT's width and
-summed with its own embeddings. Attention is BERT's. The tables start from a trained Skimformer and the rest from a trained BERT, but for
-the projections, which are new.
+Findings of EMNLP 2021, arXiv:2109.01078.
+
+BERT with layout in its input: the coordinate tables of a trained Skimformer are projected to BERT's width and added to
+its embeddings. Attention is BERT's. The tables start from a trained Skimformer, the projections are new, and the rest
+starts from a trained BERT.
 
     symbol         name here                          meaning
     X, Y, Wd, Ht   tables.x, .y, .width, .height      Skimformer's coordinate tables (Eq. 2)
-    P_x, P_y       projections.x, .y                  from the tables' width e to BERT's width d, with biases
+    P_x, P_y       projections.x, .y                  linear maps with bias, from the tables' width e to BERT's d
     P_w, P_h       projections.width, .height
 
-Departures from the paper, which says no more than that the embeddings are added; all follow the authors' released code:
-- P_x and P_y are each used for both corners of a box, so that their biases count twice.
+Departures from the paper, which only states that the embeddings are added; all follow the authors' released code:
+- P_x and P_y are used for both corners of a box, and their biases are therefore added twice.
 - Skimformer's LayerNorm over the layout, and its contextualiser, are not used.
 """
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -26,7 +27,7 @@ from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.initialise import initialise
 from layoutray.nn.weight_names.bert import FROM_PEER
 from layoutray.nn.weight_names.skim_embeddings import FROM_SKIMFORMER
-from layoutray.tensors import Batch, Encoded
+from layoutray.tensors import BOX_GRID, Batch, Encoded
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class SkimEmbeddingsConfig:
         feed_forward: inner width of feed-forward blocks.
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
-        max_2d: rows of the coordinate tables; boxes go up to 1000.
-        max_length: longest window in tokens; rows of the position table.
-        segments: rows of the segment table, of which only the first is used.
+        max_2d: size of the coordinate tables, above `BOX_GRID`.
+        max_length: maximum length of a window in tokens; size of the position table.
+        segments: size of the segment table, of which only the first row is used.
     """
 
     hidden: int = 768
@@ -58,7 +59,7 @@ class SkimEmbeddingsConfig:
     segments: int = 2
 
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"max_2d": 1001})
+        check_ranges(self, smallest={"max_2d": BOX_GRID + 1})
         check_heads(self, "hidden", "heads")
 
 
@@ -73,15 +74,15 @@ class ProjectedBoxes(nn.Module):
 
     def forward(self, boxes: Tensor) -> Float[Tensor, "batch length width"]:
         x0, y0, x1, y1 = boxes.unbind(-1)
-        corners = self._place("x", x0) + self._place("y", y0) + self._place("x", x1) + self._place("y", y1)
-        return corners + self._place("height", y1 - y0) + self._place("width", x1 - x0)
+        corners = self._project("x", x0) + self._project("y", y0) + self._project("x", x1) + self._project("y", y1)
+        return corners + self._project("height", y1 - y0) + self._project("width", x1 - x0)
 
-    def _place(self, side: str, coordinate: Tensor) -> Tensor:
+    def _project(self, side: str, coordinate: Tensor) -> Tensor:
         return self.projections[side](self.tables[side](coordinate))
 
 
 class SkimEmbeddings(nn.Module):
-    """BERT with projected boxes among its embeddings."""
+    """BERT with projected box embeddings in its input."""
 
     def __init__(self, config: SkimEmbeddingsConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -108,17 +109,16 @@ class SkimEmbeddings(nn.Module):
         states = self.embed(batch)
         for layer in self.layers:
             states = layer(states, batch.mask)
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, batch.mask, origin)
+        return Encoded.of_all_tokens(states, batch.mask)
 
     def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
-        """LN(word + position + segment + projected box)."""
+        """LN(word + position + segment + projected box), with dropout."""
         text = self.word_embedding(batch.input_ids) + self.position_embedding.weight[: batch.input_ids.shape[1]]
         return self.dropout(self.norm(text + self.segment_embedding.weight[0] + self.boxes(batch.boxes)))
 
 
 def build(config: SkimEmbeddingsConfig, *, vocab_size: int, pad_id: int) -> SkimEmbeddings:
-    """With BERT's initial weights throughout."""
+    """The encoder with BERT's initial weights."""
     encoder = SkimEmbeddings(config, vocab_size=vocab_size, pad_id=pad_id)
     initialise(encoder, config.hidden)
     return encoder

@@ -1,12 +1,12 @@
 """Skimformer, of "Skim-Attention: Learning to Focus via Document Layout" (Findings of EMNLP 2021, arXiv:2109.01078).
 
-Where to look on a page is decided by layout alone. Attention is computed once, from embeddings of the tokens' boxes, and
-all text layers reuse it. Text layers therefore only move values around; optionally, a small transformer over the boxes
-(the contextualiser) goes first.
+Attention depends on layout alone. It is computed once, from embeddings of the tokens' boxes, and all text layers reuse
+it; text layers have values but no queries and keys. Optionally, a small transformer (the contextualiser) contextualises
+the layout embeddings first.
 
     symbol      name here                       meaning
-    ℓ           layout_embedding(boxes)         what a box looks like (Eq. 2)
-    ℓ^c         contextualiser(ℓ, mask)         the same, seen among its neighbours
+    ℓ           layout_embedding(boxes)         layout embedding of a box (Eq. 2)
+    ℓ^c         contextualiser(ℓ, mask)         contextualised layout embedding
     A           skim_attention(ℓ, mask)         attention probabilities, one matrix per head (Eq. 3)
     Q, K        skim_attention.query, .key      projections of the layout, e → H·s
     T           embed_text(ids)                 text embedding without positions
@@ -16,12 +16,12 @@ all text layers reuse it. Text layers therefore only move values around; optiona
     F           feed_forward
 
 Departures from the paper; the middle three follow the authors' released code:
-- The contextualiser does not see padding. The release shows it the padding boxes, so that a page's result depends on how
-  long its neighbours in the batch are; `contextualiser_mask = "reference_parity"` does the same.
+- The contextualiser does not see padding. In the release it does, and the result of a page depends on the lengths of
+  the other pages in the batch; `contextualiser_mask = "reference_parity"` does the same.
 - Layout embeddings go through LayerNorm and dropout; Eq. 2 stops at the sum.
-- The √d^ℓ of Eq. 3 is the size of a skim head.
-- Attention probabilities pass through dropout once, so that all layers of a step share one sample.
-- The degraded variant keeps no tables of widths and heights; the release keeps them unused.
+- The d^ℓ in the √d^ℓ of Eq. 3 is the size of a skim head.
+- Attention dropout is applied once; all layers of a step share the same sample.
+- The degraded variant has no tables of widths and heights; in the release they exist unused.
 """
 
 from dataclasses import dataclass
@@ -35,35 +35,36 @@ from torch import Tensor, nn
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.attention import SelfAttention
-from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, GivenAttentionLayer
+from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, SharedAttentionLayer
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, CentreEmbedding, SequenceEmbedding, UniformBoxEmbedding
-from layoutray.nn.skim_attention import VISIBLE, Contextualiser, SkimAttention
-from layoutray.tensors import Batch, Encoded
+from layoutray.nn.skim_attention import CONTEXTUALISER_MASKS, Contextualiser, SkimAttention
+from layoutray.tensors import BOX_GRID, Batch, Encoded
 
 
 @dataclass(frozen=True)
 class SkimformerConfig:
-    """The defaults are the paper's Skimformer with contextualised layout (113 M parameters with its masked-LM head).
+    """The defaults are the paper's Skimformer with contextualised layout (113 M parameters with the masked-LM head).
 
     Attributes:
         hidden: width d of text states.
         layout_hidden: width e of layout embeddings (Eq. 2).
         layers: number of text layers.
-        heads: attention heads H, of Skim-Attention and so of every text layer (Eq. 3).
+        heads: attention heads H of Skim-Attention and thus of every text layer (Eq. 3).
         head_size: size a of a head's values.
         skim_head_size: size s of a head's queries and keys (Eq. 3).
-        feed_forward: inner width F of feed-forward blocks, in text layers and contextualiser.
+        feed_forward: inner width F of feed-forward blocks, in text layers and in the contextualiser.
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
-        max_2d: rows of the coordinate tables; boxes go up to 1000 (Eq. 2).
-        max_length: longest window in tokens; rows of the position table in the 1-D variant.
-        segments: rows of the segment table, of which only the first is used; kept for the paper's parameter count.
-        contextualiser_layers: 0 is the ablation "Layout", 2 the paper's "Contextualised" (Table 3).
+        max_2d: size of the coordinate tables, above `BOX_GRID` (Eq. 2).
+        max_length: maximum length of a window in tokens; size of the position table in the 1-D variant.
+        segments: size of the segment table, of which only the first row is used; kept for the paper's parameter count.
+        contextualiser_layers: 2 is the paper's "Contextualised", 0 its ablation "Layout" (Table 3).
         contextualiser_heads: attention heads of the contextualiser.
-        contextualiser_mask: `masked` hides padding from it, `reference_parity` shows it, as the release does.
-        layout: what stands for a token's place (Table 3): its box, the box's centre (`degraded`), nothing (`uniform`) or its
-            number in the window (`1d`).
+        contextualiser_mask: `masked` hides padding from the contextualiser; `reference_parity` does not, as in the
+            release.
+        layout: input of the layout embedding (Table 3): the box (`boxes`), its centre (`degraded`), no layout
+            (`uniform`) or the token's position in the window (`1d`).
     """
 
     hidden: int = 768
@@ -84,17 +85,18 @@ class SkimformerConfig:
     layout: Literal["boxes", "degraded", "uniform", "1d"] = "boxes"
 
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"max_2d": 1001, "contextualiser_layers": 0})
+        check_ranges(self, smallest={"max_2d": BOX_GRID + 1, "contextualiser_layers": 0})
         if self.contextualiser_layers:
             check_heads(self, "layout_hidden", "contextualiser_heads")
         if self.layout == "1d" and self.contextualiser_layers:
             raise InputError(
-                f"contextualiser_layers is {self.contextualiser_layers}; it must be 0 with layout '1d', which has no boxes"
+                f"contextualiser_layers is {self.contextualiser_layers}; "
+                "it must be 0 with layout '1d', which uses no boxes"
             )
 
 
 class Skimformer(nn.Module):
-    """Skim once, then read: layout decides the attention of all text layers."""
+    """The encoder: attention from layout, shared by all text layers."""
 
     def __init__(self, config: SkimformerConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -108,13 +110,13 @@ class Skimformer(nn.Module):
         self.layout_embedding = _layout_embedding(config)
         self.contextualiser = Contextualiser(
             [_contextualiser_layer(config) for _ in range(config.contextualiser_layers)],
-            VISIBLE[config.contextualiser_mask],
+            CONTEXTUALISER_MASKS[config.contextualiser_mask],
         )
         self.skim_attention = SkimAttention(
             config.layout_hidden, config.heads, config.skim_head_size, config.attention_dropout
         )
         self.layers = nn.ModuleList(
-            GivenAttentionLayer(
+            SharedAttentionLayer(
                 config.hidden, config.heads, config.head_size, feed_forward=config.feed_forward, dropout=config.dropout
             )
             for _ in range(config.layers)
@@ -125,15 +127,14 @@ class Skimformer(nn.Module):
         states = self.embed_text(batch.input_ids)
         for layer in self.layers:
             states = layer(states, partial(torch.matmul, attention))
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, batch.mask, origin)
+        return Encoded.of_all_tokens(states, batch.mask)
 
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
         """A: attention probabilities, from layout alone."""
         return self.skim_attention(self.contextualiser(self.layout_embedding(batch.boxes), batch.mask), batch.mask)
 
     def embed_text(self, input_ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
-        """T: word and (always the first) segment, no positions."""
+        """The text embedding T: word and segment (always the first), without positions."""
         return self.text_dropout(self.text_norm(self.word_embedding(input_ids) + self.segment_embedding.weight[0]))
 
 

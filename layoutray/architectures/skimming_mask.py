@@ -1,23 +1,27 @@
-"""SkimmingMask, of "Skim-Attention: Learning to Focus via Document Layout" (Findings of EMNLP 2021, arXiv:2109.01078), section 3.4.
+"""SkimmingMask, of "Skim-Attention: Learning to Focus via Document Layout", section 3.4.
 
-A trained Skimformer's attention decides which few tokens each token of BERT or LayoutLM may attend to. Skimming happens once;
-the k most skim-attended tokens of each query, head by head, are all that the text layers see. The skimmer starts from a trained
-Skimformer, the rest from a trained BERT or LayoutLM.
+Findings of EMNLP 2021, arXiv:2109.01078.
+
+The attention of a trained Skimformer selects which tokens each token of a BERT or LayoutLM may attend to.
+Skim-Attention is computed once; in the text layers, each query and head sees only its k keys of highest skim-attention.
+The skimmer starts from a trained Skimformer, the rest from a trained BERT or LayoutLM.
 
     symbol      name here                       meaning
-    ℓ, ℓ^c      skimmer.layout_embedding, .contextualiser   layout, as in Skimformer
+    ℓ           skimmer.layout_embedding        layout embedding, as in Skimformer
+    ℓ^c         skimmer.contextualiser          contextualised layout embedding, as in Skimformer
     A           skimmer(boxes, mask)            skim-attention probabilities
-    k           top_k                           tokens that each token attends to
-    M           skimming_mask(A, mask, k)       which keys are seen, one matrix per head
+    k           top_k                           number of tokens that each token attends to
+    M           skimming_mask(A, mask, k)       visible keys, one matrix per head
 
 Departures from the paper; the first follows the authors' released code:
-- The k most attended tokens are chosen per head; the paper writes of one matrix.
-- Nothing is dropped from A while training: in the release about a tenth of the best keys falls out of the mask at random.
-- The skimmer takes no gradient and is not trained; in the release it gets none either, though it is left trainable.
-- `attention = "gathered"` computes what the mask leaves instead of everything, with the same result; the paper's saving is one of counting,
-  its code computes whole matrices.
-- k above the length means all tokens, where the release fails. Of two equally attended tokens the earlier one is kept; in the release
-  chance decides.
+- The k most attended keys are selected per head; the paper describes one matrix.
+- There is no dropout on A in training; in the release, it randomly removes about a tenth of the best keys from the
+  mask.
+- The skimmer gets no gradient and is not trained; in the release it gets none either, although it is left trainable.
+- `attention = "gathered"` computes only the scores that the mask keeps, with the same result. The paper counts this
+  saving, but its code computes whole matrices.
+- If k exceeds the length, all tokens are visible; the release fails. Of two equally attended keys, the earlier one is
+  selected; in the release the choice is undefined.
 - The contextualiser does not see padding (`contextualiser_mask`, as in Skimformer).
 """
 
@@ -34,34 +38,36 @@ from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.gathered_attention import key_lists
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, BoxTables
-from layoutray.nn.skim_attention import VISIBLE, Contextualiser, SkimAttention
+from layoutray.nn.skim_attention import CONTEXTUALISER_MASKS, Contextualiser, SkimAttention
 from layoutray.nn.weight_names.skimming_mask import FROM_CORE, FROM_SKIMFORMER
-from layoutray.tensors import Batch, Encoded
+from layoutray.tensors import BOX_GRID, Batch, Encoded
 
 
 @dataclass(frozen=True)
 class SkimmingMaskConfig:
-    """The defaults are BERT-base under the paper's Skimformer, with the k that the paper reports.
+    """The defaults are BERT-base with the paper's Skimformer as skimmer and the paper's k.
 
     Attributes:
-        core: whose embeddings the text layers start from; `layoutlm` adds its own tables of boxes to BERT's.
-        top_k: tokens that each token attends to.
-        attention: `dense` computes all scores and hides most, `gathered` computes those of the keys that a block of queries sees.
-        block: `gathered`: queries that share a list of keys.
+        core: embeddings of the text layers: `bert`, or `layoutlm`, which adds coordinate tables.
+        top_k: number of tokens that each token attends to.
+        attention: `dense` computes all scores and masks most; `gathered` computes those of the keys that a block of
+            queries sees.
+        block: number of queries that share a list of keys in `gathered`.
         hidden: width of text states.
         layers: number of text layers.
         heads: attention heads of the text layers, and of Skim-Attention.
         feed_forward: inner width of feed-forward blocks.
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities of the text layers.
-        max_length: longest window in tokens; rows of the position table.
-        segments: rows of the segment table, of which only the first is used.
-        max_2d: rows of the coordinate tables; boxes go up to 1000.
+        max_length: maximum length of a window in tokens; size of the position table.
+        segments: size of the segment table, of which only the first row is used.
+        max_2d: size of the coordinate tables, above `BOX_GRID`.
         layout_hidden: width of layout embeddings.
         skim_head_size: size of a skim head's queries and keys.
-        contextualiser_layers: 0 is without contextualised layout.
+        contextualiser_layers: layers of the contextualiser; 0 means no contextualised layout.
         contextualiser_heads: attention heads of the contextualiser.
-        contextualiser_mask: `masked` hides padding from it, `reference_parity` shows it, as the release does.
+        contextualiser_mask: `masked` hides padding from the contextualiser; `reference_parity` does not, as in the
+            release.
     """
 
     core: Literal["bert", "layoutlm"] = "bert"
@@ -84,20 +90,21 @@ class SkimmingMaskConfig:
     contextualiser_mask: Literal["masked", "reference_parity"] = "masked"
 
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"max_2d": 1001, "contextualiser_layers": 0})
+        check_ranges(self, smallest={"max_2d": BOX_GRID + 1, "contextualiser_layers": 0})
         check_heads(self, "hidden", "heads")
         if self.contextualiser_layers:
             check_heads(self, "layout_hidden", "contextualiser_heads")
 
 
 class Skimmer(nn.Module):
-    """From boxes to skim-attention probabilities. Trained elsewhere: it takes no gradient and has no dropout."""
+    """Maps boxes to skim-attention probabilities. Trained in a Skimformer; it has no gradient and no dropout here."""
 
     def __init__(self, config: SkimmingMaskConfig) -> None:
         super().__init__()
         self.layout_embedding = BoxEmbedding(config.layout_hidden, config.max_2d, 0.0)
         self.contextualiser = Contextualiser(
-            [_layout_layer(config) for _ in range(config.contextualiser_layers)], VISIBLE[config.contextualiser_mask]
+            [_layout_layer(config) for _ in range(config.contextualiser_layers)],
+            CONTEXTUALISER_MASKS[config.contextualiser_mask],
         )
         self.skim_attention = SkimAttention(config.layout_hidden, config.heads, config.skim_head_size, 0.0)
         self.requires_grad_(False)
@@ -110,7 +117,7 @@ class Skimmer(nn.Module):
 
 
 class SkimmingMask(nn.Module):
-    """BERT or LayoutLM that attends to what a Skimformer has skimmed."""
+    """BERT or LayoutLM that attends only to the keys selected by Skim-Attention."""
 
     def __init__(self, config: SkimmingMaskConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -134,15 +141,14 @@ class SkimmingMask(nn.Module):
         states = self.embed(batch)
         for layer in self.layers:
             states = layer(states, visible)
-        origin = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
-        return Encoded(states, batch.mask, origin)
+        return Encoded.of_all_tokens(states, batch.mask)
 
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
-        """A: the skimmer's attention probabilities, before the best are chosen."""
+        """A: the skimmer's attention probabilities, before selection of the best keys."""
         return self.skimmer(batch.boxes, batch.mask)
 
     def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
-        """LN(word + position + segment), and the box where the core is LayoutLM."""
+        """LN(word + position + segment), with box in the sum if the core is LayoutLM; with dropout."""
         text = self.word_embedding(batch.input_ids) + self.position_embedding.weight[: batch.input_ids.shape[1]]
         text = text + self.segment_embedding.weight[0]
         return self.dropout(self.norm(text if self.boxes is None else text + self.boxes(batch.boxes)))
@@ -151,7 +157,10 @@ class SkimmingMask(nn.Module):
 def skimming_mask(
     attention: Float[Tensor, "batch heads length length"], mask: Bool[Tensor, "batch length"], top_k: int
 ) -> Bool[Tensor, "batch heads length length"]:
-    """True on the `top_k` most attended keys of each query and head, the earlier one first among equals, as far as they are real tokens."""
+    """True on those of the `top_k` most attended keys of each query and head that are real tokens.
+
+    Of equally attended keys, the earlier ones are selected.
+    """
     best = attention.sort(dim=-1, descending=True, stable=True).indices[..., :top_k]
     return torch.zeros_like(attention, dtype=torch.bool).scatter_(-1, best, True) & mask[:, None, None, :]
 
@@ -167,7 +176,7 @@ def _text_layer(config: SkimmingMaskConfig) -> EncoderLayer:
 
 
 def build(config: SkimmingMaskConfig, *, vocab_size: int, pad_id: int) -> SkimmingMask:
-    """With BERT's initial weights throughout, also for the skimmer, until a trained one is loaded."""
+    """The encoder with BERT's initial weights, including the skimmer, until trained weights are loaded."""
     encoder = SkimmingMask(config, vocab_size=vocab_size, pad_id=pad_id)
     initialise(encoder, config.hidden)
     return encoder

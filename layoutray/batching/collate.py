@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 
 from layoutray.batching.examples import Example
-from layoutray.batching.windows import GRID, within_window
+from layoutray.batching.windows import within_window
 from layoutray.errors import SchemaError
-from layoutray.tensors import Batch
+from layoutray.tensors import BOX_GRID, Batch
 
 IGNORED = -100
 """Label of tokens that have no target."""
@@ -56,13 +56,13 @@ def _padded(rows: Sequence[NDArray[Any]], fill: int) -> NDArray[np.int64]:
 
 
 def _check_boxes(boxes: NDArray[np.int64]) -> None:
-    wrong = (boxes < 0) | (boxes > GRID)
+    wrong = (boxes < 0) | (boxes > BOX_GRID)
     wrong[..., 2:] |= boxes[..., 2:] < boxes[..., :2]
     if wrong.any():
         row, token = np.argwhere(wrong.any(-1))[0]
         raise SchemaError(
             f"box {boxes[row, token].tolist()} of token {token} in example {row} of the batch must satisfy "
-            f"0 <= x0 <= x1 <= {GRID} and 0 <= y0 <= y1 <= {GRID}; make the examples again with `layoutray encode`"
+            f"0 <= x0 <= x1 <= {BOX_GRID} and 0 <= y0 <= y1 <= {BOX_GRID}; make the examples again with `layoutray encode`"
         )
 
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from layoutray.batching.windows import GRID
-from layoutray.tensors import Batch
+from layoutray.tensors import BOX_GRID, Batch
 
 
 def jitter(batch: Batch, share: float, generator: torch.Generator) -> Batch:
@@ -16,8 +15,8 @@ def jitter(batch: Batch, share: float, generator: torch.Generator) -> Batch:
     """
     rows = len(batch.boxes)
     chance = torch.rand(2, rows, 1, 2, generator=generator) * 2 - 1
-    stretch, move = 1 + share * chance[0], share * GRID * chance[1]
+    stretch, move = 1 + share * chance[0], share * BOX_GRID * chance[1]
     boxes = batch.boxes.float() * stretch.repeat(1, 1, 2) + move.repeat(1, 1, 2)
-    moved = boxes.round().clamp(0, GRID).long()
+    moved = boxes.round().clamp(0, BOX_GRID).long()
     nowhere = (batch.boxes == 0).all(-1, keepdim=True)
     return replace(batch, boxes=moved.masked_fill(nowhere, 0))

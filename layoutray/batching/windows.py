@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from layoutray.document import Page
 from layoutray.document.word_graph import word_neighbours
+from layoutray.tensors import BOX_GRID
 from layoutray.tokenizer import Tokenizer
-
-GRID = 1000
-"""Boxes are handed to models as integers 0..GRID, in thousandths of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Window:
 
 def quantise(boxes: Float[np.ndarray, "words 4"]) -> Int[np.ndarray, "words 4"]:
     """Boxes in shares of the page to the integer grid 0..1000, rounded to nearest; order of sides is kept."""
-    return np.clip(np.rint(np.asarray(boxes, np.float64) * GRID), 0, GRID).astype(np.int32)
+    return np.clip(np.rint(np.asarray(boxes, np.float64) * BOX_GRID), 0, BOX_GRID).astype(np.int32)
 
 
 def grid_boxes(page: Page) -> Int[np.ndarray, "words 4"]:

@@ -1,4 +1,4 @@
-"""Checkpoints of other people's releases, made ours. An importer is a module here that ends in `IMPORTER`, named after the release."""
+"""Import of released checkpoints. An importer is a module of this package, named after the release, with `IMPORTER`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,16 +9,16 @@ from layoutray.checkpoint import Checkpoint
 
 
 class Importer(Protocol):
-    """Makes a checkpoint of a folder of the release; writes nothing."""
+    """Converts a folder of a release to a checkpoint; writes nothing."""
 
     def __call__(self, folder: Path, overrides: Sequence[str]) -> Checkpoint:
-        """The checkpoint that `folder` holds, under a recipe made of its configuration.
+        """The checkpoint in `folder`, with a recipe made from the configuration of the release.
 
         Args:
-            overrides: `dotted.key=value` of that recipe, for what the configuration does not say.
+            overrides: `dotted.key=value` of the recipe, for settings that the configuration does not contain.
 
         Raises:
-            InputError: when the folder is not one of the release, or holds what our models cannot honour.
+            InputError: if the folder is not from the release, or has settings that our models do not support.
         """
         ...
 

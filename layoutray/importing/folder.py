@@ -1,4 +1,4 @@
-"""A folder as the transformers library writes it: config.json, weights under their authors' names, a vocabulary."""
+"""Reading a model folder of the transformers library: config.json, weights under the authors' names, a vocabulary."""
 
 import importlib.metadata
 from collections.abc import Mapping, Sequence
@@ -28,51 +28,54 @@ ENCODER = {
     "hidden_dropout_prob": "dropout",
     "attention_probs_dropout_prob": "attention_dropout",
 }
-"""Settings of BERT and of all that is built on it -> ours."""
+"""Settings of BERT and of models built on it -> ours."""
 
 COMPUTED = {"hidden_act": "gelu", "is_decoder": False, "position_embedding_type": "absolute"}
-"""Their settings that our models know in one value only, which is also the library's own."""
+"""Settings of theirs for which our models support only one value: the library's default."""
 
 _TABLES = {"type_vocab_size": "segments", "layer_norm_eps": "norm_epsilon", "max_position_embeddings": "max_length"}
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The settings in `config.json`. Raises CheckpointError where it is missing or no JSON object."""
+    """The settings in `config.json`. Raises CheckpointError if the file is missing or not a JSON object."""
     file = folder / CONFIG
     if not file.is_file():
         raise CheckpointError(f"no {CONFIG} in {folder}; give the folder of a released model")
     config = checkpoint.read_json(file)
     if not isinstance(config, dict):
-        raise CheckpointError(f"{file} holds {type(config).__name__}, where a JSON object is needed")
+        raise CheckpointError(f"{file} contains a {type(config).__name__}; it must contain a JSON object")
     return cast(dict[str, Any], config)
 
 
 def read_settings(
     file: Path, config: Mapping[str, Any], model: str, names: Mapping[str, str], fixed: Mapping[str, object]
 ) -> dict[str, Any]:
-    """Settings in `config` under our names; `model` is what messages call it.
+    """Settings in `config` under our names.
 
     Args:
-        file: what `config` was read from.
-        names: their settings -> ours; all of them have to be there.
-        fixed: settings that `model` knows in one value only, which is also meant where they are not there.
+        file: the file of `config`, for error messages.
+        model: name of the model in error messages.
+        names: required settings of theirs -> ours.
+        fixed: settings for which `model` supports only one value; this value is also the default of a missing setting.
 
     Raises:
-        CheckpointError: when a setting is missing or has a value that `model` is not computed with.
+        CheckpointError: if a setting is missing or has a value that `model` does not support.
     """
     if missing := names.keys() - config.keys():
-        raise CheckpointError(f"{file} lacks {', '.join(sorted(missing))}, which every {model} says")
+        raise CheckpointError(f"{file} lacks {', '.join(sorted(missing))}; the configuration of every {model} has it")
     for name, value in fixed.items():
         if config.get(name, value) != value:
-            raise CheckpointError(f"{file} has {name} {config[name]!r}; {model} is computed with {value!r} alone")
+            raise CheckpointError(f"{file} has {name} {config[name]!r}; {model} supports only {value!r}")
     return {ours: config[theirs] for theirs, ours in names.items()}
 
 
 def read_bert(folder: Path, config: Mapping[str, Any], model: str, fixed: Mapping[str, object]) -> dict[str, Any]:
-    """Settings of a whole BERT or, where `config` has that `model_type`, RoBERTa, whose position table begins with rows up to the pad id.
+    """Settings of a complete BERT or, if `model_type` is `roberta`, RoBERTa.
+
+    RoBERTa's position table starts with unused rows up to the pad id; they do not count in `max_length`.
 
     Raises:
-        CheckpointError: as `read_settings`.
+        CheckpointError: see `read_settings`.
     """
     settings = read_settings(folder / CONFIG, config, model, ENCODER | _TABLES, {**COMPUTED, **fixed})
     if config["model_type"] != "roberta":
@@ -86,78 +89,77 @@ def read_bert(folder: Path, config: Mapping[str, Any], model: str, fixed: Mappin
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
-    """Tensors under their authors' names. No code in a torch file is run.
+    """Tensors under their authors' names. Code in a torch file is never run.
 
     Raises:
-        CheckpointError: when there are none, or the file holds anything but tensors by name.
+        CheckpointError: if there is no file with weights, or it contains anything but named tensors.
     """
-    found = [folder / name for name in WEIGHTS if (folder / name).is_file()]
-    if not found:
+    file = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
+    if file is None:
         raise CheckpointError(f"no weights in {folder}; it needs {' or '.join(WEIGHTS)}")
-    return (
-        checkpoint.read_tensors(found[0])
-        if found[0].suffix == ".safetensors"
-        else tensors_by_name(read_torch(found[0]), found[0])
-    )
+    if file.suffix == ".safetensors":
+        return checkpoint.read_tensors(file)
+    return tensors_by_name(read_torch(file), file)
 
 
 def read_torch(file: Path, plain: Sequence[type] = ()) -> Any:
-    """What a torch file holds; no code in it is run.
+    """The content of a torch file. Code in the file is never run.
 
     Args:
-        plain: classes that it may hold besides tensors and plain data; their attributes are set, and nothing of them is called.
+        plain: classes that are allowed besides tensors and plain data; their attributes are set, and no method is
+            called.
 
     Raises:
-        CheckpointError: when it is damaged, or holds anything else.
+        CheckpointError: if the file is damaged or contains anything else.
     """
     try:
         with torch.serialization.safe_globals(list(plain)):
             return torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises errors of many kinds, and its message advises to run the code
+    except Exception as error:  # torch raises many kinds of errors, and its message advises to run the code
         raise CheckpointError(
-            f"{file} is not a torch file of plain tensors ({type(error).__name__}): it is damaged, or holds code, which is not run; "
-            "save its weights as model.safetensors"
+            f"{file} is not a torch file of plain tensors ({type(error).__name__}): "
+            "it is damaged, or contains code, which is never run; save its weights as model.safetensors"
         ) from error
 
 
-def tensors_by_name(read: object, file: Path) -> dict[str, Tensor]:
-    """`read` of `file` as a state dict. Raises CheckpointError where it is none."""
-    if not isinstance(read, dict) or not all(
-        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in read.items()
+def tensors_by_name(content: object, file: Path) -> dict[str, Tensor]:
+    """The `content` of `file` as a state dict. Raises CheckpointError if it is something else."""
+    if not isinstance(content, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in content.items()
     ):
-        raise CheckpointError(f"{file} holds something else than tensors by name; save the model's state_dict alone")
-    return cast(dict[str, Tensor], read)
+        raise CheckpointError(f"{file} contains more than named tensors; save only the model's state_dict")
+    return cast(dict[str, Tensor], content)
 
 
 def read_labels(folder: Path, config: Mapping[str, Any], count: int) -> tuple[str, ...]:
-    """Names of `count` outputs: from `labels.json` if there is one, else `id2label` of `config` if it names so many, else numbers.
+    """Names of `count` outputs: from `labels.json`, else from `id2label` if it has `count` names, else `label_<n>`.
 
     Raises:
-        CheckpointError: when `labels.json` is not a list of `count` different names.
+        CheckpointError: if `labels.json` is not a list of `count` distinct names.
     """
     file = folder / "labels.json"
     if file.is_file():
         given = checkpoint.read_json(file)
         if not _are_names(given, count):
             raise CheckpointError(
-                f"{file} must be a list of {count} different names, one for each output of the classifier; got {given!r}"
+                f"{file} must be a list of {count} distinct names, one per output of the classifier; got {given!r}"
             )
         return tuple(given)
-    named = config.get("id2label")
-    found = [named.get(str(number)) for number in range(len(named))] if isinstance(named, dict) else []
-    return tuple(found) if _are_names(found, count) else tuple(f"label_{number}" for number in range(count))
+    id2label = config.get("id2label")
+    names = [id2label.get(str(number)) for number in range(len(id2label))] if isinstance(id2label, dict) else []
+    return tuple(names) if _are_names(names, count) else tuple(f"label_{number}" for number in range(count))
 
 
-def recipe_of(
+def build_recipe(
     folder: Path, task: Mapping[str, Any], model: Mapping[str, Any], max_length: int, overrides: Sequence[str]
 ) -> Recipe:
-    """The recipe of an imported `model` (a [model] section) for `task` (a [task] section) with `overrides`. Raises RecipeError."""
+    """The recipe with the sections [task] and [model] and with `overrides`. Raises RecipeError if it is not valid."""
     values: dict[str, Any] = {
         "name": folder.absolute().name,
         "task": task,
         "model": model,
         "max_length": max_length,
-        "train": {"steps": 1},  # nothing in the folder says how its model was trained
+        "train": {"steps": 1},  # required; the folder does not contain training settings
     }
     return recipes.from_dict(override(values, overrides))
 
@@ -165,21 +167,25 @@ def recipe_of(
 def assemble(
     file: Path, config: Mapping[str, Any], recipe: Recipe, names: NameTable, weights: Mapping[str, Tensor]
 ) -> Checkpoint:
-    """The checkpoint of `recipe` with `weights`, whose authors' names `names` has. Its provenance lists what they do not have.
+    """The checkpoint of `recipe` with `weights`. Its provenance lists the parameters that `weights` do not contain.
 
     Args:
-        file: what `config` was read from; the vocabulary is in the same folder.
+        file: the file of `config`; the vocabulary is in the same folder.
+        names: the authors' parameter names <-> ours.
 
     Raises:
-        CheckpointError: when the vocabulary is missing or another one, or the weights do not fit; names what is missing and left over.
+        CheckpointError: if the vocabulary is missing or does not match `config`, or the weights do not fit; lists
+            missing and unexpected parameters.
     """
     folder = file.parent
     vocabulary = tokenizer.load(folder)
     for key, size in (("vocab_size", vocabulary.vocab_size), ("pad_token_id", vocabulary.pad_id)):
         if config.get(key) != size:
-            raise CheckpointError(f"{key} is {config.get(key)!r} in {file}, but {size} in the vocabulary beside it")
+            raise CheckpointError(
+                f"{key} is {config.get(key)!r} in {file}, but {size} in the vocabulary of the same folder"
+            )
     classifier = (
-        None if names.is_own("head.classifier.weight") else weights.get(names.to_theirs("head.classifier.weight"))
+        None if names.is_ours_only("head.classifier.weight") else weights.get(names.to_theirs("head.classifier.weight"))
     )
     labels = () if classifier is None else read_labels(folder, config, len(classifier))
     model = checkpoint.build_model(recipe, vocabulary, labels)
@@ -201,14 +207,14 @@ def _are_names(labels: object, count: int) -> TypeGuard[list[str]]:
 
 
 def _fill(model: TaskModel, weights: Mapping[str, Tensor], names: NameTable, file: Path) -> tuple[str, ...]:
-    """Returns names of the model's tensors that stay as they are."""
-    own = {name: tensor for name, tensor in model.state_dict().items() if not names.is_own(name)}
+    """Load `weights` into `model`; returns the names of tensors that keep their initial values."""
+    mapped = {name: tensor for name, tensor in model.state_dict().items() if not names.is_ours_only(name)}
     given = {name: tensor for name, tensor in weights.items() if not names.is_dropped(name)}
     stored = checkpoint.unique_tensors(model)
-    # A tensor that is tied to another one here may be stored there once or twice.
+    # The release may store a tensor that is tied to another one in our model once or twice.
     expected = {
         names.to_theirs(name): tensor
-        for name, tensor in own.items()
+        for name, tensor in mapped.items()
         if name in stored or names.to_theirs(name) in given
     }
     if problems := checkpoint.mismatch(given, expected):
@@ -216,6 +222,6 @@ def _fill(model: TaskModel, weights: Mapping[str, Tensor], names: NameTable, fil
     model.load_state_dict({names.to_ours(name): tensor for name, tensor in given.items()}, strict=False)
     if untied := [name for name, tensor in expected.items() if not torch.equal(tensor, given[name].to(tensor.dtype))]:
         raise CheckpointError(
-            f"{checkpoint.listed(untied)} in {file.parent} is another tensor than the one it is tied to in our model"
+            f"{checkpoint.listed(untied)} in {file.parent} differs from the tensor that it is tied to in our model"
         )
-    return tuple(sorted(stored.keys() - own.keys()))
+    return tuple(sorted(stored.keys() - mapped.keys()))

@@ -1,8 +1,9 @@
 """The release of LAMBERT (arXiv:2002.08087): applicaai/lambert on GitHub.
 
-Its modules wrap a RoBERTa of the transformers library and save nothing by themselves: the folder holds the `state_dict` of its
-`LambertForTokenClassification` or `LambertModel` beside the RoBERTa's config.json and vocabulary, and a `labels.json` where the
-configuration does not name the outputs. Where there is no classifier, the head of a masked language model is freshly drawn.
+The modules of the release wrap a RoBERTa of the transformers library and have no method to save themselves. The folder
+contains the `state_dict` of a `LambertForTokenClassification` or `LambertModel`, the RoBERTa's config.json and
+vocabulary, and a `labels.json` if the configuration does not name the outputs. Without a classifier, the checkpoint
+gets a newly initialised masked-LM head.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.importing.folder import CONFIG, assemble, read_bert, read_config, read_weights, recipe_of
+from layoutray.importing.folder import CONFIG, assemble, build_recipe, read_bert, read_config, read_weights
 from layoutray.nn.weight_names import NameTable, lambert
 
 _FIXED = {"model_type": "roberta", "layout_base": 500}
@@ -31,25 +32,23 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     settings = read_bert(folder, theirs, "lambert", _FIXED)
     weights = read_weights(folder)
     names = lambert.table(frozenset(weights))
-    task = "masked_lm" if names.is_own("head") else "layout_labels"
-    chosen = recipe_of(
+    task = "masked_lm" if names.is_ours_only("head") else "layout_labels"
+    recipe = build_recipe(
         folder, {"name": task}, {"arch": "lambert", **_RELEASED, **settings}, settings["max_length"], overrides
     )
-    return assemble(folder / CONFIG, theirs, chosen, names, _once(weights, names, folder))
+    return assemble(folder / CONFIG, theirs, recipe, names, _without_duplicates(weights, names, folder))
 
 
-def _once(weights: Mapping[str, Tensor], names: NameTable, folder: Path) -> dict[str, Tensor]:
-    """Each tensor under one name, of which the release has up to three. Raises CheckpointError where they differ."""
-    once: dict[str, Tensor] = {}
+def _without_duplicates(weights: Mapping[str, Tensor], names: NameTable, folder: Path) -> dict[str, Tensor]:
+    """Each tensor under one of its up to three names. Raises CheckpointError if copies of a parameter differ."""
+    unique: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         if names.is_dropped(name):
             continue
         first = names.to_theirs(names.to_ours(name))
-        if not torch.equal(once.setdefault(first, tensor), tensor):
-            raise CheckpointError(
-                f"{name} in {folder} is another tensor than {first}, which in the release is the same"
-            )
-    return once
+        if not torch.equal(unique.setdefault(first, tensor), tensor):
+            raise CheckpointError(f"{name} in {folder} differs from {first}; in the release, both are the same tensor")
+    return unique
 
 
 IMPORTER = read

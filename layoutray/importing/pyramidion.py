@@ -1,13 +1,16 @@
-"""The release of "Sparsifying Transformer Models with Trainable Representation Pooling" (arXiv:2009.05169): GitHub, applicaai/pyramidions.
+"""The release of "Sparsifying Transformer Models with Trainable Representation Pooling" (arXiv:2009.05169).
 
-It is a fairseq, and what it trains is a fairseq checkpoint: `checkpoint_best.pt` or `checkpoint_last.pt`, the settings beside the weights.
-Of its vocabulary, a SentencePiece model whose pieces a `dict.txt` numbers, a `tokenizer.json` with the same numbers is needed; where
-`dict.txt` (or `dict.src.txt`) is there too, they are compared. One of the made-up words by which fairseq fills up its table can be the
-`<mask>` that our vocabularies have and fairseq's do not.
+On GitHub: applicaai/pyramidions.
 
-Encoder and decoder are taken, as a model of task summary. The override `task.name=masked_lm` leaves the decoder behind, and the head of a
-masked language model is freshly drawn. Padding takes part as in the release; the override `model.padding=masked` hides it. The release
-reads documents without the token that ours begin with; it writes from the token on that ends texts, and so does what is imported.
+The release is a fork of fairseq. Its checkpoint is `checkpoint_best.pt` or `checkpoint_last.pt`, which contains
+settings and weights. Its vocabulary is a SentencePiece model whose pieces are numbered by `dict.txt`. The import needs
+a `tokenizer.json` with the same numbers, and compares both if `dict.txt` (or `dict.src.txt`) exists. Our vocabularies
+need a `<mask>`, which fairseq's do not have; it can replace one of the made-up words that fairseq adds to its table.
+
+Encoder and decoder are imported as a model of task `summary`. With the override `task.name=masked_lm`, the decoder is
+dropped, and the checkpoint gets a newly initialised masked-LM head. Padding takes part as in the release; the override
+`model.padding=masked` hides it. Our documents start with a start token; those of the release do not. Text generation
+starts with the end token, as in the release.
 """
 
 import ast
@@ -24,14 +27,14 @@ from torch import Tensor
 from layoutray import tasks, tokenizer
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.importing.folder import assemble, read_settings, read_torch, recipe_of, tensors_by_name
+from layoutray.importing.folder import assemble, build_recipe, read_settings, read_torch, tensors_by_name
 from layoutray.nn.weight_names.pyramidion import table
 from layoutray.tasks import Writes
 
 _FILES = ("checkpoint_best.pt", "checkpoint_last.pt")
 _DICTIONARIES = ("dict.txt", "dict.src.txt")
 _FIRST_PIECES = ("<s>", "<pad>", "</s>", "<unk>")
-"""Of every fairseq vocabulary; its files begin after them."""
+"""First pieces of every fairseq vocabulary; `dict.txt` lists the pieces after them."""
 _MADE_UP = "madeupword"
 
 _NAMES = {
@@ -74,60 +77,62 @@ _DECODER_FIXED = {
 
 def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     """See `layoutray.importing.Importer`."""
-    found = [folder / name for name in _FILES if (folder / name).is_file()]
-    if not found:
+    file = next((folder / name for name in _FILES if (folder / name).is_file()), None)
+    if file is None:
         raise CheckpointError(f"no checkpoint in {folder}; it needs {' or '.join(_FILES)}, as fairseq saves it")
-    file = found[0]
     saved = read_torch(file, plain=[Namespace])
     if not isinstance(saved, dict) or "model" not in saved:
-        raise CheckpointError(f"{file} is no checkpoint of fairseq, which has its weights under 'model'")
+        raise CheckpointError(f"{file} is not a fairseq checkpoint: it has no weights under 'model'")
     weights = tensors_by_name(saved["model"], file)
     if "encoder.embed_tokens.weight" not in weights:
         raise CheckpointError(
-            f"{file} has no encoder.embed_tokens.weight; it must hold a whole encoder and decoder of fairseq"
+            f"{file} has no encoder.embed_tokens.weight; it must contain a complete encoder and decoder of fairseq"
         )
     _check_vocabulary(folder)
     settings = _settings(saved, file)
     model = encoder_settings(settings, file)
     task = {"name": "summary", "writing": writing_settings(settings, file)}
-    chosen = recipe_of(folder, task, {"arch": "pyramidion", **model}, model["max_length"], overrides)
+    recipe = build_recipe(folder, task, {"arch": "pyramidion", **model}, model["max_length"], overrides)
     names = table(model["halvings"])
-    if isinstance(tasks.load(chosen.task.name), Writes):
+    if isinstance(tasks.load(recipe.task.name), Writes):
         _check_tied(weights, file)
     else:
-        names = replace(names, dropped=(*names.dropped, "decoder"), own=("head",))
-    facts = {"vocab_size": len(weights["encoder.embed_tokens.weight"]), "pad_token_id": _FIRST_PIECES.index("<pad>")}
-    return assemble(file, facts, chosen, names, weights)
+        names = replace(names, dropped=(*names.dropped, "decoder"), ours_only=("head",))
+    vocabulary = {
+        "vocab_size": len(weights["encoder.embed_tokens.weight"]),
+        "pad_token_id": _FIRST_PIECES.index("<pad>"),
+    }
+    return assemble(file, vocabulary, recipe, names, weights)
 
 
 def encoder_settings(theirs: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Our configuration of the encoder that the release's settings, read from `file`, describe.
+    """Our configuration of the encoder from the release's settings, which were read from `file`.
 
     Raises:
-        CheckpointError: when a setting is missing or has a value that our encoder is not computed with.
+        CheckpointError: if a setting is missing or has a value that our encoder does not support.
     """
     settings = read_settings(file, theirs, "pyramidion", _NAMES, _FIXED)
-    pools, attention = theirs.get("encoder_pooling"), theirs.get("use_sparse_attn")
-    plain = pools == "lambda" and attention != "only_blockwise"
-    whole = plain or attention == "pooler_no_block"
-    if not whole and "chunk_size" not in theirs:
-        raise CheckpointError(f"{file} lacks chunk_size, which attention in blocks needs")
+    pooling, attention = theirs.get("encoder_pooling"), theirs.get("use_sparse_attn")
+    plain = pooling == "lambda" and attention != "only_blockwise"
+    full_attention = plain or attention == "pooler_no_block"
+    if not full_attention and "chunk_size" not in theirs:
+        raise CheckpointError(f"{file} lacks chunk_size, which blockwise attention needs")
     return settings | {
-        "block": 0 if whole else theirs["chunk_size"],
-        "halvings": (0,) * settings["layers"] if pools == "lambda" else _halvings(theirs, settings, file),
+        "block": 0 if full_attention else theirs["chunk_size"],
+        "halvings": (0,) * settings["layers"] if pooling == "lambda" else _halvings(theirs, settings, file),
         "order": "document" if theirs.get("sort_back") else "score",
         "padding": "reference_parity",
     }
 
 
 def writing_settings(theirs: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """How texts are written by the decoder that the release's settings, read from `file`, describe.
+    """Our settings of text generation from the release's settings, which were read from `file`.
 
     Raises:
-        CheckpointError: as `encoder_settings`.
+        CheckpointError: if a setting is missing or has a value that our decoder does not support.
     """
     settings = read_settings(file, theirs, "pyramidion", _DECODER_NAMES, _DECODER_FIXED)
-    # The release declares an option to leave the positions out, and reads it nowhere.
+    # The release declares an option to omit positions but never reads it.
     return {
         "max_length": settings.pop("max_length"),
         "begin": "end",
@@ -136,26 +141,26 @@ def writing_settings(theirs: Mapping[str, Any], file: Path) -> dict[str, Any]:
 
 
 def _check_tied(weights: Mapping[str, Tensor], file: Path) -> None:
-    """Raise CheckpointError where words are written by other vectors than they are read by."""
-    read_by, written_by = (
+    """Raise CheckpointError if the decoder's output projection differs from the token embeddings."""
+    embeddings, projection = (
         weights.get(name) for name in ("encoder.embed_tokens.weight", "decoder.output_projection.weight")
     )
-    if read_by is not None and written_by is not None and not torch.equal(read_by, written_by):
+    if embeddings is not None and projection is not None and not torch.equal(embeddings, projection):
         raise CheckpointError(
-            f"decoder.output_projection.weight in {file} is another tensor than encoder.embed_tokens.weight, to which ours is tied"
+            f"decoder.output_projection.weight in {file} differs from encoder.embed_tokens.weight; our models tie both"
         )
 
 
 def _halvings(theirs: Mapping[str, Any], settings: Mapping[str, Any], file: Path) -> tuple[int, ...]:
-    """For each layer, from the lengths after those that pool, {layer: tokens}."""
-    said = theirs.get("enc_layers_and_token_width")
+    """The halvings of each layer, from the release's mapping {layer: number of tokens after it} of pooling layers."""
+    widths = theirs.get("enc_layers_and_token_width")
     try:
         lengths_after: dict[int, int] = {
-            int(layer): int(length) for layer, length in dict(ast.literal_eval(str(said))).items()
+            int(layer): int(length) for layer, length in dict(ast.literal_eval(str(widths))).items()
         }
     except (ValueError, TypeError, SyntaxError) as error:
         raise CheckpointError(
-            f"{file} has enc_layers_and_token_width {said!r}; it must be like '{{2: 2048, 3: 512}}'"
+            f"{file} has enc_layers_and_token_width {widths!r}; it must be like '{{2: 2048, 3: 512}}'"
         ) from error
     lengths = [settings["max_length"]]
     for layer in range(settings["layers"]):
@@ -163,21 +168,19 @@ def _halvings(theirs: Mapping[str, Any], settings: Mapping[str, Any], file: Path
     for before, after in pairwise(lengths):
         if after < 1 or before % after or (before // after).bit_count() != 1:
             raise CheckpointError(
-                f"{file} has enc_layers_and_token_width {said!r}: {before} tokens cannot be halved to {after}; ours are halved, "
-                "so the one must be a power of two times the other"
+                f"{file} has enc_layers_and_token_width {widths!r}: {before} tokens cannot be halved to {after}; "
+                "each number must be the next one times a power of two"
             )
     return tuple((before // after).bit_length() - 1 for before, after in pairwise(lengths))
 
 
 def _settings(saved: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """The model's own: in `cfg` since fairseq 1.0, in `args` before it."""
+    """The settings of the model: under `cfg` since fairseq 1.0, under `args` before."""
     cfg = saved.get("cfg")
-    said = cfg.get("model") if isinstance(cfg, dict) else saved.get("args")
-    settings = vars(said) if isinstance(said, Namespace) else said
+    stored = cfg.get("model") if isinstance(cfg, dict) else saved.get("args")
+    settings = vars(stored) if isinstance(stored, Namespace) else stored
     if not isinstance(settings, dict):
-        raise CheckpointError(
-            f"{file} does not say how its model is built: it has settings neither in cfg.model nor in args"
-        )
+        raise CheckpointError(f"{file} has no model configuration: it has settings neither in cfg.model nor in args")
     return settings
 
 
@@ -191,7 +194,8 @@ def _check_vocabulary(folder: Path) -> None:
     for number, piece in enumerate(pieces):
         if known.get(piece) != number and not piece.startswith(_MADE_UP):
             raise CheckpointError(
-                f"{piece!r} is number {number} in {dictionaries[0]}, but {known.get(piece, 'missing')} in the vocabulary beside it"
+                f"{piece!r} is number {number} in {dictionaries[0]}, "
+                f"but {known.get(piece, 'missing')} in the vocabulary of the same folder"
             )
 
 

@@ -1,8 +1,11 @@
-"""The release of "Skim-Attention: Learning to Focus via Document Layout" (arXiv:2109.01078): recitalAI/skim-attention on GitHub.
+"""The release of "Skim-Attention: Learning to Focus via Document Layout" (arXiv:2109.01078).
 
-Its four `model_type`s, as its scripts save them after pretraining or fine-tuning. What its configuration does not say comes by
-override: `model.layout=uniform` where boxes were withheld, `model.contextualiser_mask=reference_parity` for a contextualiser that
-sees padding as in the release (ours does not), labels other than its `id2label`, which it does not keep up to date, by a `labels.json`.
+On GitHub: recitalAI/skim-attention.
+
+Supports its four values of `model_type`, as its scripts save them after pretraining or fine-tuning. Settings that its
+configuration does not contain are set by overrides: `model.layout=uniform` if the model was trained without boxes, and
+`model.contextualiser_mask=reference_parity` for a contextualiser that sees padding, as in the release. Its `id2label`
+may be out of date; a `labels.json` in the folder overrides it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +22,10 @@ from layoutray.importing.folder import (
     CONFIG,
     ENCODER,
     assemble,
+    build_recipe,
     read_config,
     read_settings,
     read_weights,
-    recipe_of,
 )
 from layoutray.nn.weight_names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
 
@@ -41,7 +44,7 @@ _BOXES = {"use_1d_positions": False, "degrade_2d_positions": False}
 _LONGFORMER = _BERT | _BOXES | {"layer_norm_eps": 1e-5, "ignore_attention_mask": False}
 
 _LONGEST = 2048
-"""Window of LongSkimformer in the paper; no table depends on it, and the release's configuration does not say it."""
+"""Maximum length of LongSkimformer in the paper. No table depends on it, and the release's configuration lacks it."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,10 @@ class _Kind:
     """One `model_type` of the release.
 
     Attributes:
-        names: its parameter names <-> ours.
-        settings: its settings -> ours; all of them have to be there.
-        fixed: settings that our model knows in one value only, which is also the release's own.
+        arch: our architecture.
+        names: the release's parameter names <-> ours.
+        settings: required settings of the release -> ours.
+        fixed: settings for which our model supports only one value, the release's default.
     """
 
     arch: str
@@ -81,21 +85,21 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     kind = _kind(theirs, file)
     weights = read_weights(folder)
     model = _model(theirs, kind, read_settings(file, theirs, kind.arch, kind.settings, kind.fixed))
-    chosen = recipe_of(folder, {"name": _task(weights, folder)}, model, model.get("max_length", _LONGEST), overrides)
-    return assemble(file, theirs, chosen, _VARIANTS.get(chosen.model.get("layout", ""), kind.names), weights)
+    recipe = build_recipe(folder, {"name": _task(weights, folder)}, model, model.get("max_length", _LONGEST), overrides)
+    return assemble(file, theirs, recipe, _VARIANTS.get(recipe.model.get("layout", ""), kind.names), weights)
 
 
 def _kind(theirs: Mapping[str, Any], file: Path) -> _Kind:
     kind = _KINDS.get(theirs.get("model_type", ""))
     if kind is None:
         raise CheckpointError(
-            f"{file} has model_type {theirs.get('model_type')!r}; models of this release have {', '.join(_KINDS)}"
+            f"{file} has model_type {theirs.get('model_type')!r}; it must be one of {', '.join(_KINDS)}"
         )
     return kind
 
 
 def _model(theirs: Mapping[str, Any], kind: _Kind, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The [model] section."""
+    """The [model] section of the recipe."""
     model: dict[str, Any] = {"arch": kind.arch, **settings}
     positions = theirs.get("use_1d_positions", False)
     if "contextualiser_layers" in model and (positions or not theirs.get("contextualize_2d_positions", False)):
@@ -111,7 +115,7 @@ def _task(weights: Mapping[str, Tensor], folder: Path) -> str:
     if any(name.startswith(("cls.predictions.", "lm_head.")) for name in weights):
         return "masked_lm"
     raise CheckpointError(
-        f"the weights in {folder} have no head, neither classifier nor cls.predictions nor lm_head; import a model with one"
+        f"the weights in {folder} have no head (classifier, cls.predictions or lm_head); import a model with a head"
     )
 
 

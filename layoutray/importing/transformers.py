@@ -1,7 +1,9 @@
-"""A BERT, RoBERTa or LayoutLM as the transformers library saves it: a trained start for peers of its type, and for what inherits from them.
+"""BERT, RoBERTa or LayoutLM as saved by the transformers library.
 
-Encoders and masked language models are taken; where there is no head, ours stays freshly drawn. A name on a hub is taken where the library
-has that model on this machine; nothing is downloaded.
+The checkpoint is a trained start of `hf` models and of architectures that inherit from them.
+
+Encoders and masked language models can be imported; without a head, the checkpoint gets a newly initialised one.
+Instead of a folder, the name of a model in the library's local cache can be given; nothing is downloaded.
 """
 
 from collections.abc import Sequence
@@ -11,47 +13,50 @@ from transformers.utils.hub import cached_file
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.importing.folder import CONFIG, assemble, read_bert, read_config, read_weights, recipe_of
+from layoutray.importing.folder import CONFIG, assemble, build_recipe, read_bert, read_config, read_weights
 from layoutray.nn.weight_names import peers
 
 _MODEL_TYPES = ("bert", "roberta", "layoutlm")
 _OLD_ENDINGS = {".gamma": ".weight", ".beta": ".bias"}
-"""How the first BERTs call the parameters of a LayerNorm."""
+"""Names of LayerNorm parameters in the first BERTs -> current names."""
 
 
 def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     """See `layoutray.importing.Importer`."""
-    where = _on_this_machine(folder)
-    theirs = read_config(where)
+    source = _local_folder(folder)
+    theirs = read_config(source)
     model_type = theirs.get("model_type")
     if model_type not in _MODEL_TYPES:
         raise CheckpointError(
-            f"{where / CONFIG} has model_type {model_type!r}; {', '.join(_MODEL_TYPES)} can be imported"
+            f"{source / CONFIG} has model_type {model_type!r}; it must be one of {', '.join(_MODEL_TYPES)}"
         )
-    settings = read_bert(where, theirs, model_type, {})
+    settings = read_bert(source, theirs, model_type, {})
     model = {"arch": "hf", "model_type": model_type, **settings}
-    weights = {_present(name): tensor for name, tensor in read_weights(where).items()}
-    chosen = recipe_of(folder, {"name": "masked_lm"}, model, settings["max_length"], overrides)
-    return assemble(where / CONFIG, theirs, chosen, peers.table(model_type, frozenset(weights)), weights)
+    weights = {_current_name(name): tensor for name, tensor in read_weights(source).items()}
+    recipe = build_recipe(folder, {"name": "masked_lm"}, model, settings["max_length"], overrides)
+    return assemble(source / CONFIG, theirs, recipe, peers.table(model_type, frozenset(weights)), weights)
 
 
-def _on_this_machine(folder: Path) -> Path:
-    """`folder`, or where the library keeps the model that is called so."""
+def _local_folder(folder: Path) -> Path:
+    """`folder`, or the folder of the model of this name in the library's cache."""
     if folder.is_dir():
         return folder
     try:
-        found = cached_file(folder.as_posix(), "config.json", local_files_only=True)
+        config = cached_file(folder.as_posix(), "config.json", local_files_only=True)
     except OSError as error:
         raise CheckpointError(
-            f"{folder} is no folder here, and the transformers library has no model of that name on this machine; "
-            f"where there is a network, `hf download {folder} --local-dir FOLDER` makes a folder: bring that here and give it"
+            f"{folder} is neither a folder nor a model in the local cache of the transformers library; "
+            f"run `hf download {folder} --local-dir FOLDER` on a machine with a network connection, and import FOLDER"
         ) from error
-    assert found is not None, "a missing file is an error unless asked otherwise"
-    return Path(found).parent
+    assert config is not None, "cached_file raises OSError for a missing file"
+    return Path(config).parent
 
 
-def _present(name: str) -> str:
-    return next((name.removesuffix(old) + new for old, new in _OLD_ENDINGS.items() if name.endswith(old)), name)
+def _current_name(name: str) -> str:
+    for old, new in _OLD_ENDINGS.items():
+        if name.endswith(old):
+            return name.removesuffix(old) + new
+    return name
 
 
 IMPORTER = read

@@ -1,1 +1,1 @@
-"""Bricks that architectures are made of: modules and functions that know shapes and mathematics, but no task, file or recipe."""
+"""Building blocks of architectures: modules and functions on tensors, independent of tasks, files and recipes."""

@@ -1,7 +1,7 @@
 """Scaled dot-product attention.
 
-One convention for masks everywhere: boolean, True on keys that may be attended to; shape (batch, keys) unless said otherwise. Where
-scores have terms of their own, `hidden_keys` puts the mask among these.
+Masks are boolean, True on keys that may be attended to, and of shape (batch, keys) unless a docstring says otherwise.
+Where a bias is added to the scores, `mask_keys` puts the mask into the bias.
 """
 
 import math
@@ -15,23 +15,23 @@ from torch.nn import functional
 
 from layoutray.nn.gathered_attention import KeyLists, gathered_context
 
-Visible = (
+AttentionMask = (
     Bool[Tensor, "batch length"]
     | Bool[Tensor, "batch heads length length"]
     | Float[Tensor, "batch heads length length"]
     | KeyLists
 )
-"""What tokens may attend to: keys for all queries; keys for each query of each head, or lists of these; or what is added to scores."""
+"""Which keys are visible: a mask for all queries; a mask or list of keys per query and head; or a bias of scores."""
 
-_NEVER = -1e9
-"""A score, for no weight at all; finite in every type, so that a query that sees nothing gets numbers."""
+_MASKED_SCORE = -1e9
+"""Score of a masked key, which gets weight 0. Finite in every type: a query without visible keys gets no NaN."""
 
 
-def hidden_keys(
-    terms: Float[Tensor, "batch heads length length"], mask: Bool[Tensor, "batch length"]
+def mask_keys(
+    bias: Float[Tensor, "batch heads length length"], mask: Bool[Tensor, "batch length"]
 ) -> Float[Tensor, "batch heads length length"]:
-    """`terms` to add to scores, so low at keys that `mask` hides that these get no weight."""
-    return terms.masked_fill(~mask[:, None, None, :], _NEVER)
+    """A bias of attention scores in which the keys that `mask` hides get weight 0."""
+    return bias.masked_fill(~mask[:, None, None, :], _MASKED_SCORE)
 
 
 def attention_probabilities(
@@ -39,25 +39,25 @@ def attention_probabilities(
     key: Float[Tensor, "batch heads keys size"],
     mask: Bool[Tensor, "batch keys"],
 ) -> Float[Tensor, "batch heads queries keys"]:
-    """softmax(QKᵀ/√size) over the keys that `mask` allows; exactly 0 on all others.
+    """softmax(QKᵀ/√size) over the keys where `mask` is True; exactly 0 on all others.
 
-    A row without any allowed key gets equal probabilities, not NaN.
+    A row without visible keys gets equal probabilities, not NaN.
     """
     scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
     scores = scores.masked_fill(~mask[:, None, None, :], torch.finfo(scores.dtype).min)
-    # Autocast widens the softmax to float32; what is kept for later layers goes back to the queries' type.
+    # Autocast computes the softmax in float32; the result is kept for later layers in the queries' type.
     return scores.softmax(-1).to(query.dtype)
 
 
-class Memory(NamedTuple):
-    """What is attended to, projected, so that it can be kept from one step of generation to the next."""
+class KeysAndValues(NamedTuple):
+    """Projected states to attend to; a decoder caches them from one generation step to the next."""
 
     key: Float[Tensor, "batch heads keys size"]
     value: Float[Tensor, "batch heads keys size"]
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head attention ("Attention Is All You Need", 2017) with its output projection, without residual and norm."""
+    """Multi-head attention ("Attention Is All You Need", 2017) with output projection, without residual and norm."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -68,46 +68,46 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(width, width)
         self.output = nn.Linear(width, width)
 
-    def remember(self, states: Float[Tensor, "batch keys width"]) -> Memory:
+    def keys_and_values(self, states: Float[Tensor, "batch keys width"]) -> KeysAndValues:
         """Keys and values of `states`."""
-        return Memory(split_heads(self.key(states), self.heads), split_heads(self.value(states), self.heads))
+        return KeysAndValues(split_heads(self.key(states), self.heads), split_heads(self.value(states), self.heads))
 
-    def recall(
+    def attend(
         self,
         states: Float[Tensor, "batch queries width"],
-        memory: Memory,
-        seen: Bool[Tensor, "#batch #heads #queries keys"] | Float[Tensor, "#batch #heads #queries keys"],
+        memory: KeysAndValues,
+        mask: Bool[Tensor, "#batch #heads #queries keys"] | Float[Tensor, "#batch #heads #queries keys"],
     ) -> Float[Tensor, "batch queries width"]:
-        """The update of `states` from what each of them sees of `memory`, or from scores that `seen` is added to."""
+        """The update of `states` by attention to `memory`; `mask` is True on visible keys, or a bias of scores."""
         context = functional.scaled_dot_product_attention(
-            split_heads(self.query(states), self.heads), *memory, attn_mask=seen, dropout_p=self._dropout_now
+            split_heads(self.query(states), self.heads), *memory, attn_mask=mask, dropout_p=self._current_dropout
         )
-        return self.update(context)
+        return self.join_heads(context)
 
-    def update(self, context: Float[Tensor, "batch heads queries size"]) -> Float[Tensor, "batch queries width"]:
-        """The heads' sums of values, joined and projected."""
+    def join_heads(self, context: Float[Tensor, "batch heads queries size"]) -> Float[Tensor, "batch queries width"]:
+        """The output projection of the concatenated heads; `context` holds each head's weighted sum of values."""
         return self.output(rearrange(context, "batch heads queries size -> batch queries (heads size)"))
 
     @property
-    def _dropout_now(self) -> float:
+    def _current_dropout(self) -> float:
         return self.dropout if self.training else 0.0
 
 
 class SelfAttention(MultiHeadAttention):
-    """Attention of tokens to each other."""
+    """Multi-head attention of the tokens of a sequence to each other."""
 
     def forward(
-        self, states: Float[Tensor, "batch length width"], visible: Visible
+        self, states: Float[Tensor, "batch length width"], mask: AttentionMask
     ) -> Float[Tensor, "batch length width"]:
-        memory = self.remember(states)
-        if not isinstance(visible, KeyLists):
-            return self.recall(states, memory, visible[:, None, None, :] if visible.ndim == 2 else visible)
-        context = gathered_context(split_heads(self.query(states), self.heads), *memory, visible, self._dropout_now)
-        return self.update(context)
+        memory = self.keys_and_values(states)
+        if not isinstance(mask, KeyLists):
+            return self.attend(states, memory, mask[:, None, None, :] if mask.ndim == 2 else mask)
+        context = gathered_context(split_heads(self.query(states), self.heads), *memory, mask, self._current_dropout)
+        return self.join_heads(context)
 
 
 def split_heads(
     states: Float[Tensor, "batch length all_heads"], heads: int
 ) -> Float[Tensor, "batch heads length size"]:
-    """The last axis cut into `heads` equal parts, heads in front of the length."""
+    """The last axis split into `heads` equal parts; the head axis comes before the length."""
     return rearrange(states, "batch length (heads size) -> batch heads length size", heads=heads)

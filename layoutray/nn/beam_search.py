@@ -1,7 +1,8 @@
-"""Beam search: the likeliest texts that a decoder can write, for all documents of a batch at once. With one beam it is greedy.
+"""Beam search: the most probable texts of a decoder, for all documents of a batch at once. One beam is greedy decoding.
 
-The rules are fairseq's: a text's score is its log-probability, end word included, over its number of words to the power of the length
-penalty; a beam that ends among the best `beams` of its step is finished, and a document is done when so many have finished.
+The rules are fairseq's. The score of a text is its log-probability, end token included, divided by (its number of
+tokens)^(length penalty). A hypothesis is finished when it ends among the best `beams` candidates of its step. A
+document is done when `beams` hypotheses are finished.
 """
 
 import math
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 from einops import rearrange
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from layoutray.errors import InputError
@@ -18,17 +19,17 @@ from layoutray.tensors import Encoded
 
 
 @dataclass(frozen=True)
-class Search:
-    """What to look for.
+class BeamSearchSettings:
+    """Settings of a beam search. Lengths are in tokens, without start and end token.
 
     Attributes:
-        start_id: the word that every text begins with; not part of it.
-        end_id: the word that ends it; not part of it.
-        max_length: words at most.
-        min_length: words at least; 512 of each gives exactly 512.
-        beams: hypotheses per document.
-        length_penalty: above 0 favours longer texts.
-        no_repeat: no so many words in a row are written twice; 0 allows it.
+        start_id: first input of the decoder; not part of the text.
+        end_id: token that ends a text; not part of the text.
+        max_length: maximum length.
+        min_length: minimum length; if it equals `max_length`, every text has exactly this length.
+        beams: number of hypotheses per document.
+        length_penalty: values above 0 favour longer texts.
+        no_repeat: n-grams of this size occur at most once in a text; 0 allows repetition.
     """
 
     start_id: int
@@ -46,99 +47,111 @@ class Search:
             raise InputError(f"no_repeat is {self.no_repeat}; it must be at least 0")
         if not 0 <= self.min_length <= self.max_length:
             raise InputError(
-                f"min_length is {self.min_length}; it must be at least 0 and at most max_length, which is {self.max_length}"
+                f"min_length is {self.min_length}; "
+                f"it must be at least 0 and at most max_length, which is {self.max_length}"
             )
 
 
 @dataclass(frozen=True)
-class Written:
-    """Texts, the best of each document first.
+class GeneratedTexts:
+    """Generated texts, best first for each document.
 
     Attributes:
-        words: without start and end, filled up with padding.
-        scores: log-probabilities under the length penalty; −∞ where a document has fewer texts than there are beams.
-        sums: log-probability of a text up to each of its words, that word included, and then of the text with its end; 0 behind that.
+        tokens: token ids without start and end token, padded on the right.
+        scores: length-penalised log-probabilities; −∞ if a document has fewer texts than beams.
+        log_probabilities: cumulative log-probability of a text up to and including each token, then with its end token;
+            0 after that.
     """
 
-    words: Int[Tensor, "batch beams max_length"]
+    tokens: Int[Tensor, "batch beams max_length"]
     scores: Float[Tensor, "batch beams"]
-    sums: Float[Tensor, "batch beams steps"]
+    log_probabilities: Float[Tensor, "batch beams steps"]
 
 
 @torch.no_grad()
-def beam_search(decoder: Decoder, encoded: Encoded, search: Search) -> Written:
-    """The best texts for documents that an encoder has read."""
-    batch, beams = len(encoded.mask), search.beams
+def beam_search(decoder: Decoder, encoded: Encoded, settings: BeamSearchSettings) -> GeneratedTexts:
+    """The best texts for encoded documents."""
+    batch, beams = len(encoded.mask), settings.beams
     device = encoded.states.device
-    words = torch.full((batch, beams, search.max_length), decoder.pad_id, device=device)
-    last = torch.full((batch, beams), search.start_id, device=device)
-    # All hypotheses begin alike, so that only the first may have successors.
+    tokens = torch.full((batch, beams, settings.max_length), decoder.pad_id, device=device)
+    last = torch.full((batch, beams), settings.start_id, device=device)
+    # All hypotheses start equal: only the first may have successors.
     scores = torch.zeros(batch, beams, device=device).masked_fill(torch.arange(beams, device=device) > 0, -math.inf)
-    sums = torch.zeros(batch, beams, search.max_length + 1, device=device)
-    finished = Written(words, torch.full_like(scores, -math.inf), sums)
+    history = torch.zeros(batch, beams, settings.max_length + 1, device=device)
+    finished = GeneratedTexts(tokens, torch.full_like(scores, -math.inf), history)
     cache = decoder.start(encoded)
-    for length in range(search.max_length + 1):
+    for length in range(settings.max_length + 1):
         logits, cache = decoder.step(last.flatten(), cache)
-        chances = rearrange(
-            _allowed(logits, length, search, decoder.pad_id), "(batch beams) words -> batch beams words", beams=beams
+        next_scores = rearrange(
+            _next_token_scores(logits, length, settings, decoder.pad_id),
+            "(batch beams) vocabulary -> batch beams vocabulary",
+            beams=beams,
         )
-        if 0 < search.no_repeat <= length:
-            chances = _unrepeated(chances, words[:, :, :length], search.no_repeat, decoder.pad_id)
-        best, place = (scores[..., None] + chances).flatten(1).topk(2 * beams)
-        parent, last = place // chances.shape[-1], place % chances.shape[-1]
-        ends = last == search.end_id
-        over = (best / (length + 1) ** search.length_penalty).masked_fill(~ends, -math.inf)
-        sums = _rows(sums, parent)
-        sums[:, :, length] = best
-        finished = _with(finished, Written(_rows(words, parent[:, :beams]), over[:, :beams], sums[:, :beams]))
-        if length == search.max_length or finished.scores.isfinite().all():
+        if 0 < settings.no_repeat <= length:
+            next_scores = _without_repeats(next_scores, tokens[:, :, :length], settings.no_repeat, decoder.pad_id)
+        best, candidate = (scores[..., None] + next_scores).flatten(1).topk(2 * beams)
+        parent, last = candidate // next_scores.shape[-1], candidate % next_scores.shape[-1]
+        ends = last == settings.end_id
+        final_scores = (best / (length + 1) ** settings.length_penalty).masked_fill(~ends, -math.inf)
+        history = _select_rows(history, parent)
+        history[:, :, length] = best
+        ended = GeneratedTexts(_select_rows(tokens, parent[:, :beams]), final_scores[:, :beams], history[:, :beams])
+        finished = _merge(finished, ended)
+        if length == settings.max_length or finished.scores.isfinite().all():
             break
-        # Each hypothesis ends in one way only, so at least half of the candidates go on.
-        onward = ends.to(torch.uint8).argsort(dim=1, stable=True)[:, :beams]
-        scores, parent, last = (part.gather(1, onward) for part in (best, parent, last))
-        words, sums = _rows(words, parent), _rows(sums, onward)
-        words[:, :, length] = last
-        if beams > 1:  # a single hypothesis always follows itself, and its cache need not be copied
-            cache = cache.of((parent + torch.arange(0, batch * beams, beams, device=device)[:, None]).flatten())
+        # Each hypothesis has one candidate that ends: at least half of the candidates continue.
+        continuing = ends.to(torch.uint8).argsort(dim=1, stable=True)[:, :beams]
+        scores, parent, last = (values.gather(1, continuing) for values in (best, parent, last))
+        tokens, history = _select_rows(tokens, parent), _select_rows(history, continuing)
+        tokens[:, :, length] = last
+        if beams > 1:  # with one beam, the cache rows stay in place
+            cache = cache.select((parent + torch.arange(0, batch * beams, beams, device=device)[:, None]).flatten())
     return finished
 
 
-def _allowed(
-    logits: Float[Tensor, "hypotheses words"], length: int, search: Search, pad_id: int
-) -> Float[Tensor, "hypotheses words"]:
-    """Log-probabilities of the next word after `length` of them; −∞ for words that may not come."""
-    chances = logits.float().log_softmax(-1)
-    words = torch.arange(chances.shape[-1], device=chances.device)
-    forbidden = words == pad_id
-    if length < search.min_length:
-        forbidden = forbidden | (words == search.end_id)
-    if length == search.max_length:
-        forbidden = words != search.end_id
-    return chances.masked_fill(forbidden, -math.inf)
+def _next_token_scores(
+    logits: Float[Tensor, "hypotheses vocabulary"], length: int, settings: BeamSearchSettings, pad_id: int
+) -> Float[Tensor, "hypotheses vocabulary"]:
+    """Log-probabilities of the next token after `length` tokens; −∞ for tokens that are not allowed."""
+    scores = logits.float().log_softmax(-1)
+    forbidden = _forbidden_tokens(torch.arange(scores.shape[-1], device=scores.device), length, settings, pad_id)
+    return scores.masked_fill(forbidden, -math.inf)
 
 
-def _unrepeated(
-    chances: Float[Tensor, "batch beams words"], said: Int[Tensor, "batch beams length"], size: int, pad_id: int
-) -> Float[Tensor, "batch beams words"]:
-    """−∞ for words that would end a run of `size` words that has been said; `pad_id` is forbidden anyhow."""
-    before = said.unfold(2, size - 1, 1)
-    same = (before[:, :, :-1] == before[:, :, -1:]).all(-1)
-    return chances.scatter(2, said[:, :, size - 1 :].masked_fill(~same, pad_id), -math.inf)
+def _forbidden_tokens(
+    tokens: Int[Tensor, " vocabulary"], length: int, settings: BeamSearchSettings, pad_id: int
+) -> Bool[Tensor, " vocabulary"]:
+    """Padding, the end token before the minimum length, and other tokens than the end token at the maximum length."""
+    if length == settings.max_length:
+        return tokens != settings.end_id
+    if length < settings.min_length:
+        return (tokens == pad_id) | (tokens == settings.end_id)
+    return tokens == pad_id
 
 
-def _with(finished: Written, ended: Written) -> Written:
-    """The best of both; a document that has as many texts as beams is done and takes no more."""
+def _without_repeats(
+    scores: Float[Tensor, "batch beams vocabulary"], tokens: Int[Tensor, "batch beams length"], size: int, pad_id: int
+) -> Float[Tensor, "batch beams vocabulary"]:
+    """`scores` with −∞ for tokens that would complete an n-gram of `size` tokens that already occurs in `tokens`."""
+    prefixes = tokens.unfold(2, size - 1, 1)
+    matches = (prefixes[:, :, :-1] == prefixes[:, :, -1:]).all(-1)
+    # `pad_id` is forbidden anyway: it stands for "no token to forbid".
+    return scores.scatter(2, tokens[:, :, size - 1 :].masked_fill(~matches, pad_id), -math.inf)
+
+
+def _merge(finished: GeneratedTexts, ended: GeneratedTexts) -> GeneratedTexts:
+    """The best texts of both; a document with as many finished texts as beams is done and accepts no more."""
     done = finished.scores.isfinite().all(1, keepdim=True)
-    scores, place = torch.cat([finished.scores, ended.scores.masked_fill(done, -math.inf)], 1).topk(
-        finished.scores.shape[1]
+    candidates = torch.cat([finished.scores, ended.scores.masked_fill(done, -math.inf)], 1)
+    scores, rows = candidates.topk(finished.scores.shape[1])
+    return GeneratedTexts(
+        _select_rows(torch.cat([finished.tokens, ended.tokens], 1), rows),
+        scores,
+        _select_rows(torch.cat([finished.log_probabilities, ended.log_probabilities], 1), rows),
     )
-    words, sums = (
-        _rows(torch.cat(pair, 1), place) for pair in ((finished.words, ended.words), (finished.sums, ended.sums))
-    )
-    return Written(words, scores, sums)
 
 
-def _rows(
-    values: Shaped[Tensor, "batch rows length"], chosen: Int[Tensor, "batch chosen"]
-) -> Shaped[Tensor, "batch chosen length"]:
-    return values.gather(1, chosen[..., None].expand(-1, -1, values.shape[2]))
+def _select_rows(
+    values: Shaped[Tensor, "batch rows length"], rows: Int[Tensor, "batch selected"]
+) -> Shaped[Tensor, "batch selected length"]:
+    return values.gather(1, rows[..., None].expand(-1, -1, values.shape[2]))

@@ -1,4 +1,4 @@
-"""The parts of a post-norm transformer layer. The defaults are BERT's."""
+"""Parts of a post-norm transformer layer, with BERT's defaults."""
 
 from collections.abc import Callable
 
@@ -7,19 +7,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.nn.attention import Visible, split_heads
+from layoutray.nn.attention import AttentionMask, split_heads
 
 LAYER_NORM_EPSILON = 1e-12
-"""As in BERT; RoBERTa and Longformer have torch's own default, 1e-5."""
+"""BERT's. RoBERTa and Longformer use torch's default, 1e-5."""
 
 Activation = Callable[[Tensor], Tensor]
 
-Attend = Callable[[Float[Tensor, "batch heads length size"]], Float[Tensor, "batch heads length size"]]
-"""From values to their sums under attention probabilities that are fixed already."""
+ApplyAttention = Callable[[Float[Tensor, "batch heads length size"]], Float[Tensor, "batch heads length size"]]
+"""Maps values to their weighted sums under attention probabilities that were computed before."""
 
 
 class AddAndNorm(nn.Module):
-    """LN(x + Dropout(u)): how every sub-layer's update u joins the states x."""
+    """LN(x + Dropout(u)): adds the update u of a sub-layer to the states x."""
 
     def __init__(self, width: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class AddAndNorm(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """LN(x + Dropout(W₂ σ(W₁ x))); σ is by default the exact (erf) gelu."""
+    """LN(x + Dropout(W₂ σ(W₁ x))); the default σ is the exact (erf) GELU."""
 
     def __init__(
         self,
@@ -53,15 +53,15 @@ class FeedForward(nn.Module):
         return self.join(states, self.update(states))
 
     def update(self, states: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length width"]:
-        """The update W₂ σ(W₁ x), for tokens that share the weights and not the LayerNorm."""
+        """The update W₂ σ(W₁ x) alone, for tokens with their own residual and LayerNorm."""
         return self.contract(self.activation(self.expand(states)))
 
 
 class EncoderLayer(nn.Module):
-    """A whole layer: self-attention, then feed-forward.
+    """A transformer encoder layer: self-attention, then feed-forward.
 
     Args:
-        attention: from states, and what of them may be attended to, to the update of the states.
+        attention: maps states and a mask (an `AttentionMask`) to the update of the states.
     """
 
     def __init__(
@@ -80,17 +80,17 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon, activation)
 
     def forward(
-        self, states: Float[Tensor, "batch length width"], visible: Visible
+        self, states: Float[Tensor, "batch length width"], mask: AttentionMask
     ) -> Float[Tensor, "batch length width"]:
-        return self.feed_forward(self.join(states, self.attention(states, visible)))
+        return self.feed_forward(self.join(states, self.attention(states, mask)))
 
 
-class GivenAttentionLayer(nn.Module):
-    """A BERT layer that is given its attention instead of computing it: only values and feed-forward are its own.
+class SharedAttentionLayer(nn.Module):
+    """A BERT layer that is given its attention probabilities: it has values and feed-forward, no queries and keys.
 
     Args:
-        width: of the states.
-        head_size: of each head's values.
+        width: size of the states.
+        head_size: size of each head's values.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class GivenAttentionLayer(nn.Module):
         self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon)
 
     def forward(
-        self, states: Float[Tensor, "batch length width"], attend: Attend
+        self, states: Float[Tensor, "batch length width"], attend: ApplyAttention
     ) -> Float[Tensor, "batch length width"]:
         context = attend(split_heads(self.value(states), self.heads))
         return self.feed_forward(

@@ -1,11 +1,12 @@
-"""A transformer decoder: from encoded states to the words of an answer, one after the other.
+"""A transformer decoder, which generates a text token by token from encoded states.
 
-Post-norm layers of causal self-attention, attention to the encoder's states, and a feed-forward block with ReLU ("Attention Is All You
-Need", 2017). One embedding table serves the encoder, the decoder's input and its output. The decoder of "Sparsifying Transformer Models
-with Trainable Representation Pooling" (arXiv:2009.05169) has no positions; the one its authors released has.
+Post-norm layers of causal self-attention, cross-attention to the encoder's states and a feed-forward block with ReLU
+("Attention Is All You Need", 2017). The encoder, the decoder's input and the decoder's output share one embedding
+table. The decoder of "Sparsifying Transformer Models with Trainable Representation Pooling" (arXiv:2009.05169) has no
+positions; that of the authors' release has sinusoidal ones.
 
-While it writes, keys and values are kept (`Cache`): what has been written costs nothing again, and the encoder's states are projected once
-for all hypotheses of a document.
+During generation, a `Cache` keeps keys and values: generated tokens are not computed again, and the encoder's states
+are projected once for all hypotheses of a document.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray.errors import InputError
-from layoutray.nn.attention import Memory, MultiHeadAttention
+from layoutray.nn.attention import KeysAndValues, MultiHeadAttention
 from layoutray.nn.block import AddAndNorm, FeedForward
 from layoutray.nn.positions import sinusoids
 from layoutray.tensors import Encoded
@@ -28,15 +29,15 @@ _EPSILON = 1e-5
 
 @dataclass(frozen=True)
 class DecoderConfig:
-    """The defaults are those of the paper's DeepPyramidion.
+    """Configuration of a decoder; the defaults are the paper's DeepPyramidion.
 
     Attributes:
         layers: number of layers.
         heads: attention heads per layer.
         feed_forward: inner width of feed-forward blocks.
-        dropout: on embeddings and updates.
+        dropout: on embeddings and sub-layer updates.
         attention_dropout: on attention probabilities.
-        positions: `none`, as in the paper, or sinusoidal ones, as in the release (`reference_parity`).
+        positions: `none`, as in the paper, or `reference_parity`: sinusoidal, as in the release.
     """
 
     layers: int = 6
@@ -48,28 +49,47 @@ class DecoderConfig:
 
 
 @dataclass(frozen=True)
-class Cache:
-    """What a decoder remembers between two steps.
+class AttentionSource:
+    """Keys and values to attend to.
 
     Attributes:
-        own: per layer, keys and values of what has been written, one row per hypothesis.
-        encoded: per layer, keys and values of the encoder's states, one row per document.
-        seen: which of the encoder's states are seen.
-        length: words written.
+        memory: keys and values; one row per hypothesis or per document.
+        mask: True on visible keys.
     """
 
-    own: tuple[Memory, ...]
-    encoded: tuple[Memory, ...]
-    seen: Bool[Tensor, "batch 1 1 kept"]
+    memory: KeysAndValues
+    mask: Bool[Tensor, "#rows 1 #queries keys"]
+
+
+@dataclass(frozen=True)
+class Cache:
+    """State of a decoder between two generation steps.
+
+    Attributes:
+        text: per layer, keys and values of the generated tokens, one row per hypothesis; empty before the first step.
+        documents: per layer, the encoder's states, one row per document.
+        length: number of generated tokens.
+    """
+
+    text: tuple[KeysAndValues, ...]
+    documents: tuple[AttentionSource, ...]
     length: int
 
-    def of(self, hypotheses: Int[Tensor, " hypotheses"]) -> "Cache":
-        """The cache of these hypotheses, which stay with their documents."""
-        return replace(self, own=tuple(Memory(*(part[hypotheses] for part in memory)) for memory in self.own))
+    def select(self, hypotheses: Int[Tensor, " hypotheses"]) -> "Cache":
+        """The cache with row i replaced by row `hypotheses[i]`, which must belong to the same document."""
+        selected = (KeysAndValues(memory.key[hypotheses], memory.value[hypotheses]) for memory in self.text)
+        return replace(self, text=tuple(selected))
+
+    def text_memory(self, layer: int, new: KeysAndValues) -> KeysAndValues:
+        """Keys and values of `layer` for the generated tokens, followed by the `new` ones."""
+        if not self.text:
+            return new
+        old = self.text[layer]
+        return KeysAndValues(torch.cat([old.key, new.key], 2), torch.cat([old.value, new.value], 2))
 
 
 class DecoderLayer(nn.Module):
-    """Attention to what is written, attention to what is read, feed-forward."""
+    """Self-attention to the generated text, cross-attention to the document, feed-forward."""
 
     def __init__(self, width: int, config: DecoderConfig) -> None:
         super().__init__()
@@ -82,13 +102,18 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         states: Float[Tensor, "hypotheses steps width"],
-        own: tuple[Memory, Bool[Tensor, "#hypotheses 1 steps written"]],
-        encoded: tuple[Memory, Bool[Tensor, "batch 1 1 kept"]],
+        text: AttentionSource,
+        document: AttentionSource,
     ) -> Float[Tensor, "hypotheses steps width"]:
-        """Both pairs are what is attended to, and which of it is seen; hypotheses of one document follow each other."""
-        states = self.self_join(states, self.self_attention.recall(states, *own))
-        documents = rearrange(states, "(batch beams) steps width -> batch (beams steps) width", batch=len(encoded[1]))
-        update = self.cross_attention.recall(documents, *encoded)
+        """The states after this layer. The hypotheses of a document are consecutive rows.
+
+        Args:
+            text: keys and values of the generated text, one row per hypothesis.
+            document: keys and values of the encoder's states, one row per document.
+        """
+        states = self.self_join(states, self.self_attention.attend(states, text.memory, text.mask))
+        queries = rearrange(states, "(batch beams) steps width -> batch (beams steps) width", batch=len(document.mask))
+        update = self.cross_attention.attend(queries, document.memory, document.mask)
         states = self.cross_join(
             states, rearrange(update, "batch (beams steps) width -> (batch beams) steps width", steps=states.shape[1])
         )
@@ -96,13 +121,13 @@ class DecoderLayer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Logits of each next word.
+    """Maps a text and encoded states to the logits of each next token.
 
     Args:
-        word_embedding: the encoder's; its padding id hides padding.
+        word_embedding: the encoder's token embeddings; its `padding_idx` is the pad id.
 
     Raises:
-        InputError: when the heads do not divide the width.
+        InputError: if the number of heads does not divide the width.
     """
 
     def __init__(self, word_embedding: nn.Embedding, config: DecoderConfig) -> None:
@@ -123,52 +148,51 @@ class Decoder(nn.Module):
     def forward(
         self, previous: Int[Tensor, "batch steps"], encoded: Encoded
     ) -> Float[Tensor, "batch steps vocabulary"]:
-        """Teacher forcing: the logits after each of `previous`, which begins with the start word and is padded on the right."""
+        """Logits after each token of `previous` (teacher forcing): start token first, padded on the right."""
         cache = self.start(encoded)
         steps = previous.shape[1]
         causal = torch.ones(steps, steps, dtype=torch.bool, device=previous.device).tril()
-        seen = causal & (previous != self.pad_id)[:, None, None, :]
+        mask = causal & (previous != self.pad_id)[:, None, None, :]
         states = self._embed(previous, 0)
-        for layer, memory in zip(self._layers, cache.encoded, strict=True):
-            states = layer(states, (layer.self_attention.remember(states), seen), (memory, cache.seen))
-        return self._words(states)
+        for layer, document in zip(self._layers, cache.documents, strict=True):
+            states = layer(states, AttentionSource(layer.self_attention.keys_and_values(states), mask), document)
+        return self._logits(states)
 
     def start(self, encoded: Encoded) -> Cache:
-        """Nothing written yet. A document of which nothing is kept is seen whole, for want of anything better."""
-        seen = encoded.mask | ~encoded.mask.any(1, keepdim=True)
-        return Cache(
-            (),
-            tuple(layer.cross_attention.remember(encoded.states) for layer in self._layers),
-            seen[:, None, None, :],
-            0,
-        )
+        """The cache before the first step. In a document without real states, all are visible, to avoid NaN."""
+        visible = (encoded.mask | ~encoded.mask.any(1, keepdim=True))[:, None, None, :]
+        memories = (layer.cross_attention.keys_and_values(encoded.states) for layer in self._layers)
+        return Cache((), tuple(AttentionSource(memory, visible) for memory in memories), 0)
 
     def step(
         self, last: Int[Tensor, " hypotheses"], cache: Cache
     ) -> tuple[Float[Tensor, "hypotheses vocabulary"], Cache]:
-        """Logits after `last`, the last word of each hypothesis, and the cache with it; each document has equally many hypotheses."""
+        """Logits after `last`, the last token of each hypothesis, and the cache including it.
+
+        Every document has the same number of hypotheses.
+        """
         states = self._embed(last[:, None], cache.length)
-        written: list[Memory] = []
-        seen = torch.ones(1, 1, 1, cache.length + 1, dtype=torch.bool, device=last.device)
-        for number, (layer, memory) in enumerate(zip(self._layers, cache.encoded, strict=True)):
-            own = layer.self_attention.remember(states)
-            if cache.own:
-                own = Memory(*(torch.cat(parts, 2) for parts in zip(cache.own[number], own, strict=True)))
-            written.append(own)
-            states = layer(states, (own, seen), (memory, cache.seen))
-        return self._words(states)[:, 0], replace(cache, own=tuple(written), length=cache.length + 1)
+        memories: list[KeysAndValues] = []
+        mask = torch.ones(1, 1, 1, cache.length + 1, dtype=torch.bool, device=last.device)
+        for number, (layer, document) in enumerate(zip(self._layers, cache.documents, strict=True)):
+            memories.append(cache.text_memory(number, layer.self_attention.keys_and_values(states)))
+            states = layer(states, AttentionSource(memories[-1], mask), document)
+        return self._logits(states)[:, 0], replace(cache, text=tuple(memories), length=cache.length + 1)
 
     @property
     def _layers(self) -> list[DecoderLayer]:
         return [cast(DecoderLayer, layer) for layer in self.layers]
 
-    def _embed(self, words: Int[Tensor, "hypotheses steps"], written: int) -> Float[Tensor, "hypotheses steps width"]:
+    def _embed(
+        self, tokens: Int[Tensor, "hypotheses steps"], first_position: int
+    ) -> Float[Tensor, "hypotheses steps width"]:
         width = self.word_embedding.embedding_dim
-        states = self.word_embedding(words) * width**0.5
+        states = self.word_embedding(tokens) * width**0.5
         if self.positions == "reference_parity":
-            places = torch.arange(words.shape[1], device=words.device) + written + self.pad_id + 1
-            states = states + sinusoids(places, width) * (words != self.pad_id)[..., None]
+            # As in fairseq, the first position is the one after the pad id.
+            positions = torch.arange(tokens.shape[1], device=tokens.device) + first_position + self.pad_id + 1
+            states = states + sinusoids(positions, width) * (tokens != self.pad_id)[..., None]
         return self.dropout(states)
 
-    def _words(self, states: Float[Tensor, "hypotheses steps width"]) -> Float[Tensor, "hypotheses steps vocabulary"]:
+    def _logits(self, states: Float[Tensor, "hypotheses steps width"]) -> Float[Tensor, "hypotheses steps vocabulary"]:
         return functional.linear(states, self.word_embedding.weight)

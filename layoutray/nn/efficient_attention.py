@@ -1,5 +1,6 @@
-"""Attention that is linear in length, because keys and values meet first: "Efficient Attention: Attention with Linear Complexities"
-(WACV 2021, arXiv:1812.01243).
+"""Attention that is linear in length because it multiplies keys by values first.
+
+"Efficient Attention: Attention with Linear Complexities" (WACV 2021, arXiv:1812.01243).
 """
 
 import torch
@@ -10,9 +11,9 @@ from layoutray.nn.attention import MultiHeadAttention, split_heads
 
 
 class EfficientAttention(MultiHeadAttention):
-    """softmax(Q) · (softmax(K)ᵀ V): of each query over its features, of each feature of the keys over the real tokens.
+    """softmax(Q) · (softmax(K)ᵀ V): the softmax of queries is over features, that of keys is over the real tokens.
 
-    No matrix of probabilities is ever made, so none are dropped.
+    There is no matrix of attention probabilities and hence no attention dropout.
     """
 
     def __init__(self, width: int, heads: int) -> None:
@@ -21,7 +22,7 @@ class EfficientAttention(MultiHeadAttention):
     def forward(
         self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length width"]:
-        key, value = self.remember(states)
+        key, value = self.keys_and_values(states)
         key = key.masked_fill(~mask[:, None, :, None], torch.finfo(key.dtype).min).softmax(2).to(value.dtype)
         query = split_heads(self.query(states), self.heads).softmax(3).to(value.dtype)
-        return self.update(query @ (key.transpose(2, 3) @ value))
+        return self.join_heads(query @ (key.transpose(2, 3) @ value))

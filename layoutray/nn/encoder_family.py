@@ -1,20 +1,24 @@
-"""The encoders that "Sparsifying Transformer Models with Trainable Representation Pooling" (arXiv:2009.05169, Table 2) compares, as how
-many tokens are left after each layer.
+"""How strongly each encoder of Table 2 shortens its input after each layer.
+
+Table 2 of "Sparsifying Transformer Models with Trainable Representation Pooling" (arXiv:2009.05169).
 """
 
 from collections.abc import Sequence
 from typing import Literal
 
-Name = Literal[
+EncoderName = Literal[
     "vanilla", "blockwise", "transpooler", "pyramidion", "deep_pyramidion", "lsh", "efficient", "power", "funnel"
 ]
 
 
-def pyramid(name: Name, halvings: Sequence[int]) -> tuple[int, ...]:
-    """How often encoder `name` halves the tokens after each layer, where `halvings` says it for DeepPyramidion.
+def halvings_per_layer(name: EncoderName, halvings: Sequence[int]) -> tuple[int, ...]:
+    """How often encoder `name` halves the number of tokens after each layer.
 
-    All that shorten a text shorten it by the same factor: Transpooler after the last layer, Funnel after the first, Pyramidion step by
-    step, PoWER as DeepPyramidion.
+    All encoders that shorten a text do so by the same factor: Transpooler after the last layer, Funnel after the first,
+    Pyramidion evenly over the layers, PoWER like DeepPyramidion.
+
+    Args:
+        halvings: the halvings of DeepPyramidion after each layer.
     """
     layers, total = len(halvings), sum(halvings)
     match name:

@@ -1,8 +1,8 @@
-"""Attention in which each query sees few keys, computed on those keys: a mask per query and head, gathered block by block.
+"""Sparse attention under a mask per query and head: only the visible keys are gathered and computed, block by block.
 
-Queries that follow each other tend to see the same keys. The queries of a block therefore share one list of keys, all that any
-of them sees; the list is gathered once, and within it a mask says what each query sees. Work falls with the length of the
-lists, and the result is that of the dense computation under the same mask.
+Consecutive queries tend to see the same keys. The queries of a block share one list of keys: the union of the keys that
+they see. The list is gathered once, and a mask within the list says which of its keys each query sees. The cost is
+proportional to the length of the lists, and the result equals dense attention under the same mask.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class KeyLists:
-    """The keys that blocks of queries see.
+    """The keys that each block of queries sees.
 
     Attributes:
-        keys: positions of the keys of each block, the rest of a short list filled with keys that nobody sees.
-        seen: which of its block's keys each query sees; a query of padding, which sees none, sees all of them.
-        length: number of queries, of which the last block may lack some.
+        keys: positions of the keys of each block; short lists are filled with keys that no query of the block sees.
+        seen: True on the listed keys that a query sees; a query of padding would see none and gets all of them.
+        length: number of queries; the last block may be partly filled.
     """
 
     keys: Int[Tensor, "batch heads blocks listed"]
@@ -30,27 +30,27 @@ class KeyLists:
 
     @property
     def share(self) -> float:
-        """Scores that are computed, over those of the dense matrix."""
+        """Number of computed scores divided by that of the dense matrix."""
         return self.seen[0, 0].numel() / self.length**2
 
 
 def key_lists(
     seen: Bool[Tensor, "batch heads length length"], mask: Bool[Tensor, "batch length"], block: int
 ) -> KeyLists:
-    """The lists for blocks of `block` queries.
+    """The key lists of blocks of `block` queries.
 
     Args:
         seen: True on the keys that each query of each head may attend to.
-        mask: True on real tokens; what queries of padding see is of no account.
+        mask: True on real tokens; rows of `seen` for padding are ignored.
     """
     length = seen.shape[-1]
     wanted = functional.pad(seen & mask[:, None, :, None], (0, 0, 0, -length % block))
     blocks = rearrange(wanted, "batch heads (blocks block) keys -> batch heads blocks block keys", block=block)
     needed = blocks.any(-2)
-    listed = max(int(needed.sum(-1).max()), 1)
-    keys = needed.to(torch.uint8).sort(dim=-1, descending=True, stable=True).indices[..., :listed]
-    chosen = blocks.gather(-1, keys.unsqueeze(-2).expand(*blocks.shape[:-1], listed))
-    return KeyLists(keys, chosen | ~chosen.any(-1, keepdim=True), length)
+    longest = max(int(needed.sum(-1).max()), 1)
+    keys = needed.to(torch.uint8).sort(dim=-1, descending=True, stable=True).indices[..., :longest]
+    seen_in_list = blocks.gather(-1, keys.unsqueeze(-2).expand(*blocks.shape[:-1], longest))
+    return KeyLists(keys, seen_in_list | ~seen_in_list.any(-1, keepdim=True), length)
 
 
 def gathered_context(
@@ -60,22 +60,22 @@ def gathered_context(
     lists: KeyLists,
     dropout: float,
 ) -> Float[Tensor, "batch heads length size"]:
-    """Sums of values under scaled dot-product attention to the listed keys: as under the mask that the lists were made from."""
+    """Scaled dot-product attention to the listed keys; equals attention under the mask passed to `key_lists`."""
     block = lists.seen.shape[-2]
     padded = functional.pad(query, (0, 0, 0, -lists.length % block))
     context = functional.scaled_dot_product_attention(
         rearrange(padded, "batch heads (blocks block) size -> batch heads blocks block size", block=block),
-        listed(key, lists.keys),
-        listed(value, lists.keys),
+        gather_positions(key, lists.keys),
+        gather_positions(value, lists.keys),
         attn_mask=lists.seen,
         dropout_p=dropout,
     )
     return rearrange(context, "batch heads blocks block size -> batch heads (blocks block) size")[:, :, : lists.length]
 
 
-def listed(
-    states: Shaped[Tensor, "batch heads length size"], keys: Int[Tensor, "batch heads *lists"]
+def gather_positions(
+    states: Shaped[Tensor, "batch heads length size"], positions: Int[Tensor, "batch heads *lists"]
 ) -> Shaped[Tensor, "batch heads *lists size"]:
-    """The states that lists of positions name."""
-    flat = keys.flatten(2)[..., None].expand(-1, -1, -1, states.shape[-1])
-    return states.gather(2, flat).unflatten(2, keys.shape[2:])
+    """The states at `positions`."""
+    flat = positions.flatten(2)[..., None].expand(-1, -1, -1, states.shape[-1])
+    return states.gather(2, flat).unflatten(2, positions.shape[2:])

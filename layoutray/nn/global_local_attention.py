@@ -1,4 +1,4 @@
-"""Multi-head attention among one global token and long ones, after ETC (arXiv:2004.08483), with Rich Attention where it is asked for."""
+"""ETC's attention among long tokens and one global token (arXiv:2004.08483), optionally with Rich Attention."""
 
 import math
 
@@ -7,17 +7,17 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from layoutray.nn.attention import split_heads
-from layoutray.nn.global_local_context import Attending, banded_context
+from layoutray.nn.global_local_context import AttentionInputs, banded_context
 from layoutray.nn.global_local_fused import fused_context
 from layoutray.nn.rich_attention import RichAttention
 
 
 class GlobalLocalAttention(nn.Module):
-    """From states to their contexts, before any output projection: ETC has one for the global token and one for the long ones.
+    """Maps states to contexts without output projection, of which ETC has one for the global and one for long tokens.
 
     Args:
-        clip: largest distance that has a relative position of its own, in tokens; 0 is without relative positions.
-        rich: maps of Rich Attention, or none.
+        clip: largest distance in tokens with its own relative position; 0 means no relative positions.
+        rich: the parameters of Rich Attention; None without it.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class GlobalLocalAttention(nn.Module):
         self.query = nn.Linear(width, width)
         self.key = nn.Linear(width, width)
         self.value = nn.Linear(width, width)
-        # One more than there are distances: the global key.
+        # One vector per distance −clip … clip, and one for the global key.
         self.relative = nn.Embedding(2 * clip + 2, width) if clip else None
         self.rich = rich
 
@@ -40,21 +40,21 @@ class GlobalLocalAttention(nn.Module):
         mask: Bool[Tensor, "batch length"],
         places: Float[Tensor, "batch length axes"],
     ) -> Float[Tensor, "batch tokens width"]:
-        attending = self.attending(states, mask, places)
+        inputs = self.attention_inputs(states, mask, places)
         value = split_heads(self.value(states), self.heads)
         dropout = self.dropout if self.training else 0.0
-        # The fused kernel cannot drop probabilities.
+        # The fused kernel has no attention dropout.
         fused = states.is_cuda and not dropout
-        context = fused_context(attending, value) if fused else banded_context(attending, value, dropout)
+        context = fused_context(inputs, value) if fused else banded_context(inputs, value, dropout)
         return rearrange(context, "batch heads length size -> batch length (heads size)")
 
-    def attending(
+    def attention_inputs(
         self,
         states: Float[Tensor, "batch tokens width"],
         mask: Bool[Tensor, "batch length"],
         places: Float[Tensor, "batch length axes"],
-    ) -> Attending:
-        """Who attends to whom, whichever way it is then computed."""
+    ) -> AttentionInputs:
+        """The inputs of the attention; any of the three computations of `global_local_context` takes them."""
         query, key = split_heads(self.query(states), self.heads), split_heads(self.key(states), self.heads)
         scaled = query / math.sqrt(query.shape[-1])
         relative = None
@@ -62,4 +62,4 @@ class GlobalLocalAttention(nn.Module):
             table = rearrange(self.relative.weight, "relations (heads size) -> heads size relations", heads=self.heads)
             relative = scaled[:, :, 1:] @ table
         rich = self.rich(query[:, :, 1:], key[:, :, 1:], places) if self.rich is not None else ()
-        return Attending(scaled, key, mask, self.reach, relative, rich)
+        return AttentionInputs(scaled, key, mask, self.reach, relative, rich)

@@ -1,10 +1,12 @@
-"""Attention among one global token and long ones, after ETC (arXiv:2004.08483): linear in length.
+"""Attention among long tokens and one global token, after ETC (arXiv:2004.08483): linear in length.
 
-A long token sees the long tokens within `reach` to either side and the global token; the global token sees everything. The
-probabilities of each are one softmax over all that it sees. Queries, keys and values come from the same projections for both.
+A long token sees the global token and the long tokens within `reach` on either side; the global token sees all tokens.
+The attention probabilities of a token are one softmax over the tokens that it sees. Both kinds share the projections to
+queries, keys and values.
 
-Three computations give the same numbers: `dense_probabilities` holds length × length scores (tests, pictures), `banded_context` those of
-the band, and `layoutray.nn.global_local_fused` none. Sequences have the global token first.
+Three computations give the same numbers: `dense_probabilities` stores length × length scores (for tests and pictures),
+`banded_context` those of the band, and `layoutray.nn.global_local_fused` none. The global token comes first in a
+sequence.
 """
 
 from collections.abc import Sequence
@@ -15,21 +17,21 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from layoutray.nn.local_attention import in_a_row, in_blocks, seen_in_band, with_neighbours
+from layoutray.nn.local_attention import band_mask, from_blocks, to_blocks, with_adjacent_blocks
 from layoutray.nn.rich_attention import RichAxis, rich_scores
 from layoutray.nn.rich_band import add_rich_scores
 
 
 @dataclass(frozen=True)
-class Attending:
-    """What decides who attends to whom.
+class AttentionInputs:
+    """Everything that attention scores are computed from.
 
     Attributes:
-        query: already divided by √size.
-        mask: True on real long tokens; the global token always is real. Queries of padding attend to nothing.
-        relative: what is added to the score of each long query and a key at the distances −clip … clip (and beyond them, as at them),
-            and last to that of the global key; none where there are no relative positions.
-        rich: axes of Rich Attention among long tokens; none where it is not used.
+        query: queries, already divided by √size.
+        mask: True on real long tokens; the global token is always real. Queries of padding attend to nothing.
+        relative: for each long query, the bias of its score with a key at distance −clip … clip (larger distances
+            count as ±clip) and, last, with the global key; None without relative positions.
+        rich: one entry per axis of Rich Attention among long tokens; empty without it.
     """
 
     query: Float[Tensor, "batch heads tokens size"]
@@ -40,63 +42,66 @@ class Attending:
     rich: Sequence[RichAxis] = ()
 
 
-def dense_probabilities(attending: Attending) -> Float[Tensor, "batch heads tokens tokens"]:
-    """The probabilities as one matrix."""
-    place = torch.arange(attending.mask.shape[1], device=attending.mask.device)
-    offset = place - place[:, None]
-    scores = attending.query @ attending.key.transpose(-1, -2)
-    if attending.relative is not None:
-        relative = attending.relative
+def dense_probabilities(inputs: AttentionInputs) -> Float[Tensor, "batch heads tokens tokens"]:
+    """The attention probabilities as one matrix."""
+    position = torch.arange(inputs.mask.shape[1], device=inputs.mask.device)
+    offset = position - position[:, None]
+    scores = inputs.query @ inputs.key.transpose(-1, -2)
+    if inputs.relative is not None:
+        relative = inputs.relative
         clip = relative.shape[-1] // 2 - 1
         among_long = relative.gather(-1, (offset.clamp(-clip, clip) + clip).expand(*relative.shape[:2], -1, -1))
         scores = scores + functional.pad(torch.cat([relative[..., -1:], among_long], -1), (0, 0, 1, 0))
-    if attending.rich:
-        scores = scores + functional.pad(rich_scores(attending.rich), (1, 0, 1, 0))
-    seen = functional.pad(offset.abs() <= attending.reach, (1, 0, 1, 0), value=True)
-    real = functional.pad(attending.mask, (1, 0), value=True)
+    if inputs.rich:
+        scores = scores + functional.pad(rich_scores(inputs.rich), (1, 0, 1, 0))
+    seen = functional.pad(offset.abs() <= inputs.reach, (1, 0, 1, 0), value=True)
+    real = functional.pad(inputs.mask, (1, 0), value=True)
     scores = scores.masked_fill(~(seen & real[:, None, None, :]), torch.finfo(scores.dtype).min)
     return scores.softmax(-1) * real[:, None, :, None].to(scores.dtype)
 
 
 def banded_context(
-    attending: Attending, value: Float[Tensor, "batch heads tokens size"], dropout: float
+    inputs: AttentionInputs, value: Float[Tensor, "batch heads tokens size"], dropout: float
 ) -> Float[Tensor, "batch heads tokens size"]:
-    """Sums of values under the probabilities, some of which are dropped, without a length × length matrix."""
-    query, key, mask, reach = attending.query, attending.key, attending.mask, attending.reach
+    """The weighted sums of values, with attention dropout, without a length × length matrix."""
+    query, key, mask, reach = inputs.query, inputs.key, inputs.mask, inputs.reach
     real = functional.pad(mask, (1, 0), value=True)
-    of_global = functional.scaled_dot_product_attention(
+    global_context = functional.scaled_dot_product_attention(
         query[:, :, :1], key, value, attn_mask=real[:, None, None, :], dropout_p=dropout, scale=1.0
     )
-    scores = in_blocks(query[:, :, 1:], reach) @ _global_and_band(key, reach).transpose(-1, -2)
-    if attending.relative is not None:
-        scores = scores + _relative_band(in_blocks(attending.relative, reach))
-    for axis in attending.rich:
+    scores = to_blocks(query[:, :, 1:], reach) @ _global_and_band(key, reach).transpose(-1, -2)
+    if inputs.relative is not None:
+        scores = scores + _relative_band(to_blocks(inputs.relative, reach))
+    for axis in inputs.rich:
         scores = add_rich_scores(scores.to(axis.theta.dtype), axis, reach)
-    seen = functional.pad(seen_in_band(mask, reach), (1, 0), value=True)
+    seen = functional.pad(band_mask(mask, reach), (1, 0), value=True)
     probabilities = scores.masked_fill(~seen, torch.finfo(scores.dtype).min).softmax(-1).to(value.dtype)
-    of_long = in_a_row(functional.dropout(probabilities, dropout) @ _global_and_band(value, reach), mask.shape[1])
-    return torch.cat([of_global, of_long * mask[:, None, :, None].to(value.dtype)], dim=2)
+    long_context = from_blocks(
+        functional.dropout(probabilities, dropout) @ _global_and_band(value, reach), mask.shape[1]
+    )
+    return torch.cat([global_context, long_context * mask[:, None, :, None].to(value.dtype)], dim=2)
 
 
 def _global_and_band(
     states: Float[Tensor, "batch heads tokens size"], reach: int
 ) -> Float[Tensor, "batch heads blocks keys size"]:
-    """What the queries of each block see: the global token, then the block between its neighbours."""
-    band = with_neighbours(in_blocks(states[:, :, 1:], reach))
+    """The keys of each block's queries: the global token, then the block with the blocks before and after it."""
+    band = with_adjacent_blocks(to_blocks(states[:, :, 1:], reach))
     return torch.cat([states[:, :, None, :1].expand(-1, -1, band.shape[2], -1, -1), band], dim=3)
 
 
 def _relative_band(
     relative: Float[Tensor, "batch heads blocks reach relations"],
 ) -> Float[Tensor, "batch heads blocks reach keys"]:
-    """What is added to the scores of the global key and of the band's, from what is added at each distance.
+    """The bias of the scores of the global key and of the keys in the band, from the bias per distance.
 
-    For each query the distances 1 − 2·reach … 2·reach are written out. The keys of query n of a block start at place reach − 1 − n of
-    them, one further to the left than those of the query before; in rows that are shorter by one, that is the same column for all.
+    For each query, the biases at distances 1 − 2·reach … 2·reach are laid out in a row. The keys of query n of a block
+    start at column reach − 1 − n of its row, one column to the left of those of query n − 1. Reading the flattened rows
+    with a row length shorter by one aligns all queries at the same column.
     """
     reach, clip = relative.shape[-2], relative.shape[-1] // 2 - 1
     before = relative[..., :1].expand(-1, -1, -1, -1, 2 * reach - 1 - clip)
     after = relative[..., -2:-1].expand(-1, -1, -1, -1, 2 * reach - clip)
-    written = torch.cat([before, relative[..., :-1], after], dim=-1)
-    rows = written.flatten(-2)[..., reach - 1 : -1].unflatten(-1, (reach, 4 * reach - 1))
+    by_distance = torch.cat([before, relative[..., :-1], after], dim=-1)
+    rows = by_distance.flatten(-2)[..., reach - 1 : -1].unflatten(-1, (reach, 4 * reach - 1))
     return torch.cat([relative[..., -1:], rows[..., : 3 * reach]], dim=-1)

@@ -1,7 +1,8 @@
-"""Attention among one global token and long ones in one fused kernel (torch's flex_attention, arXiv:2412.05496), for GPUs.
+"""Attention among long tokens and one global token in one fused GPU kernel (torch's flex_attention, arXiv:2412.05496).
 
-Scores exist only within the kernel, tile by tile, and so do the terms of Rich Attention: each pair's are computed there from what the
-two tokens say of themselves, in the backward pass once more. Tiles that hold no pair within reach are not visited.
+Scores exist only within the kernel, tile by tile. The kernel also computes the terms of Rich Attention of each pair
+from the per-token values of the two tokens, and again in the backward pass. Tiles without a pair within reach are
+skipped.
 """
 
 from collections.abc import Callable
@@ -15,33 +16,31 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from layoutray.nn.global_local_context import Attending
+from layoutray.nn.global_local_context import AttentionInputs
 from layoutray.nn.rich_attention import RichAxis, distance_score, order_score
 
 _TILE = 128
 
 
 def fused_context(
-    attending: Attending, value: Float[Tensor, "batch heads tokens size"]
+    inputs: AttentionInputs, value: Float[Tensor, "batch heads tokens size"]
 ) -> Float[Tensor, "batch heads tokens size"]:
-    """Sums of values under the probabilities of `attending`."""
+    """The weighted sums of values under the attention probabilities of `inputs`."""
     compute = _compiled() if value.is_cuda else flex_attention
-    mask = block_mask(attending.mask, attending.reach)
-    context: Tensor = compute(
-        attending.query, attending.key, value, score_mod=_score(attending), block_mask=mask, scale=1.0
-    )
+    mask = block_mask(inputs.mask, inputs.reach)
+    context: Tensor = compute(inputs.query, inputs.key, value, score_mod=_score(inputs), block_mask=mask, scale=1.0)
     return context
 
 
 def block_mask(mask: Bool[Tensor, "batch length"], reach: int) -> BlockMask:
-    """Which tiles of 128 × 128 hold pairs within reach or of the global token, and which pairs of these see each other."""
+    """The 128 × 128 tiles with a pair within reach or with the global token, and the visible pairs of these tiles."""
     real = functional.pad(mask, (1, 0), value=True)
     length, distance = real.shape[1], _constant(reach, real.device)
     tile = torch.arange(-(-length // _TILE), device=real.device)
     nearest = ((tile - tile[:, None]).abs() - 1) * _TILE + 1
     visited = (nearest <= reach) | (tile == 0) | (tile[:, None] == 0)
 
-    @no_type_check  # as it is traced
+    @no_type_check  # traced by the compiler, which cannot trace run-time shape checks
     def sees(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         near = ((query - key).abs() <= distance) | (query == 0) | (key == 0)
         return near & real[batch, query] & real[batch, key]
@@ -60,14 +59,15 @@ def _compiled() -> Callable[..., Any]:
     return torch.compile(flex_attention)
 
 
-def _score(attending: Attending) -> Callable[..., Tensor]:
-    """From the score of a pair to that with its relative and Rich terms.
+def _score(inputs: AttentionInputs) -> Callable[..., Tensor]:
+    """A function that adds the relative and Rich terms to the score of a pair.
 
-    Gradients of what a kernel reads need one tensor for each place that reads, none of them a scalar; `RichAxis` is made that way.
+    flex_attention computes gradients only for tensors that are not scalars and are read at one place each; `RichAxis`
+    follows this rule.
     """
-    axes = [_behind_global(axis) for axis in attending.rich]
-    relative = None if attending.relative is None else functional.pad(attending.relative, (0, 0, 1, 0))
-    clip = _constant(0 if relative is None else relative.shape[-1] // 2 - 1, attending.mask.device)
+    axes = [_with_global_placeholder(axis) for axis in inputs.rich]
+    relative = None if inputs.relative is None else functional.pad(inputs.relative, (0, 0, 1, 0))
+    clip = _constant(0 if relative is None else relative.shape[-1] // 2 - 1, inputs.mask.device)
 
     @no_type_check
     def score_of_pair(score: Tensor, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
@@ -75,11 +75,11 @@ def _score(attending: Attending) -> Callable[..., Tensor]:
             distance = (key - query).clamp(-clip, clip) + clip
             score = score + relative[batch, head, query, torch.where(key == 0, 2 * clip + 1, distance)]
         for axis in axes:
-            query_place, key_place = axis.place[batch, 0, query], axis.place[batch, 0, key]
+            query_coordinate, key_coordinate = axis.coordinate[batch, 0, query], axis.coordinate[batch, 0, key]
             logit = axis.order_query[batch, head, query] + axis.order_key[batch, head, key]
             expected = axis.distance_query[batch, head, query] + axis.distance_key[batch, head, key]
-            order = order_score(logit, query_place, key_place)
-            terms = order + distance_score(expected, axis.theta[batch, head, query], query_place, key_place)
+            order = order_score(logit, query_coordinate, key_coordinate)
+            terms = order + distance_score(expected, axis.theta[batch, head, query], query_coordinate, key_coordinate)
             score = score + torch.where((query > 0) & (key > 0), terms, 0.0)
         return score
 
@@ -87,10 +87,13 @@ def _score(attending: Attending) -> Callable[..., Tensor]:
 
 
 def _constant(number: int, device: torch.device) -> Tensor:
-    """For kernels that serve several models: a plain number that differs becomes a symbol, which flex_attention cannot compile."""
+    """`number` as a tensor.
+
+    A plain number that differs between models becomes a symbol, which flex_attention cannot compile.
+    """
     return torch.full((), number, device=device)
 
 
-def _behind_global(axis: RichAxis) -> RichAxis:
-    """`axis` with numbers for the global token in front, which nothing depends on."""
+def _with_global_placeholder(axis: RichAxis) -> RichAxis:
+    """`axis` with a placeholder for the global token in front; no result depends on its value."""
     return RichAxis(*(functional.pad(getattr(axis, field.name), (1, 0)) for field in fields(axis)))

@@ -1,6 +1,7 @@
-"""A layout embedding that looks round: LAMBERT's appendix (arXiv:2002.08087, first version), with graph isomorphism networks.
+"""A layout embedding by graph isomorphism networks: the appendix of LAMBERT (arXiv:2002.08087, first version).
 
-Each word's node hears the boxes of the words nearest to it (GIN, "How Powerful are Graph Neural Networks?", arXiv:1810.00826).
+The node of a word aggregates the boxes of the nearest words (GIN, "How Powerful are Graph Neural Networks?",
+arXiv:1810.00826).
 """
 
 from itertools import pairwise
@@ -9,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from layoutray.nn.word_graph import taken, word_means
+from layoutray.nn.word_states import gather_rows, word_means
 
 _NEAREST = 5
 _HIDDEN = 64
@@ -18,7 +19,7 @@ WIDTH = 128
 
 
 class GraphIsomorphism(nn.Module):
-    """MLP((1 + ε) h_k + Σ_l h_l) over the neighbours l of k, with ε = 0; the MLP has blocks of linear, LayerNorm, ReLU."""
+    """MLP((1 + ε) h_k + Σ_l h_l) over the neighbours l of k, ε = 0; the MLP has blocks of linear, LayerNorm, ReLU."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -33,11 +34,11 @@ class GraphIsomorphism(nn.Module):
     def forward(
         self, states: Float[Tensor, "batch words inputs"], neighbours: Int[Tensor, "batch words most"]
     ) -> Float[Tensor, "batch words outputs"]:
-        return self.blocks(states + taken(states, neighbours).sum(2))
+        return self.blocks(states + gather_rows(states, neighbours).sum(2))
 
 
 class GraphEmbedding(nn.Module):
-    """From the boxes of tokens to a vector of 128 for each; zeros on special and padding tokens."""
+    """Maps the boxes of tokens to a vector of 128 numbers each; zeros on special and padding tokens."""
 
     width = WIDTH
 
@@ -49,20 +50,29 @@ class GraphEmbedding(nn.Module):
     def forward(
         self, shares: Float[Tensor, "batch length 4"], word_index: Int[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length 128"]:
-        """Of boxes in shares of the page's width and height, so that both axes are alike; all tokens of a word have its box."""
-        slots = shares.shape[1]  # there are no more words than tokens
+        """Layout vectors of tokens.
+
+        Args:
+            shares: x0 y0 x1 y1 as shares of the page's width and height; all tokens of a word have its box.
+            word_index: number of each token's word, -1 if it has none.
+        """
+        slots = shares.shape[1]  # a window has at most as many words as tokens
         boxes = word_means(shares, word_index, slots)
-        there = torch.arange(slots, device=shares.device) <= word_index.amax(1, keepdim=True)
-        neighbours = nearest(boxes[..., :2], there)
-        with torch.autocast(shares.device.type, enabled=False):  # shorter types are too coarse for places
-            return taken(self.far(self.near(boxes, neighbours), neighbours), word_index)
+        is_word = torch.arange(slots, device=shares.device) <= word_index.amax(1, keepdim=True)
+        neighbours = nearest_words(boxes[..., :2], is_word)
+        with torch.autocast(shares.device.type, enabled=False):  # coordinates need full precision
+            return gather_rows(self.far(self.near(boxes, neighbours), neighbours), word_index)
 
 
-def nearest(
-    corners: Float[Tensor, "batch words 2"], there: Bool[Tensor, "batch words"]
+def nearest_words(
+    corners: Float[Tensor, "batch words 2"], is_word: Bool[Tensor, "batch words"]
 ) -> Int[Tensor, "batch words most"]:
-    """The at most 5 nearest other words of each by the ℓ^½ distance (√|Δx| + √|Δy|)²; -1 where there are fewer, the first among equals."""
+    """The 5 nearest other words of each word by the ℓ^½ distance (√|Δx| + √|Δy|)², padded with -1.
+
+    At equal distance, the word that comes first is nearer.
+    """
     distance = (corners.unsqueeze(2) - corners.unsqueeze(1)).abs().sqrt().sum(-1)
     itself = torch.eye(corners.shape[1], dtype=torch.bool, device=corners.device)
-    found = distance.masked_fill(itself | ~there.unsqueeze(1), torch.inf).sort(dim=-1, stable=True)
-    return found.indices[..., :_NEAREST].masked_fill(found.values[..., :_NEAREST].isinf() | ~there.unsqueeze(2), -1)
+    by_distance = distance.masked_fill(itself | ~is_word.unsqueeze(1), torch.inf).sort(dim=-1, stable=True)
+    no_neighbour = by_distance.values[..., :_NEAREST].isinf() | ~is_word.unsqueeze(2)
+    return by_distance.indices[..., :_NEAREST].masked_fill(no_neighbour, -1)

@@ -1,4 +1,4 @@
-"""Initial weights: BERT's, and those of fairseq's transformers."""
+"""Weight initialisation as in BERT and as in fairseq's transformers."""
 
 import torch
 from torch import nn
@@ -10,21 +10,22 @@ _BERT_DEVIATION, _BERT_WIDTH = 0.02, 768
 
 
 def standard_deviation(width: int) -> float:
-    """BERT's 0.02 at its width of 768; in proportion to 1/√width at others, where projections then change the size of states as much.
+    """Standard deviation of initial weights: BERT's 0.02 at width 768, and proportional to 1/√width at other widths.
 
-    With 0.02 throughout, narrow models start with attention that is all but uniform.
+    Projections then scale states equally at every width. With 0.02 at every width, narrow models start with nearly
+    uniform attention.
     """
     return _BERT_DEVIATION * (_BERT_WIDTH / width) ** 0.5
 
 
 @torch.no_grad()
 def initialise(module: nn.Module, width: int) -> None:
-    """Redraw all weights below `module`: linear and embedding normal, biases 0, LayerNorm gain 1 and shift 0.
+    """Redraw all weights of `module`: linear and embedding weights normal, biases 0, LayerNorm gain 1 and shift 0.
 
-    The padding row of an embedding is drawn like any other: in the Skim-Attention release it is not zero.
+    The padding row of an embedding is drawn like the other rows; in the Skim-Attention release it is not zero either.
 
     Args:
-        width: of the model's states, which decides the `standard_deviation`.
+        width: width of the model's states; it determines the `standard_deviation`.
     """
     for part in module.modules():
         if isinstance(part, nn.LayerNorm):
@@ -39,10 +40,10 @@ def initialise(module: nn.Module, width: int) -> None:
 
 @torch.no_grad()
 def initialise_as_fairseq(module: nn.Module, width: int) -> None:
-    """Redraw embeddings and attention below `module`; all other layers have torch's own initial weights in fairseq too.
+    """Redraw the embeddings and attention weights of `module`; other layers keep torch's weights, as in fairseq.
 
-    Embeddings are N(0, 1/width) with a padding row of zeros. Queries, keys and values are Xavier-uniform with gain 1/√2, attention's
-    output projections Xavier-uniform without bias.
+    Embeddings are N(0, 1/width) with a padding row of zeros. The projections to queries, keys and values are
+    Xavier-uniform with gain 1/√2; the output projections of attention are Xavier-uniform with bias 0.
     """
     for part in module.modules():
         if isinstance(part, nn.Embedding):

@@ -1,6 +1,6 @@
-"""From boxes to vectors: learned tables, summed, LayerNorm, dropout. All variants take boxes, so that one can stand for another.
+"""Layout embeddings: sums of learned coordinate tables with LayerNorm and dropout. All variants take boxes as input.
 
-Boxes are integers x0 y0 x1 y1 with 0 ≤ x0 ≤ x1 < max_2d, likewise y; collation checks that.
+Boxes are integers x0 y0 x1 y1 with 0 ≤ x0 ≤ x1 < max_2d, and likewise for y; `layoutray.batching.collate` checks them.
 """
 
 import torch
@@ -27,7 +27,7 @@ class BoxTables(nn.Module):
 
 
 class BoxEmbedding(BoxTables):
-    """LN of the sum of tables, with dropout: what Skim-Attention skims."""
+    """LayerNorm and dropout of the sum of tables: the input of Skim-Attention."""
 
     def __init__(self, size: int, max_2d: int, dropout: float, epsilon: float = LAYER_NORM_EPSILON) -> None:
         super().__init__(size, max_2d)
@@ -39,14 +39,14 @@ class BoxEmbedding(BoxTables):
 
 
 class UniformBoxEmbedding(BoxEmbedding):
-    """Every token at the same place: boxes are taken as zeros (the ablation without layout)."""
+    """Replaces all boxes by zeros (the ablation without layout)."""
 
     def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch length size"]:
         return super().forward(torch.zeros_like(boxes))
 
 
 class CentreEmbedding(nn.Module):
-    """LN(X[(x0+x1)//2] + Y[(y0+y1)//2]): places without extents (the degraded ablation)."""
+    """LN(X[(x0+x1)//2] + Y[(y0+y1)//2]): centres without sizes (the degraded ablation)."""
 
     def __init__(self, size: int, max_2d: int, dropout: float) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class CentreEmbedding(nn.Module):
 
 
 class SequenceEmbedding(nn.Module):
-    """LN(P[i]) for the i-th token, whatever its box (the 1-D ablation)."""
+    """LN(P[i]) for the i-th token; ignores boxes (the 1-D ablation)."""
 
     def __init__(self, size: int, max_length: int, dropout: float) -> None:
         super().__init__()

@@ -1,9 +1,12 @@
-"""Attention within a sliding window, after Longformer (arXiv:2004.05150) and ETC (arXiv:2004.08483): time and memory linear in length.
+"""Attention within a sliding window, after Longformer (arXiv:2004.05150) and ETC (arXiv:2004.08483).
 
-A window reaches `reach` tokens to either side, so a query sees at most 2·reach + 1 keys. Lengths are cut into blocks of
-`reach` queries; the keys that any query of a block can see are the block itself and its two neighbours. Products therefore are
-plain matrix products of (reach, size) by (size, 3·reach), and what lies outside the band is masked: half as many more
-multiplications than the band needs, and no copy of a key per query. No tensor has an axis of length × length.
+Time and memory are linear in length.
+
+A window extends `reach` tokens to either side: a query sees at most 2·reach + 1 keys. Sequences are cut into blocks of
+`reach` queries. The queries of a block can only see keys in the block and in the two adjacent blocks. The scores of a
+block are one matrix product of (reach, size) by (size, 3·reach), in which keys outside the window are masked. This
+takes 1.5 times the multiplications of the window alone, but copies no key per query. No tensor has length × length
+elements.
 """
 
 import math
@@ -23,20 +26,22 @@ def banded_probabilities(
     mask: Bool[Tensor, "batch length"],
     reach: int,
 ) -> Float[Tensor, "batch heads blocks reach three_reach"]:
-    """softmax(QKᵀ/√size) over the real keys within `reach` of each query; exactly 0 on all others, and for queries of padding.
+    """softmax(QKᵀ/√size) over the real keys within `reach` of each query; exactly 0 elsewhere and in rows of padding.
 
     Args:
         mask: True on real tokens.
 
     Returns:
-        For each query, probabilities over the keys of its block and of the two beside it; see `dense` for where they stand. The last
-        block is filled up with padding.
+        For each query, probabilities over the keys of the previous, its own and the next block; `dense_matrix` converts
+        them to a matrix. The last block is padded.
     """
     scores = (
-        in_blocks(query, reach) @ with_neighbours(in_blocks(key, reach)).transpose(-1, -2) / math.sqrt(query.shape[-1])
+        to_blocks(query, reach)
+        @ with_adjacent_blocks(to_blocks(key, reach)).transpose(-1, -2)
+        / math.sqrt(query.shape[-1])
     )
-    scores = scores.masked_fill(~seen_in_band(mask, reach), torch.finfo(scores.dtype).min)
-    real = in_blocks(mask[:, None, :, None], reach)
+    scores = scores.masked_fill(~band_mask(mask, reach), torch.finfo(scores.dtype).min)
+    real = to_blocks(mask[:, None, :, None], reach)
     return scores.softmax(-1).to(query.dtype) * real.to(query.dtype)
 
 
@@ -44,15 +49,15 @@ def banded_context(
     probabilities: Float[Tensor, "batch heads blocks reach three_reach"],
     value: Float[Tensor, "batch heads length size"],
 ) -> Float[Tensor, "batch heads length size"]:
-    """Sums of values under the probabilities of `banded_probabilities`."""
-    context = probabilities @ with_neighbours(in_blocks(value, probabilities.shape[-2]))
-    return in_a_row(context, value.shape[-2])
+    """Weighted sums of values; the weights come from `banded_probabilities`."""
+    context = probabilities @ with_adjacent_blocks(to_blocks(value, probabilities.shape[-2]))
+    return from_blocks(context, value.shape[-2])
 
 
-def dense(
+def dense_matrix(
     probabilities: Float[Tensor, "batch heads blocks reach three_reach"],
 ) -> Float[Tensor, "batch heads length length"]:
-    """The same probabilities as one matrix, for pictures and tests: this does need length × length."""
+    """The probabilities as one length × length matrix, for pictures and tests."""
     batch, heads, blocks, reach, _ = probabilities.shape
     spread = probabilities.new_zeros(batch, heads, blocks, reach, (blocks + 2) * reach)
     for block in range(blocks):
@@ -61,7 +66,7 @@ def dense(
 
 
 class LocalSelfAttention(nn.Module):
-    """Multi-head self-attention within a sliding window, with its output projection, without residual and norm."""
+    """Multi-head self-attention within a sliding window, with output projection, without residual and norm."""
 
     def __init__(self, width: int, heads: int, reach: int, dropout: float) -> None:
         super().__init__()
@@ -81,32 +86,35 @@ class LocalSelfAttention(nn.Module):
         return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
 
 
-def in_blocks(
+def to_blocks(
     states: Shaped[Tensor, "batch heads length *size"], reach: int
 ) -> Shaped[Tensor, "batch heads blocks reach *size"]:
-    """The length cut into blocks, the last of which is filled up with zeros."""
+    """The states cut into blocks; the last block is padded with zeros."""
     if missing := -states.shape[2] % reach:
         states = functional.pad(states, (0, 0) * (states.ndim - 3) + (0, missing))
     return rearrange(states, "batch heads (blocks reach) ... -> batch heads blocks reach ...", reach=reach)
 
 
-def in_a_row(
+def from_blocks(
     blocks: Float[Tensor, "batch heads blocks reach size"], length: int
 ) -> Float[Tensor, "batch heads length size"]:
-    """What `in_blocks` made blocks of, without what it filled up."""
+    """The inverse of `to_blocks`: the blocks joined and cut to `length`."""
     return rearrange(blocks, "batch heads blocks reach size -> batch heads (blocks reach) size")[:, :, :length]
 
 
-def with_neighbours(
+def with_adjacent_blocks(
     blocks: Shaped[Tensor, "batch heads blocks reach *size"],
 ) -> Shaped[Tensor, "batch heads blocks three_reach *size"]:
-    """Each block between its two neighbours, zeros beyond the ends."""
+    """Each block concatenated with the previous and the next one; zeros beyond the ends."""
     padded = functional.pad(blocks, (0, 0) * (blocks.ndim - 3) + (1, 1))
     return torch.cat([padded[:, :, :-2], padded[:, :, 1:-1], padded[:, :, 2:]], dim=3)
 
 
-def seen_in_band(mask: Bool[Tensor, "batch length"], reach: int) -> Bool[Tensor, "batch 1 blocks reach three_reach"]:
-    """Which of the 3·reach keys of its block are real and within `reach` of each query; the query itself is key `reach` + its number."""
+def band_mask(mask: Bool[Tensor, "batch length"], reach: int) -> Bool[Tensor, "batch 1 blocks reach three_reach"]:
+    """True on the keys, of the 3·reach keys of its block, that are real and within `reach` of each query.
+
+    Query n of a block is key reach + n.
+    """
     query = torch.arange(reach, device=mask.device)[:, None] + reach
     key = torch.arange(3 * reach, device=mask.device)
-    return with_neighbours(in_blocks(mask[:, None], reach))[..., None, :] & ((key - query).abs() <= reach)
+    return with_adjacent_blocks(to_blocks(mask[:, None], reach))[..., None, :] & ((key - query).abs() <= reach)

@@ -1,13 +1,17 @@
-"""Attention to tokens that hash alike: "Reformer: The Efficient Transformer" (ICLR 2020, arXiv:2001.04451).
+"""Attention by locality-sensitive hashing: "Reformer: The Efficient Transformer" (ICLR 2020, arXiv:2001.04451).
 
-Keys are the queries, at unit length, and tokens whose queries point the same way tend to fall into one bucket. In each of several rounds,
-tokens are sorted by bucket and cut into chunks, and a token sees what is of its bucket in its chunk and in the one before. What comes out
-is full attention, restricted to the union of what a token sees in all rounds. A token sees itself only where it sees nobody else.
+Keys are the queries scaled to unit length. Tokens whose queries have similar directions tend to get the same hash
+bucket. In each of several rounds, tokens are sorted by bucket and cut into chunks; a token sees the tokens of its
+bucket in its chunk and in the previous chunk. The result is full attention restricted to the union of the tokens seen
+in all rounds. A token attends to itself only if it sees no other token.
 
-Padding has a bucket of its own, behind all others. It therefore moves no real token into another chunk, and is seen by none.
+Padding has its own bucket, which is sorted last. It therefore moves no real token to another chunk, and no real token
+sees it.
 
-Departures from the paper: before the first chunk there is none (there: the last one); the number of buckets follows from the longest text
-and not from the one at hand, and rotations are drawn once and kept with the weights, so that a text's result depends on nothing else.
+Departures from the paper, which make the result of a text independent of other texts and of chance:
+- The first chunk has no previous chunk; in the paper it is the last chunk.
+- The number of buckets depends on the maximum length, not on the length of the text.
+- Rotations are drawn once and saved with the weights.
 """
 
 import math
@@ -21,19 +25,19 @@ from torch.nn import functional
 
 from layoutray.nn.attention import split_heads
 from layoutray.nn.blockwise_attention import padded
-from layoutray.nn.gathered_attention import listed
+from layoutray.nn.gathered_attention import gather_positions
 
-_ITSELF = -5e4
-"""A token's score of itself: no weight beside any other; finite in every type."""
+_SELF_SCORE = -5e4
+"""Score of a token with itself: weight 0 if it sees another token; finite in every type."""
 
 
 class Rounds(NamedTuple):
-    """Where tokens fall in each round of hashing.
+    """Buckets and chunks of the tokens in each round of hashing.
 
     Attributes:
-        bucket: of each token.
-        chunk: of each token.
-        order: tokens from chunk to chunk; within a bucket as in the text.
+        bucket: the bucket of each token.
+        chunk: the chunk of each token.
+        order: positions of the tokens sorted by bucket; within a bucket in the order of the text.
     """
 
     bucket: Int[Tensor, "batch heads rounds length"]
@@ -42,12 +46,12 @@ class Rounds(NamedTuple):
 
 
 class LshAttention(nn.Module):
-    """Multi-head self-attention by hashing, with its output projection, without residual and norm.
+    """Multi-head self-attention by hashing, with output projection, without residual and norm.
 
     Args:
-        longest: tokens of the longest text, which decides how many buckets there are: about one per chunk of it.
-        chunk: tokens of a chunk.
-        rounds: of hashing.
+        longest: maximum length of a text in tokens; the number of buckets is about `longest` / `chunk`.
+        chunk: number of tokens per chunk.
+        rounds: number of hash rounds.
     """
 
     rotations: Tensor
@@ -67,7 +71,7 @@ class LshAttention(nn.Module):
     ) -> Float[Tensor, "batch length width"]:
         whole = padded(states, self.chunk)
         query, value = (split_heads(project(whole), self.heads) for project in (self.query, self.value))
-        rounds = rounds_of(query, padded(mask, self.chunk), self.rotations, self.chunk)
+        rounds = hash_rounds(query, padded(mask, self.chunk), self.rotations, self.chunk)
         context = lsh_context(query, value, rounds, self.chunk, self.dropout)
         return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))[
             :, : states.shape[1]
@@ -75,13 +79,13 @@ class LshAttention(nn.Module):
 
 
 @torch.no_grad()
-def rounds_of(
+def hash_rounds(
     query: Float[Tensor, "batch heads length size"],
     mask: Bool[Tensor, "batch length"],
     rotations: Float[Tensor, "size rounds half_buckets"],
     chunk: int,
 ) -> Rounds:
-    """A query q falls into the bucket in which [qR | −qR] is largest; `chunk` divides the length."""
+    """The bucket of a query q is the argmax of [qR | −qR]. `chunk` must divide the length."""
     rotated = torch.einsum("bhls, srk -> bhrlk", query, rotations.to(query.dtype))
     bucket = torch.cat([rotated, -rotated], -1).argmax(-1).masked_fill(~mask[:, None, None, :], 2 * rotations.shape[-1])
     order = bucket.argsort(dim=-1, stable=True)
@@ -95,53 +99,55 @@ def lsh_context(
     chunk: int,
     dropout: nn.Module,
 ) -> Float[Tensor, "batch heads length size"]:
-    """Sums of values under attention to all that is seen in any round.
+    """Attention to all tokens that are seen in any round.
 
-    Each round has probabilities of its own; rounds are weighed by their sums of exponentials, in which a token that is seen m times has
-    the m-th part of its exponential each time.
+    Each round has its own probabilities. Rounds are weighted by their sums of exponentials. A token that is seen in m
+    rounds counts with 1/m of its exponential in each.
     """
-    asking = rearrange(
+    queries = rearrange(
         rounds.order, "batch heads rounds (chunks chunk) -> batch heads rounds chunks chunk", chunk=chunk
     )
-    before = functional.pad(asking, (0, 0, 1, 0))[..., :-1, :]
-    asked = torch.cat([before, asking], -1)
-    scores = listed(query, asking) @ listed(functional.normalize(query, dim=-1), asked).transpose(-1, -2)
+    previous = functional.pad(queries, (0, 0, 1, 0))[..., :-1, :]
+    keys = torch.cat([previous, queries], -1)
+    scores = gather_positions(query, queries) @ gather_positions(functional.normalize(query, dim=-1), keys).transpose(
+        -1, -2
+    )
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    scores = (scores / math.sqrt(query.shape[-1])).masked_fill(asking[..., None] == asked[..., None, :], _ITSELF)
-    seen, times = _sightings(rounds, asking, asked)
-    scores = (scores - times.clamp(min=1).to(scores.dtype).log()).masked_fill(~seen, -math.inf)
+    scores = (scores / math.sqrt(query.shape[-1])).masked_fill(queries[..., None] == keys[..., None, :], _SELF_SCORE)
+    seen, num_rounds = _visibility(rounds, queries, keys)
+    scores = (scores - num_rounds.clamp(min=1).to(scores.dtype).log()).masked_fill(~seen, -math.inf)
     level = scores.logsumexp(-1, keepdim=True)
-    context = dropout((scores - level).exp()).to(value.dtype) @ listed(value, asked)
-    place = rounds.order.argsort(dim=-1)[..., None]
+    context = dropout((scores - level).exp()).to(value.dtype) @ gather_positions(value, keys)
+    position = rounds.order.argsort(dim=-1)[..., None]
     context, level = (rearrange(each, "... chunks chunk size -> ... (chunks chunk) size") for each in (context, level))
-    weight = level.gather(3, place).softmax(2).to(value.dtype)
-    return (weight * context.gather(3, place.expand(*place.shape[:-1], context.shape[-1]))).sum(2)
+    weight = level.gather(3, position).softmax(2).to(value.dtype)
+    return (weight * context.gather(3, position.expand(*position.shape[:-1], context.shape[-1]))).sum(2)
 
 
-def _sightings(
+def _visibility(
     rounds: Rounds,
-    asking: Int[Tensor, "batch heads rounds chunks chunk"],
-    asked: Int[Tensor, "batch heads rounds chunks two_chunks"],
+    queries: Int[Tensor, "batch heads rounds chunks chunk"],
+    keys: Int[Tensor, "batch heads rounds chunks two_chunks"],
 ) -> tuple[
     Bool[Tensor, "batch heads rounds chunks chunk two_chunks"],
     Int[Tensor, "batch heads rounds chunks chunk two_chunks"],
 ]:
-    """Whether each pair is seen in the round whose list it is on, and in how many rounds in all."""
+    """Whether the query sees the key in the round of the pair, and in how many rounds it sees the key."""
     count = rounds.bucket.shape[2]
-    sightings = [_seen(rounds, other, asking, asked) for other in range(count)]
-    own = torch.stack([sightings[number][:, :, number] for number in range(count)], 2)
-    own[:, :, :, 0, :, : asking.shape[-1]] = False  # before the first chunk there is none
-    return own, torch.stack(sightings).sum(0)
+    seen_in = [_seen(rounds, number, queries, keys) for number in range(count)]
+    own = torch.stack([seen_in[number][:, :, number] for number in range(count)], 2)
+    own[:, :, :, 0, :, : queries.shape[-1]] = False  # the first chunk has no previous chunk
+    return own, torch.stack(seen_in).sum(0)
 
 
 def _seen(
     rounds: Rounds,
     number: int,
-    asking: Int[Tensor, "batch heads rounds chunks chunk"],
-    asked: Int[Tensor, "batch heads rounds chunks two_chunks"],
+    queries: Int[Tensor, "batch heads rounds chunks chunk"],
+    keys: Int[Tensor, "batch heads rounds chunks two_chunks"],
 ) -> Bool[Tensor, "batch heads rounds chunks chunk two_chunks"]:
-    """Whether round `number` shows each pair: its bucket is one, and the chunk of what is seen the same or the one before."""
+    """Whether the query sees the key in round `number`: same bucket, and key in the same or the previous chunk."""
     bucket, chunk = rounds.bucket[:, :, number, :, None], rounds.chunk[:, :, number, :, None]
-    apart = listed(chunk, asking) - listed(chunk, asked).transpose(-1, -2)
-    same = listed(bucket, asking) == listed(bucket, asked).transpose(-1, -2)
-    return same & (apart >= 0) & (apart <= 1)
+    chunks_back = gather_positions(chunk, queries) - gather_positions(chunk, keys).transpose(-1, -2)
+    same_bucket = gather_positions(bucket, queries) == gather_positions(bucket, keys).transpose(-1, -2)
+    return same_bucket & (chunks_back >= 0) & (chunks_back <= 1)

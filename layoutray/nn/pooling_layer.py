@@ -1,5 +1,6 @@
-"""What stands between two encoder layers where a text gets shorter: "Sparsifying Transformer Models with Trainable Representation
-Pooling" (ACL 2022, arXiv:2009.05169).
+"""A pooling layer between two encoder layers, which shortens the sequence.
+
+"Sparsifying Transformer Models with Trainable Representation Pooling" (ACL 2022, arXiv:2009.05169).
 """
 
 from dataclasses import dataclass
@@ -10,63 +11,68 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from layoutray.nn.blockwise_attention import padded
-from layoutray.nn.token_pooling import Halving, Pooled, hard_topk, successive_halving_topk, window_pool
-from layoutray.nn.token_scoring import Name, Received, scorer
+from layoutray.nn.token_pooling import HalvingSettings, Pooled, hard_topk, successive_halving_topk, window_pool
+from layoutray.nn.token_scoring import ReceivedAttention, ScorerName, scorer
 from layoutray.tensors import Encoded, Mixture
 
-How = Literal["successive_halving", "hard", "mean", "max"]
+PoolingMethod = Literal["successive_halving", "hard", "mean", "max"]
 
 
 @dataclass(frozen=True)
 class PoolingKind:
-    """Attributes:
-    how: the paper's operator, its hard counterpart, or mean or maximum of neighbours (Appendix A).
-    scorer: what decides who is kept; the poolings of neighbours ask nobody.
-    order: of what the operator keeps.
+    """Configuration of a pooling layer.
+
+    Attributes:
+        method: the paper's operator, hard top-k, or mean or maximum over windows (Appendix A).
+        scorer: scores the tokens; ignored by `mean` and `max`.
+        order: order of the outputs of `successive_halving`.
     """
 
-    how: How
-    scorer: Name
+    method: PoolingMethod
+    scorer: ScorerName
     order: Literal["document", "score"]
 
 
 POWER = PoolingKind("hard", "attention", "document")
-"""PoWER-BERT's (arXiv:2001.08950): the k tokens that received the most attention."""
+"""Pooling of PoWER-BERT (arXiv:2001.08950): keeps the k tokens that received the most attention."""
 
 
 class Pooling(nn.Module):
-    """Leaves one token in 2^halvings."""
+    """Keeps one of every 2^halvings tokens."""
 
     def __init__(self, kind: PoolingKind, halvings: int, *, width: int, dropout: float) -> None:
         super().__init__()
         self.ratio = 2**halvings
-        self.how = kind.how
-        self.halving = Halving(order=kind.order)
-        asks = kind.how in ("successive_halving", "hard")
-        self.scorer = scorer(kind.scorer, width, dropout, self.ratio) if asks else None
+        self.method = kind.method
+        self.halving = HalvingSettings(order=kind.order)
+        uses_scores = kind.method in ("successive_halving", "hard")
+        self.scorer = scorer(kind.scorer, width, dropout, self.ratio) if uses_scores else None
 
-    def forward(self, tokens: Encoded, received: Received) -> Encoded:
+    def forward(self, tokens: Encoded, received: ReceivedAttention) -> Encoded:
         states, mask, origin = (padded(rows, self.ratio) for rows in (tokens.states, tokens.mask, tokens.origin))
         pooled = self.pool(states, mask, lambda: padded(received(), self.ratio))
-        mixture = pooled.mixture and pooled.mixture.after(_made_of(tokens, origin, self.ratio))
+        mixture = pooled.mixture and pooled.mixture.compose(_token_mixture(tokens, origin, self.ratio))
         return Encoded(pooled.states, pooled.mask, origin.gather(1, pooled.origin), mixture)
 
     def pool(
-        self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"], received: Received
+        self,
+        states: Float[Tensor, "batch length width"],
+        mask: Bool[Tensor, "batch length"],
+        received: ReceivedAttention,
     ) -> Pooled:
-        """Γ, or what stands for it; `ratio` divides the length."""
+        """Γ or one of its alternatives; `ratio` must divide the length."""
         k = states.shape[1] // self.ratio
-        if self.how == "mean" or self.how == "max":
-            return window_pool(states, mask, k, self.how)
+        if self.method == "mean" or self.method == "max":
+            return window_pool(states, mask, k, self.method)
         assert self.scorer is not None
         scores = self.scorer(states, received)
-        if self.how == "hard":
+        if self.method == "hard":
             return hard_topk(states, scores, mask, k)
         return successive_halving_topk(states, scores, mask, k, self.halving)
 
 
-def _made_of(tokens: Encoded, origin: Int[Tensor, "batch padded"], multiple: int) -> Mixture:
-    """The mixture of states that are padded to a multiple; those that have not been pooled are their own token."""
+def _token_mixture(tokens: Encoded, origin: Int[Tensor, "batch padded"], multiple: int) -> Mixture:
+    """The mixture of states after padding to a multiple; a state that was not pooled consists of its own token."""
     if tokens.mixture is None:
         return Mixture(origin[..., None], torch.ones_like(origin[..., None], dtype=tokens.states.dtype))
     return Mixture(padded(tokens.mixture.tokens, multiple), padded(tokens.mixture.weights, multiple))

@@ -1,19 +1,19 @@
-"""D_q of LAMBERT (arXiv:2002.08087, first version): sequential positions are dropped more and more, until layout has taken their place."""
+"""D_q of LAMBERT (arXiv:2002.08087, first version): dropout of positions with a rate that grows during training."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 
-def linear_share(progress: float) -> float:
-    """q after a share of training: from 0 up to 1 over its first half, 1 from there."""
+def linear_schedule(progress: float) -> float:
+    """q at a share of training: it grows linearly from 0 to 1 over the first half and stays 1."""
     return min(2 * progress, 1.0)
 
 
 class PositionDropout(nn.Module):
-    """Drops whole position vectors with probability q, without rescaling those that stay; in evaluation their mean, (1 − q) p.
+    """Drops whole position vectors p with probability q without rescaling; evaluation uses the mean, (1 − q) p.
 
-    q is saved with the weights. It only grows: a model whose positions are gone does not get them back by being trained again.
+    q is saved with the weights and never decreases: further training does not restore dropped positions.
     """
 
     share: Tensor
@@ -22,13 +22,13 @@ class PositionDropout(nn.Module):
         super().__init__()
         self.register_buffer("share", torch.zeros(()))
 
-    def raise_to(self, share: float) -> None:
-        """Let q be `share`, unless it is higher already."""
+    def increase_to(self, share: float) -> None:
+        """Set q to `share`, unless q is higher already."""
         self.share.clamp_(min=share)
 
     def forward(self, positions: Float[Tensor, "length width"], batch: int) -> Float[Tensor, "batch length width"]:
-        """Of `batch` windows, each with its own chances."""
+        """The positions of `batch` windows, dropped independently in each window."""
         if not self.training:
             return ((1 - self.share) * positions).expand(batch, -1, -1)
-        stays = torch.rand(batch, len(positions), 1, device=positions.device) >= self.share
-        return stays * positions
+        kept = torch.rand(batch, len(positions), 1, device=positions.device) >= self.share
+        return kept * positions

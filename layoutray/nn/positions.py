@@ -1,4 +1,4 @@
-"""Sinusoidal positions ("Attention Is All You Need", 2017) in fairseq's form: all sines, then all cosines."""
+"""Sinusoidal positions ("Attention Is All You Need", 2017) in fairseq's order: all sines, then all cosines."""
 
 import math
 

@@ -1,6 +1,7 @@
-"""Relative attention biases: what is added to an attention score for how far the key lies from the query, along the text and on the page.
+"""Relative attention biases: terms of attention scores that depend on distances in the text and on the page.
 
-As in the authors' release of LAMBERT (arXiv:2002.08087, later versions), which takes the buckets of T5 (arXiv:1910.10683).
+As in the authors' release of LAMBERT (arXiv:2002.08087, later versions), which uses the buckets of T5
+(arXiv:1910.10683).
 """
 
 import math
@@ -13,13 +14,14 @@ BUCKETS = 32
 _FARTHEST_IN_TEXT = 128
 _FARTHEST_ON_PAGE = 64
 _STEPS = 100
-"""In which distances on the page are counted: hundredths of its longer side."""
+"""Distances on the page are counted in hundredths of its longer side."""
 
 
 def relative_buckets(distance: Int[Tensor, "*any"], farthest: int) -> Int[Tensor, "*any"]:
-    """T5's bucket of each distance (key less query): 0 to 15 up to 0, 16 to 31 above.
+    """T5's bucket of each distance (key minus query): 0 to 15 for distances ≤ 0, 16 to 31 for distances > 0.
 
-    On either side the first 8 buckets hold one distance each, the others grow geometrically; the last begins near `farthest`.
+    On each side, the first 8 buckets hold one distance each, and the widths of the others grow geometrically; the last
+    bucket starts near `farthest`.
     """
     half = BUCKETS // 2
     exact = half // 2
@@ -30,7 +32,7 @@ def relative_buckets(distance: Int[Tensor, "*any"], farthest: int) -> Int[Tensor
 
 
 class RelativeBias(nn.Module):
-    """The sum of three biases, of tables that begin at zero: a trained encoder that is given them starts as it was."""
+    """The sum of three biases. Their tables start at zero, which leaves a trained encoder unchanged at first."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
@@ -40,12 +42,12 @@ class RelativeBias(nn.Module):
 
     @torch.no_grad()
     def reset(self) -> None:
-        """Put all tables to zero."""
+        """Set all tables to zero."""
         for table in (self.sequential, self.horizontal, self.vertical):
             table.weight.zero_()
 
     def forward(self, boxes: Float[Tensor, "batch length 4"]) -> Float[Tensor, "batch heads length length"]:
-        """For each query (the rows) and key; boxes are in units of the longer side of the page."""
+        """The bias of each query (rows) and key (columns); boxes are in units of the page's longer side."""
         sequential, horizontal, vertical = buckets(boxes)
         return (self.sequential(sequential) + self.horizontal(horizontal) + self.vertical(vertical)).permute(0, 3, 1, 2)
 
@@ -53,16 +55,16 @@ class RelativeBias(nn.Module):
 def buckets(
     boxes: Float[Tensor, "batch length 4"],
 ) -> tuple[Int[Tensor, "1 length length"], Int[Tensor, "batch length length"], Int[Tensor, "batch length length"]]:
-    """Of distances in tokens, from left edge to left edge, and from middle to middle of heights."""
+    """The buckets of three distances: in tokens, between left edges, and between vertical centres."""
     left, top, _, bottom = boxes.unbind(-1)
-    places = torch.arange(boxes.shape[1], device=boxes.device)
+    positions = torch.arange(boxes.shape[1], device=boxes.device)
     return (
-        relative_buckets(_apart(places.unsqueeze(0)), _FARTHEST_IN_TEXT),
-        relative_buckets((_apart(left) * _STEPS).long(), _FARTHEST_ON_PAGE),
-        relative_buckets((_apart((top + bottom) / 2) * _STEPS).long(), _FARTHEST_ON_PAGE),
+        relative_buckets(_pairwise_differences(positions.unsqueeze(0)), _FARTHEST_IN_TEXT),
+        relative_buckets((_pairwise_differences(left) * _STEPS).long(), _FARTHEST_ON_PAGE),
+        relative_buckets((_pairwise_differences((top + bottom) / 2) * _STEPS).long(), _FARTHEST_ON_PAGE),
     )
 
 
-def _apart(places: Tensor) -> Tensor:
-    """Key less query."""
-    return places.unsqueeze(-2) - places.unsqueeze(-1)
+def _pairwise_differences(values: Tensor) -> Tensor:
+    """Key (columns) minus query (rows)."""
+    return values.unsqueeze(-2) - values.unsqueeze(-1)

@@ -1,17 +1,20 @@
-"""Rich Attention, of "FormNet: Structural Encoding beyond Sequential Modeling in Form Document Information Extraction" (ACL 2022,
-arXiv:2203.08411), section 3.1: attention that compares where tokens stand with where it expects them.
+"""Rich Attention: attention that compares the actual layout of two tokens with the layout that it predicts from them.
 
-For a head, an axis a, a query i and a key j, with order o = [a_i < a_j] and log-distance d = ln(1 + |a_i − a_j|), the head says from
-the two tokens how probable that order is, σ(z_ij), and which distance it expects, μ_ij. To the score are added, for each axis,
+Section 3.1 of "FormNet: Structural Encoding beyond Sequential Modeling in Form Document Information Extraction" (ACL
+2022, arXiv:2203.08411).
+
+Along an axis, let a_i and a_j be the coordinates of a query i and a key j, o = [a_i < a_j] their order and
+d = ln(1 + |a_i − a_j|) their log-distance. From the two tokens, a head predicts the probability σ(z_ij) of this order
+and the expected log-distance μ_ij. For each axis, two terms are added to the attention score:
 
     o ln σ(z_ij) + (1 − o) ln σ(−z_ij)      order: minus the cross-entropy
     −θ² (d − μ_ij)² / 2                     distance: minus the squared error
 
-z and μ are affine in [q_i; k_j]. An affine function of two vectors one after the other is a sum, z_ij = α_i + β_j with the bias in α_i:
-each axis needs two numbers of every query and two of every key (`RichAxis`), and nothing of size length² · width exists.
+z and μ are affine in [q_i; k_j]. An affine function of a concatenation is a sum, z_ij = α_i + β_j with the bias in α_i.
+Each axis thus needs two numbers per query and two per key (`RichAxis`), and no tensor has size length² · width.
 
-Computed over all pairs by `rich_scores`; within a band by `layoutray.nn.rich_band`; in a fused kernel pair by pair, from the same
-two formulas.
+`rich_scores` computes the terms of all pairs, `layoutray.nn.rich_band` those within a band, and
+`layoutray.nn.global_local_fused` those of single pairs in a kernel; all use the same two formulas.
 """
 
 from collections.abc import Sequence
@@ -28,13 +31,13 @@ _INITIAL_DEVIATION, _INITIAL_THETA = 0.02, 0.25
 
 @dataclass(frozen=True)
 class RichAxis:
-    """What Rich Attention knows of each token along one axis.
+    """The per-token values of Rich Attention along one axis.
 
     Attributes:
-        order_query, order_key: α (with the bias) and β, whose sum is z, the logit of the order.
-        distance_query, distance_key: likewise for μ, the expected log-distance.
-        theta: θ, as often as there are queries.
-        place: coordinates, the same for all heads.
+        order_query, order_key: α (with the bias) and β; their sum is z, the logit of the order.
+        distance_query, distance_key: the same for μ, the expected log-distance.
+        theta: θ, repeated for each query.
+        coordinate: coordinates of the tokens, the same for all heads.
     """
 
     order_query: Float[Tensor, "batch heads length"]
@@ -42,14 +45,15 @@ class RichAxis:
     distance_query: Float[Tensor, "batch heads length"]
     distance_key: Float[Tensor, "batch heads length"]
     theta: Float[Tensor, "batch heads length"]
-    place: Float[Tensor, "batch 1 length"]
+    coordinate: Float[Tensor, "batch 1 length"]
 
 
 class RichAttention(nn.Module):
-    """The affine maps from queries and keys to orders and distances, one of each per head and axis.
+    """The affine maps from queries and keys to z and μ, one of each per head and axis.
 
-    The paper leaves the initial values open. Maps start as N(0, 0.02²) with biases 0, so that either order is equally probable; θ starts
-    at 0.25, which takes 1.5 from the score at a distance of 1000 and 0.7 at 100: a weak preference for what is near.
+    The paper does not state the initial values. Here, maps start as N(0, 0.02²) with biases 0, which makes both orders
+    equally probable. θ starts at 0.25, which lowers the score by 1.5 at a distance of 1000 and by 0.7 at 100: a weak
+    preference for near tokens.
     """
 
     def __init__(self, heads: int, head_size: int, axes: int = 2) -> None:
@@ -65,38 +69,38 @@ class RichAttention(nn.Module):
         key: Float[Tensor, "batch heads length size"],
         places: Float[Tensor, "batch length axes"],
     ) -> tuple[RichAxis, ...]:
-        """One `RichAxis` per axis of `places`, in the type of the parameters also where autocast computes in a shorter one."""
-        kind = self.theta.dtype
-        of_query = (query @ self.query).to(kind) + self.bias
-        of_key = (key @ self.key).to(kind)
-        order_query, distance_query = (part.unbind(-1) for part in of_query.chunk(2, dim=-1))
-        order_key, distance_key = (part.unbind(-1) for part in of_key.chunk(2, dim=-1))
+        """One `RichAxis` per axis of the coordinates `places`, in the type of the parameters even under autocast."""
+        dtype = self.theta.dtype
+        query_values = (query @ self.query).to(dtype) + self.bias
+        key_values = (key @ self.key).to(dtype)
+        order_query, distance_query = (part.unbind(-1) for part in query_values.chunk(2, dim=-1))
+        order_key, distance_key = (part.unbind(-1) for part in key_values.chunk(2, dim=-1))
         theta = self.theta.unsqueeze(1).expand(len(query), -1, query.shape[2], -1).unbind(-1)
-        place = places.unsqueeze(1).unbind(-1)
-        every = zip(order_query, order_key, distance_query, distance_key, theta, place, strict=True)
-        return tuple(RichAxis(*parts) for parts in every)
+        coordinate = places.unsqueeze(1).unbind(-1)
+        axes = zip(order_query, order_key, distance_query, distance_key, theta, coordinate, strict=True)
+        return tuple(RichAxis(*values) for values in axes)
 
 
-# Kernels are traced from these two: run-time checks of shapes cannot be.
+# The fused kernel is traced from the next two functions; run-time shape checks cannot be traced.
 @no_type_check
-def order_score(logit: Tensor, query_place: Tensor, key_place: Tensor) -> Tensor:
-    """o ln σ(z) + (1 − o) ln σ(−z), element by element; finite for any z."""
-    return functional.logsigmoid(torch.where(query_place < key_place, 1.0, -1.0) * logit)
+def order_score(logit: Tensor, query_coordinate: Tensor, key_coordinate: Tensor) -> Tensor:
+    """o ln σ(z) + (1 − o) ln σ(−z), elementwise; finite for any z."""
+    return functional.logsigmoid(torch.where(query_coordinate < key_coordinate, 1.0, -1.0) * logit)
 
 
 @no_type_check
-def distance_score(expected: Tensor, theta: Tensor, query_place: Tensor, key_place: Tensor) -> Tensor:
-    """−θ² (d − μ)² / 2, element by element."""
-    return -0.5 * theta.square() * (torch.log1p((query_place - key_place).abs()) - expected).square()
+def distance_score(expected: Tensor, theta: Tensor, query_coordinate: Tensor, key_coordinate: Tensor) -> Tensor:
+    """−θ² (d − μ)² / 2, elementwise."""
+    return -0.5 * theta.square() * (torch.log1p((query_coordinate - key_coordinate).abs()) - expected).square()
 
 
 def rich_scores(axes: Sequence[RichAxis]) -> Float[Tensor, "batch heads length length"]:
-    """The sum over axes of what is added to the score of each query (the rows) and key: length × length, for tests and pictures."""
-    total = torch.zeros((), device=axes[0].place.device)
+    """The terms of each query (rows) and key (columns), summed over axes: length × length, for tests and pictures."""
+    total = torch.zeros((), device=axes[0].coordinate.device)
     for axis in axes:
-        query_place, key_place = axis.place.unsqueeze(-1), axis.place.unsqueeze(-2)
+        query_coordinate, key_coordinate = axis.coordinate.unsqueeze(-1), axis.coordinate.unsqueeze(-2)
         logit = axis.order_query.unsqueeze(-1) + axis.order_key.unsqueeze(-2)
         expected = axis.distance_query.unsqueeze(-1) + axis.distance_key.unsqueeze(-2)
-        order = order_score(logit, query_place, key_place)
-        total = total + order + distance_score(expected, axis.theta.unsqueeze(-1), query_place, key_place)
+        order = order_score(logit, query_coordinate, key_coordinate)
+        total = total + order + distance_score(expected, axis.theta.unsqueeze(-1), query_coordinate, key_coordinate)
     return total

@@ -1,4 +1,4 @@
-"""Attention decided by layout alone ("Skim-Attention", arXiv:2109.01078): the parts that all its dense models share."""
+"""Attention computed from layout alone ("Skim-Attention", arXiv:2109.01078): parts shared by its dense models."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -11,7 +11,7 @@ from layoutray.nn.block import EncoderLayer
 
 
 class SkimAttention(nn.Module):
-    """Eq. 3: A = softmax(QKᵀ/√s), queries and keys from layout."""
+    """Eq. 3: A = softmax(QKᵀ/√s) with queries and keys computed from layout embeddings."""
 
     def __init__(self, layout_width: int, heads: int, head_size: int, dropout: float) -> None:
         super().__init__()
@@ -28,10 +28,10 @@ class SkimAttention(nn.Module):
 
 
 class Contextualiser(nn.Module):
-    """A small transformer over layout embeddings, so that a box knows its neighbours before attention is decided.
+    """A small transformer that contextualises layout embeddings before Skim-Attention.
 
     Args:
-        visible: from the mask of real tokens to the mask of tokens that are attended to.
+        visible: maps the mask of real tokens to the mask of tokens that may be attended to.
     """
 
     def __init__(self, layers: Iterable[EncoderLayer], visible: Callable[[Tensor], Tensor]) -> None:
@@ -51,5 +51,9 @@ def _real_tokens(mask: Tensor) -> Tensor:
     return mask
 
 
-VISIBLE: Mapping[str, Callable[[Tensor], Tensor]] = {"masked": _real_tokens, "reference_parity": torch.ones_like}
-"""What a contextualiser sees, by the name in a configuration: `masked` hides padding, `reference_parity` shows it, as the release does."""
+CONTEXTUALISER_MASKS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "masked": _real_tokens,
+    "reference_parity": torch.ones_like,
+}
+"""The `visible` of a contextualiser by its name in a configuration: `masked` hides padding; `reference_parity` does
+not, as in the release."""

@@ -1,14 +1,17 @@
-"""From n token states to k: Successive Halving Top-k, hard top-k, mean and max of windows.
+"""Pooling n token states to k: Successive Halving Top-k, hard top-k, mean and maximum over windows.
 
-Successive Halving Top-k is the operator Γ(E, v, k) of "Sparsifying Transformer Models with Trainable Representation Pooling" (ACL 2022,
-arXiv:2009.05169): log₂(n/k) rounds, each a tournament. Tokens are sorted by score, the strongest meets the weakest, the second the last
-but one, and each pair becomes one token, mixed by a softmax so peaked that the stronger nearly replaces the weaker. Both get a gradient,
-and so do all scores.
+Successive Halving Top-k is the operator Γ(E, v, k) of "Sparsifying Transformer Models with Trainable Representation
+Pooling" (ACL 2022, arXiv:2009.05169): log₂(n/k) rounds of a tournament. In each round, tokens are sorted by score and
+paired: the strongest with the weakest, the second with the last but one, and so on. Each pair becomes one token: a
+mixture by a softmax so peaked that the stronger token nearly replaces the weaker one. Both states and all scores get
+gradients.
 
-What is computed depends on scores alone: each output is a weighted sum of n/k tokens. States are therefore read once, at the end.
+The mixtures depend on scores alone: each output is a weighted sum of n/k tokens. The states are therefore read once, at
+the end.
 
-Padding weighs nothing: whoever meets it stays as he is. A document is pooled as if it had been padded, by itself, to the next multiple
-of n/k: r real tokens give ⌈r·k/n⌉ real outputs, whatever the batch is padded to. Outputs that stand for nobody are zero vectors.
+Padding has weight 0: a token paired with padding is unchanged. A document is pooled as if it were padded, by itself, to
+the next multiple of n/k: r real tokens give ⌈r·k/n⌉ real outputs, whatever length the batch is padded to. Outputs
+without real tokens are zero vectors.
 """
 
 import math
@@ -25,19 +28,19 @@ from layoutray.errors import InputError
 from layoutray.tensors import Mixture
 
 PADDING_SCORE = 1e-5
-"""Score that padding has in the release: below all others, which are sigmoids plus this number."""
+"""Score of padding in the release: below all other scores, which are sigmoids plus this number."""
 
 
 class Pooled(NamedTuple):
-    """What is left of the tokens.
+    """The outputs of pooling.
 
     Attributes:
         states: one vector per output; zeros where `mask` is False.
-        scores: mixed like the states, 0 where `mask` is False; of windows, which have no scores, 1.
-        mask: True on outputs that stand for real tokens; these come first.
-        origin: index of the token that each output stands for: its strongest, or the first of a window. Where scores are close, that
-            need not be the token of greatest weight.
-        mixture: the tokens that each output is a weighted sum of; None of maxima, which are no sums.
+        scores: mixed like the states, 0 where `mask` is False; 1 for windows, which have no scores.
+        mask: True on outputs of real tokens; these come first.
+        origin: index of the token that represents each output: its strongest token, or the first of a window. If scores
+            are close, another token can have a larger weight.
+        mixture: the tokens and weights of each output; None for maxima, which are no weighted sums.
     """
 
     states: Float[Tensor, "batch kept width"]
@@ -48,15 +51,17 @@ class Pooled(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Halving:
-    """How tournaments are held; the defaults are the paper's.
+class HalvingSettings:
+    """Rules of the tournament; the defaults are the paper's.
 
     Attributes:
-        base: b of the softmax over bᵛ, above 1; the release has 20. The paper prints a plain softmax (Eq. 6) and calls it peaked.
-        pairing: the strongest meets the weakest (`mirrored`), or the first of the weaker half (`parallel`).
-        order: of outputs: as in the document by their strongest token, or by `score`, the release's default.
-        padding: `masked` as in the module's docstring; with `reference_parity` it takes part, as zero vectors of score 1e-5, and n/k
-            that is no power of two leaves more than k outputs, as in the release.
+        base: b of the softmax over bᵛ, above 1. It is 20 in the release; the paper prints a plain softmax (Eq. 6) and
+            calls it peaked.
+        pairing: pairs the strongest token with the weakest (`mirrored`) or with the first of the weaker half
+            (`parallel`).
+        order: order of outputs: `document`, by their strongest token, or `score`, the release's default.
+        padding: `masked` as in the module's docstring. With `reference_parity`, as in the release, padding takes part
+            as zero vectors of score 1e-5, and if n/k is no power of two there are more than k outputs.
     """
 
     base: float = 20.0
@@ -66,7 +71,7 @@ class Halving:
 
     def __post_init__(self) -> None:
         if self.base <= 1:
-            raise InputError(f"base is {self.base}; it must be above 1, or the weaker token of a pair would win")
+            raise InputError(f"base is {self.base}; it must be above 1, otherwise the weaker token of a pair wins")
 
 
 def successive_halving_topk(
@@ -74,22 +79,22 @@ def successive_halving_topk(
     scores: Float[Tensor, "batch length"],
     mask: Bool[Tensor, "batch length"],
     k: int,
-    how: Halving = Halving(),
+    settings: HalvingSettings = HalvingSettings(),
 ) -> Pooled:
-    """The operator Γ; its states have a gradient in all scores. Tokens of equal score are ranked by place.
+    """The operator Γ; its states have gradients for all scores. Tokens of equal score are ranked by position.
 
     Raises:
-        InputError: unless length = k·2ʳ (with `reference_parity`: unless it can be halved ⌊log₂(length/k)⌋ times).
+        InputError: if length ≠ k·2ʳ (with `reference_parity`: if length cannot be halved ⌊log₂(length/k)⌋ times).
     """
-    rounds = _rounds(scores.shape[1], k, how)
-    if how.padding == "reference_parity":
+    rounds = _num_rounds(scores.shape[1], k, settings)
+    if settings.padding == "reference_parity":
         states, scores = states.masked_fill(~mask[..., None], 0), scores.masked_fill(~mask, PADDING_SCORE)
         mask = torch.ones_like(mask)
-    tournament = _Tournament.of(scores, mask, 2**rounds)
+    tournament = _Tournament.start(scores, mask, 2**rounds)
     for _ in range(rounds):
-        tournament = tournament.halved(how)
+        tournament = tournament.next_round(settings)
     return Pooled(
-        _mixed(states, tournament.tokens, tournament.weights),
+        _weighted_sums(states, tournament.tokens, tournament.weights),
         tournament.scores.masked_fill(~tournament.mask, 0),
         tournament.mask,
         tournament.tokens[..., 0],
@@ -103,22 +108,22 @@ def hard_topk(
     mask: Bool[Tensor, "batch length"],
     k: int,
 ) -> Pooled:
-    """The k tokens of highest score, in document order: only they get a gradient, and no score does.
+    """The k tokens of highest score in document order. Only kept states get gradients; scores get none.
 
-    Of r real tokens ⌈r·k/length⌉ are kept. Raises InputError unless 1 ≤ k ≤ length.
+    Of r real tokens, ⌈r·k/length⌉ are kept. Raises InputError unless 1 ≤ k ≤ length.
     """
     length = scores.shape[1]
     check_k(length, k)
     best = scores.masked_fill(~mask, -math.inf).topk(k).indices
     kept = torch.arange(k, device=best.device) < (mask.sum(1, keepdim=True) * k + length - 1) // length
-    places = best.masked_fill(~kept, length).sort().values
-    alive, origin = places < length, places.clamp(max=length - 1)
-    chosen = states.gather(1, origin[..., None].expand(-1, -1, states.shape[-1]))
-    mixture = Mixture(origin[..., None], alive[..., None].to(scores.dtype))
+    positions = best.masked_fill(~kept, length).sort().values
+    valid, origin = positions < length, positions.clamp(max=length - 1)
+    best_states = states.gather(1, origin[..., None].expand(-1, -1, states.shape[-1]))
+    mixture = Mixture(origin[..., None], valid[..., None].to(scores.dtype))
     return Pooled(
-        chosen.masked_fill(~alive[..., None], 0),
-        scores.gather(1, origin).masked_fill(~alive, 0),
-        alive,
+        best_states.masked_fill(~valid[..., None], 0),
+        scores.gather(1, origin).masked_fill(~valid, 0),
+        valid,
         origin,
         mixture,
     )
@@ -128,33 +133,37 @@ def window_pool(
     states: Float[Tensor, "batch length width"],
     mask: Bool[Tensor, "batch length"],
     k: int,
-    take: Literal["mean", "max"],
+    reduction: Literal["mean", "max"],
 ) -> Pooled:
-    """Mean or maximum over the real tokens of each of k windows side by side (Appendix A). Raises InputError unless k divides length."""
+    """Mean or maximum over the real tokens of each of k consecutive windows (Appendix A).
+
+    Raises InputError unless k divides the length.
+    """
     length = states.shape[1]
     if k < 1 or length % k:
-        raise InputError(f"k is {k}; windows of equal size need a k that divides the {length} tokens")
+        raise InputError(f"k is {k}; it must be at least 1 and divide the number of tokens, which is {length}")
     real = rearrange(mask, "batch (kept window) -> batch kept window 1", kept=k)
     windows = rearrange(states, "batch (kept window) width -> batch kept window width", kept=k)
-    alive = real.any(2)
+    valid = real.any(2)
     tokens = torch.arange(length, device=states.device).view(k, -1).expand(len(states), k, -1)
-    if take == "mean":
+    if reduction == "mean":
         count = real.sum(2).clamp(min=1)
         pooled, mixture = (windows * real).sum(2) / count, Mixture(tokens, real[..., 0].to(states.dtype) / count)
     else:
-        pooled, mixture = windows.masked_fill(~real, -math.inf).amax(2).masked_fill(~alive, 0), None
-    return Pooled(pooled, alive[..., 0].to(states.dtype), alive[..., 0], tokens[..., 0], mixture)
+        pooled, mixture = windows.masked_fill(~real, -math.inf).amax(2).masked_fill(~valid, 0), None
+    return Pooled(pooled, valid[..., 0].to(states.dtype), valid[..., 0], tokens[..., 0], mixture)
 
 
 @dataclass(frozen=True)
 class _Tournament:
-    """After some rounds: who is left, and what of.
+    """The entries that remain after some rounds; each is a mixture of tokens.
 
     Attributes:
-        tokens: what each entry is made of, the token that won every round first.
-        weights: their shares; 0 for padding.
-        size: entries of each document, padding to the next multiple of n/k included; what comes after is left out of all pairs.
-        real: how many of them are real; they have the highest ranks.
+        tokens: the tokens of each entry; the token that won every round comes first.
+        weights: the weights of these tokens; 0 for padding.
+        size: number of entries of each document, padding to the next multiple of n/k included; later entries are never
+            paired.
+        real: number of real entries of each document; they rank first.
     """
 
     tokens: Int[Tensor, "batch entries group"]
@@ -165,21 +174,21 @@ class _Tournament:
     real: Int[Tensor, "batch 1"]
 
     @classmethod
-    def of(cls, scores: Tensor, mask: Tensor, ratio: int) -> "_Tournament":
-        # Powers of 20 in half precision would make ties of most scores.
+    def start(cls, scores: Tensor, mask: Tensor, ratio: int) -> "_Tournament":
+        # In half precision, most powers of 20 would be equal.
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         real = mask.sum(1, keepdim=True)
         tokens = torch.arange(scores.shape[1], device=scores.device).expand(scores.shape)
         size = (real + ratio - 1) // ratio * ratio
         return cls(tokens[..., None], mask[..., None].to(scores.dtype), scores.masked_fill(~mask, 0), mask, size, real)
 
-    def halved(self, how: Halving) -> "_Tournament":
-        left, right = self._pairs(how)
+    def next_round(self, settings: HalvingSettings) -> "_Tournament":
+        left, right = self._pairs(settings)
         entries = self.scores.shape[1]
-        alive, met = left < entries, right < entries
+        valid, has_partner = left < entries, right < entries
         left, right = left.clamp(max=entries - 1), right.clamp(max=entries - 1)
         stronger, weaker = self.scores.gather(1, left), self.scores.gather(1, right)
-        share = torch.where(met, _share(stronger, weaker, how.base), 1.0)
+        share = torch.where(has_partner, _share(stronger, weaker, settings.base), 1.0)
         groups = (-1, -1, self.tokens.shape[-1])
         left, right = left[..., None].expand(groups), right[..., None].expand(groups)
         weights = [
@@ -188,47 +197,47 @@ class _Tournament:
         ]
         return _Tournament(
             torch.cat([self.tokens.gather(1, left), self.tokens.gather(1, right)], -1),
-            torch.cat(weights, -1) * alive[..., None],
+            torch.cat(weights, -1) * valid[..., None],
             share * stronger + (1 - share) * weaker,
-            alive,
+            valid,
             self.size // 2,
             torch.minimum(self.real, self.size // 2),
         )
 
-    def _pairs(self, how: Halving) -> tuple[Int[Tensor, "batch pairs"], Int[Tensor, "batch pairs"]]:
-        """The stronger and the weaker entry of each pair; the number of entries stands for nobody."""
+    def _pairs(self, settings: HalvingSettings) -> tuple[Int[Tensor, "batch pairs"], Int[Tensor, "batch pairs"]]:
+        """Indices of the stronger and the weaker entry of each pair; the number of entries means no entry."""
         entries = self.scores.shape[1]
         order = self.scores.masked_fill(~self.mask, -math.inf).argsort(dim=1, descending=True, stable=True)
         rank, half = torch.arange(entries // 2, device=order.device), self.size // 2
-        partner = self.size - 1 - rank if how.pairing == "mirrored" else half + rank
+        partner = self.size - 1 - rank if settings.pairing == "mirrored" else half + rank
         left = order[:, : entries // 2].masked_fill(rank >= torch.minimum(self.real, half), entries)
         right = order.gather(1, partner.clamp(0, entries - 1)).masked_fill(
             (rank >= half) | (partner >= self.real), entries
         )
-        if how.order == "score":
+        if settings.order == "score":
             return left, right
-        left, place = left.sort(dim=1)
-        return left, right.gather(1, place)
+        left, position = left.sort(dim=1)
+        return left, right.gather(1, position)
 
 
 def _share(
     stronger: Float[Tensor, "batch pairs"], weaker: Float[Tensor, "batch pairs"], base: float
 ) -> Float[Tensor, "batch pairs"]:
-    """The stronger's part in its pair: softmax of (bˢ, bʷ), i.e. σ(bˢ − bʷ), the difference taken as bʷ·(bˢ⁻ʷ − 1).
+    """Weight of the stronger entry in its pair: softmax of (bˢ, bʷ), i.e. σ(bˢ − bʷ), computed as σ(bʷ·(bˢ⁻ʷ − 1)).
 
-    Both factors are cut off where their product would overflow; the share is 1 long before.
+    Both factors are clamped so that their product cannot overflow; the weight is 1 long before that.
     """
     limit = math.log(torch.finfo(stronger.dtype).max) / 2 - 1
     level = (weaker * math.log(base)).clamp(max=limit).exp()
     return torch.sigmoid(level * ((stronger - weaker) * math.log(base)).clamp(max=limit).expm1())
 
 
-def _mixed(
+def _weighted_sums(
     states: Float[Tensor, "batch length width"],
     tokens: Int[Tensor, "batch kept group"],
     weights: Float[Tensor, "batch kept group"],
 ) -> Float[Tensor, "batch kept width"]:
-    """Weighted sums of the states of each group, without a copy of the states."""
+    """The weighted sum of the states of each group, without copying the states."""
     batch, length, _ = states.shape
     rows = tokens + torch.arange(0, batch * length, length, device=tokens.device)[:, None, None]
     mixed = functional.embedding_bag(
@@ -237,21 +246,23 @@ def _mixed(
     return rearrange(mixed, "(batch kept) width -> batch kept width", batch=batch)
 
 
-def _rounds(length: int, k: int, how: Halving) -> int:
+def _num_rounds(length: int, k: int, settings: HalvingSettings) -> int:
     check_k(length, k)
     rounds = (length // k).bit_length() - 1
-    if how.padding == "masked" and k << rounds != length:
+    if settings.padding == "masked" and k << rounds != length:
         raise InputError(
-            f"{length} tokens cannot be halved to {k}: length/k must be a power of two; pad to {k << (rounds + 1)} tokens"
+            f"{length} tokens cannot be halved to {k}: length/k must be a power of two; "
+            f"pad to {k << (rounds + 1)} tokens"
         )
     if length % (1 << rounds):
         raise InputError(
-            f"{length} tokens cannot be halved {rounds} times, which {k} outputs need; pad to a multiple of {1 << rounds}"
+            f"{length} tokens cannot be halved {rounds} times, which {k} outputs need; "
+            f"pad to a multiple of {1 << rounds}"
         )
     return rounds
 
 
 def check_k(length: int, k: int) -> None:
-    """Refuse to keep none or more than all of `length` tokens. Raises InputError."""
+    """Raise InputError unless 1 ≤ k ≤ `length`."""
     if not 1 <= k <= length:
-        raise InputError(f"k is {k}; of {length} tokens at least 1 and at most {length} can be kept")
+        raise InputError(f"k is {k}; it must be at least 1 and at most the number of tokens, which is {length}")

@@ -1,7 +1,7 @@
-"""From boxes to vectors without tables: LAMBERT's layout embedding ℓ (arXiv:2002.08087, first version).
+"""LAMBERT's layout embedding ℓ: sines and cosines of the coordinates of a box (arXiv:2002.08087, first version).
 
-A coordinate t winds round circles of many sizes: F(t) has cos(θ_r t) and sin(θ_r t) for factors θ_r in geometric progression, from one
-turn over several pages up to eighty turns over one. ℓ = [F(x0) | F(y0) | F(x1) | F(y1)].
+For a coordinate t, F(t) consists of cos(θ_r t) and sin(θ_r t) with factors θ_r in geometric progression: the period of
+the slowest pair is several pages, that of the fastest one eightieth of a page. ℓ = [F(x0) | F(y0) | F(x1) | F(y1)].
 """
 
 from typing import Literal
@@ -14,17 +14,17 @@ _LARGEST = 500.0
 _SMALLEST = {"paper": 0.25, "released": 1.0}
 
 Winding = Literal["paper", "released"]
-"""`paper`: factors from 0.25, cosine and sine of each side by side. `released`: as in the authors' later code, from 1, all sines of a
-coordinate before all its cosines."""
+"""`paper`: factors start at 0.25, and cosine and sine alternate. `released`, as in the authors' later code: factors
+start at 1, and all sines of a coordinate come before its cosines."""
 
 
 def page_scaled(
     shares: Float[Tensor, "batch length 4"], page_sizes: Int[Tensor, "batch 2"] | Float[Tensor, "batch 2"]
 ) -> Float[Tensor, "batch length 4"]:
-    """Boxes in units of their page's longer side: the page's upper left corner is the origin, its aspect ratio is kept.
+    """Boxes in units of the page's longer side, from its upper left corner; this keeps the aspect ratio.
 
     Args:
-        shares: x0 y0 x1 y1, in shares of the page's width and height.
+        shares: x0 y0 x1 y1 as shares of the page's width and height.
         page_sizes: width and height, in any unit.
     """
     sides = page_sizes.to(shares.dtype)
@@ -38,10 +38,10 @@ def factors(count: int, winding: Winding) -> Float[Tensor, " count"]:
 
 
 class WindingEmbedding(nn.Module):
-    """ℓ. Nothing in it is trained.
+    """ℓ; it has no trainable parameters.
 
     Args:
-        width: of the embedding; eight divides it, which gives each of four coordinates width / 8 factors.
+        width: width of the embedding, divisible by eight; each of the four coordinates has width / 8 factors.
     """
 
     factors: Tensor
@@ -53,7 +53,7 @@ class WindingEmbedding(nn.Module):
         self.register_buffer("factors", factors(width // 8, winding), persistent=False)
 
     def forward(self, boxes: Float[Tensor, "batch length 4"]) -> Float[Tensor, "batch length width"]:
-        """Of boxes in units of the longer side of the page; in their type."""
+        """ℓ of boxes in units of the page's longer side, in the type of the boxes."""
         angles = boxes.unsqueeze(-1) * self.factors.to(boxes.dtype)
         if self.winding == "paper":
             return torch.stack([angles.cos(), angles.sin()], -1).flatten(2)

@@ -188,7 +188,7 @@ def digest_of(encoder: Encoder, page_ids: Iterable[str]) -> str:
 def _words_to_write(names: Collection[str], folders: Sequence[str]) -> Iterator[str]:
     """Of the lines about training documents that state fields called so."""
     for document in documents_of(folders, pc.field("split") == "train") if names else ():
-        yield from render(field for field in document.fields if field.name in names).split()
+        yield from to_lines(field for field in document.fields if field.name in names).split()
 
 
 def _check_names(names: Iterable[str], vocabulary: Tokenizer, path: str) -> None:

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from layoutray.batching.collate import IGNORED
 from layoutray.errors import InputError
-from layoutray.nn.neighbourhood import PIXELS, NeighbourhoodPainter
+from layoutray.nn.word_bitmaps import PIXELS, BitmapDecoder
 from layoutray.tasks import Corruption, Writing
 from layoutray.tasks.word_prediction import WordPrediction
 from layoutray.tensors import Batch, Encoder, HasLayoutAutoencoder
@@ -25,11 +25,11 @@ class NeighbourhoodHead(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.painter = NeighbourhoodPainter()
+        self.painter = BitmapDecoder()
 
     def loss_of(self, encoder: nn.Module, batch: Batch) -> Float[Tensor, ""]:
         """Cross-entropy of pixels: the mean over each bitmap, summed over words."""
-        pictures, vectors = cast(HasLayoutAutoencoder, encoder).survey(batch)
+        pictures, vectors = cast(HasLayoutAutoencoder, encoder).encode_bitmaps(batch)
         painted = self.painter(vectors).float()
         return functional.binary_cross_entropy_with_logits(painted, pictures.float(), reduction="sum") / PIXELS**2
 

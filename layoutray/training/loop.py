@@ -79,7 +79,7 @@ class Loop:
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(step, self.settings)
         if isinstance(self.model.encoder, Scheduled):
-            self.model.encoder.reach(step / self.settings.steps)
+            self.model.encoder.set_progress(step / self.settings.steps)
         self._optimizer.zero_grad(set_to_none=True)
         self._wrapped.train()
         total = torch.zeros((), device=self.world.device)

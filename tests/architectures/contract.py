@@ -1,4 +1,4 @@
-"""What every architecture owes the tasks, whatever the paper: one function a promise, for an architecture and a configuration."""
+"""The contract that every architecture fulfils: one check per function, for an architecture and a configuration."""
 
 from dataclasses import fields, replace
 from pathlib import Path

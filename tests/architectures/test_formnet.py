@@ -83,7 +83,9 @@ def test_in_one_layer_a_token_sees_its_neighbours_and_in_two_the_global_token_ca
 @torch.no_grad()
 def test_the_attention_that_is_drawn_is_the_one_that_is_used() -> None:
     encoder, batch = build(ARCHITECTURE, TINY).eval(), random_batch()
-    with pytest.raises(InputError, match="layer is 2; the model has 2"):
+    with pytest.raises(
+        InputError, match="layer is 2; it must be at least 0 and below the number of layers, which is 2"
+    ):
         encoder.attention(batch, 2)
     for layer in range(2):
         attention = encoder.attention(batch, layer)

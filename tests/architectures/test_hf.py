@@ -77,7 +77,9 @@ def test_masked_language_model_head_is_tied_to_the_words() -> None:
 def test_heads_must_divide_the_width() -> None:
     with pytest.raises(InputError, match="heads is 7; it must divide hidden, which is 128"):
         replace(TINY, heads=7)
-    with pytest.raises(InputError, match="hidden / heads is 2; LiLT's layout heads have a quarter of it"):
+    with pytest.raises(
+        InputError, match="hidden / heads is 2; it must be divisible by four: LiLT's layout heads have a quarter of it"
+    ):
         replace(TINY, model_type="lilt", heads=64)
     with pytest.raises(InputError, match="window is 33; it must be even"):
         replace(TINY, model_type="longformer", window=33)

@@ -1,4 +1,4 @@
-"""LAMBERT is RoBERTa with places: without them it is the library's, and with them only those that it is told of matter."""
+"""LAMBERT is RoBERTa with layout: without layout, it equals the library's RoBERTa."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def library(config: LambertConfig) -> torch.nn.Module:
 
 
 def alike(config: LambertConfig, model: torch.nn.Module) -> Lambert:
-    """With the library's weights, and nothing added for layout."""
+    """A LAMBERT with the library's weights and without layout."""
     encoder = ARCHITECTURE.build(config, vocab_size=300, pad_id=PAD)
     assert isinstance(encoder, Lambert)
     state = FROM_PEER.state_to_ours({f"model.{name}": tensor for name, tensor in model.state_dict().items()})
@@ -78,7 +78,7 @@ def test_without_layout_it_is_the_librarys(config: LambertConfig) -> None:
 
 
 @torch.no_grad()
-def test_at_the_end_of_training_positions_say_nothing() -> None:
+def test_at_the_end_of_training_positions_are_not_used() -> None:
     encoder, batch = build(ARCHITECTURE, TINY).eval(), random_batch()
     order = torch.randperm(24, generator=torch.Generator().manual_seed(1))
     assert batch.word_index is not None
@@ -86,7 +86,7 @@ def test_at_the_end_of_training_positions_say_nothing() -> None:
         batch, input_ids=batch.input_ids[:, order], boxes=batch.boxes[:, order], word_index=batch.word_index[:, order]
     )
     assert (encoder(moved).states - encoder(batch).states[:, order]).abs().max() > 0.01
-    encoder.reach(0.5)
+    encoder.set_progress(0.5)
     torch.testing.assert_close(encoder(moved).states, encoder(batch).states[:, order], atol=1e-5, rtol=0)
     kept = encoder(batch).states
     encoder.position_embedding.weight.add_(1.0)
@@ -96,9 +96,9 @@ def test_at_the_end_of_training_positions_say_nothing() -> None:
 
 
 @torch.no_grad()
-def test_without_suppression_training_leaves_positions_alone() -> None:
+def test_without_position_dropout_training_keeps_positions() -> None:
     encoder = build(ARCHITECTURE, replace(TINY, position_dropout="none"))
-    encoder.reach(0.9)
+    encoder.set_progress(0.9)
     assert encoder.position_dropout.share.item() == 0
 
 
@@ -106,14 +106,14 @@ def test_without_suppression_training_leaves_positions_alone() -> None:
     ("layout", "looks"), [("winding", True), ("graph", True), ("autoencoder", True), ("none", False)]
 )
 @torch.no_grad()
-def test_layout_is_seen_where_there_is_any(layout: str, looks: bool) -> None:
+def test_layout_changes_states_if_the_model_has_one(layout: str, looks: bool) -> None:
     encoder, batch = build(ARCHITECTURE, replace(TINY, layout=layout)).eval(), random_batch()
     moved = replace(batch, boxes=batch.boxes.flip(1))
     assert torch.equal(encoder(moved).states, encoder(batch).states) is not looks
 
 
 @torch.no_grad()
-def test_the_same_thousandths_of_another_sheet_are_another_place() -> None:
+def test_equal_boxes_on_pages_of_other_shape_differ() -> None:
     batch = random_batch()
     assert batch.page_sizes is not None
     turned, doubled = (
@@ -127,7 +127,7 @@ def test_the_same_thousandths_of_another_sheet_are_another_place() -> None:
 
 
 @pytest.mark.parametrize("config", [TINY, GRAPH, AUTOENCODER])
-def test_a_gentle_adapter_begins_as_none_and_learns_all_the_same(config: LambertConfig) -> None:
+def test_a_gentle_adapter_starts_at_zero_and_is_trained(config: LambertConfig) -> None:
     config = replace(config, adapter="gentle", position_dropout="none")
     with_layout, without = (
         build(ARCHITECTURE, config).eval(),
@@ -141,7 +141,7 @@ def test_a_gentle_adapter_begins_as_none_and_learns_all_the_same(config: Lambert
 
 
 @torch.no_grad()
-def test_relative_biases_start_as_none_and_then_steer_attention() -> None:
+def test_relative_biases_start_at_zero_and_then_change_attention() -> None:
     with_biases, without = (
         build(ARCHITECTURE, replace(TINY, relative_bias=kind)).eval() for kind in ("buckets", "none")
     )
@@ -160,10 +160,10 @@ def test_base_is_roberta_with_one_layer_more() -> None:
     assert (total - adapter + pooler) / 1e6 == pytest.approx(124.6, abs=0.05)
 
 
-def test_windows_without_places_and_impossible_configurations_are_refused() -> None:
+def test_examples_without_page_sizes_and_impossible_configurations_are_refused() -> None:
     encoder = build(ARCHITECTURE, TINY)
-    with pytest.raises(InputError, match="do not say how large their pages are"):
+    with pytest.raises(InputError, match="the examples have no page sizes or no word numbers"):
         encoder(replace(random_batch(), page_sizes=None))
-    with pytest.raises(InputError, match="hidden is 36; eight must divide it"):
+    with pytest.raises(InputError, match="hidden is 36; it must be divisible by eight"):
         replace(TINY, hidden=36)
     assert replace(TINY, hidden=36, layout="graph").hidden == 36

@@ -15,7 +15,7 @@ from layoutray.nn import encoder_family
 from layoutray.nn.attention import attention_probabilities, split_heads
 from layoutray.nn.block import EncoderLayer
 from layoutray.nn.decoder import Decoder, DecoderConfig
-from layoutray.nn.token_scoring import Name
+from layoutray.nn.token_scoring import ScorerName
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Batch
 from tests.architectures.contract import CONTRACT, build, padded, random_batch
@@ -27,7 +27,7 @@ def encoder_of(**changes: Any) -> Any:
     return build(ARCHITECTURE, replace(TINY, **changes)).eval()
 
 
-ENCODERS = get_args(encoder_family.Name)
+ENCODERS = get_args(encoder_family.EncoderName)
 
 
 @pytest.mark.parametrize("name", [name for name in ENCODERS if name != TINY.encoder])
@@ -45,7 +45,7 @@ def test_a_text_of_any_length_is_read_and_padding_beside_it_is_not(name: str, le
     alone, beside_longer = encoder(batch), encoder(padded(batch, 21))
     torch.testing.assert_close(beside_longer.states[beside_longer.mask], alone.states[alone.mask], atol=1e-5, rtol=0)
     assert torch.equal(beside_longer.origin[beside_longer.mask], alone.origin[alone.mask])
-    pooled = any(encoder_family.pyramid(name, TINY.halvings)) and name != "funnel"
+    pooled = any(encoder_family.halvings_per_layer(name, TINY.halvings)) and name != "funnel"
     assert alone.mask.sum(1).tolist() == 2 * [-(-length // 4) if pooled else length]
 
 
@@ -61,7 +61,7 @@ def test_a_text_of_any_length_is_read_and_padding_beside_it_is_not(name: str, le
     ],
 )
 def test_one_factor_is_spread_over_the_layers_in_each_encoders_way(name: str, expected: tuple[int, ...]) -> None:
-    assert PyramidionConfig(encoder=name).pyramid == expected  # pyright: ignore[reportArgumentType]
+    assert PyramidionConfig(encoder=name).halvings_per_layer == expected  # pyright: ignore[reportArgumentType]
 
 
 @torch.no_grad()
@@ -113,7 +113,7 @@ def test_without_layout_nothing_changes_to_the_last_bit(layout: str, last: str) 
 
 
 def test_windows_that_do_not_say_how_large_their_pages_are_are_refused() -> None:
-    with pytest.raises(InputError, match="do not say how large their pages are"):
+    with pytest.raises(InputError, match="the examples have no page sizes"):
         encoder_of(layout="winding")(replace(random_batch(), page_sizes=None))
 
 
@@ -169,7 +169,7 @@ def random_batch_of(length: int) -> Batch:
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("name", [name for name in get_args(Name) if name != "random"])
+@pytest.mark.parametrize("name", [name for name in get_args(ScorerName) if name != "random"])
 @pytest.mark.parametrize("pooling", ["successive_halving", "hard"])
 def test_padding_leaks_through_no_scorer(name: str, pooling: str) -> None:
     if pooling == "hard" and name in ("linear", "nonlinear"):
@@ -200,20 +200,20 @@ def test_lists_of_a_recipe_become_the_pyramid() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"halvings": (1,)}, r"halvings is \[1\]; it must have a number of at least 0 for each of the 2 layers"),
+        ({"halvings": (1,)}, r"halvings is \[1\]; it must be one number of at least 0 for each of the 2 layers"),
         ({"halvings": (1, -1)}, r"halvings is \[1, -1\]"),
         ({"block": -1}, "block is -1; it must be at least 0"),
         ({"hidden": 129, "heads": 3}, "hidden is 129; it must be even"),
         ({"heads": 3}, "heads is 3; it must divide hidden"),
-        ({"encoder": "funnel", "layers": 1, "halvings": (1,)}, "layers is 1; encoder 'funnel' needs 2"),
-        ({"layout": "winding", "hidden": 132, "heads": 3}, "hidden is 132; eight must divide it"),
+        ({"encoder": "funnel", "layers": 1, "halvings": (1,)}, "layers is 1; encoder 'funnel' needs at least 2"),
+        ({"layout": "winding", "hidden": 132, "heads": 3}, "hidden is 132; it must be divisible by eight"),
         ({"encoder": "lsh", "lsh_chunk": 0}, "lsh_chunk is 0; it must be at least 1"),
         (
             {"encoder": "power", "padding": "reference_parity"},
             "encoder is 'power'; with padding 'reference_parity' it must be",
         ),
-        ({"padding": "reference_parity", "max_length": 96}, "max_length is 96; .* one gets 96"),
-        ({"padding": "reference_parity", "max_length": 64, "block": 32, "halvings": (0, 7)}, "one gets 64"),
+        ({"padding": "reference_parity", "max_length": 96}, "max_length is 96; .* a layer gets 96"),
+        ({"padding": "reference_parity", "max_length": 64, "block": 32, "halvings": (0, 7)}, "a layer gets 64"),
     ],
 )
 def test_impossible_pyramids_are_refused(changes: dict[str, Any], message: str) -> None:
@@ -245,7 +245,7 @@ def test_a_state_is_traced_back_through_all_poolings(name: str, pooling: str, le
     encoder, batch = encoder_of(encoder=name, pooling=pooling, max_length=128), padded(random_batch_of(length))
     encoder.layers = torch.nn.ModuleList(Unmixed() for _ in encoder.layers)
     tokens, encoded = encoder.embed(batch).states, encoder(batch)
-    assert encoder.mixes
+    assert encoder.has_mixture
     parts = (
         tokens[torch.arange(len(tokens))[:, None, None], encoded.mixture.tokens] * encoded.mixture.weights[..., None]
     )
@@ -266,5 +266,5 @@ def test_power_keeps_tokens_whole() -> None:
 )
 def test_encoders_that_keep_no_weighted_sums_say_so(changes: dict[str, Any]) -> None:
     encoder = encoder_of(**changes)
-    assert not encoder.mixes
+    assert not encoder.has_mixture
     assert encoder(random_batch()).mixture is None

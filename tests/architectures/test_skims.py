@@ -1,4 +1,4 @@
-"""What an encoder shows as its Skim-Attention is what its layers were given."""
+"""`skim` returns the Skim-Attention that the layers use."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from layoutray import architectures
-from layoutray.nn.local_attention import dense
+from layoutray.nn.local_attention import dense_matrix
 from tests.architectures.contract import PADDING, build, padded, random_batch
 
 
@@ -21,11 +21,13 @@ def itself(attention: Tensor) -> Tensor:
     ("name", "module", "matrix"),
     [
         ("skimformer", "skim_attention", itself),
-        ("longskimformer", "skim_attention", dense),
+        ("longskimformer", "skim_attention", dense_matrix),
         ("skimming_mask", "skimmer.skim_attention", itself),
     ],
 )
-def test_it_is_what_the_forward_pass_computes(name: str, module: str, matrix: Callable[[Tensor], Tensor]) -> None:
+def test_it_equals_the_attention_of_the_forward_pass(
+    name: str, module: str, matrix: Callable[[Tensor], Tensor]
+) -> None:
     architecture = architectures.load(name)
     encoder, batch = build(architecture, architecture.sizes["tiny"]).eval(), padded(random_batch())
     seen: list[Tensor] = []
@@ -38,7 +40,7 @@ def test_it_is_what_the_forward_pass_computes(name: str, module: str, matrix: Ca
 
 @torch.no_grad()
 @pytest.mark.parametrize("name", ["skimformer", "longskimformer", "skimming_mask"])
-def test_real_tokens_share_out_all_of_it_among_real_tokens_whatever_the_words(name: str) -> None:
+def test_rows_of_real_tokens_sum_to_one_over_real_tokens_and_ignore_the_text(name: str) -> None:
     architecture = architectures.load(name)
     encoder, batch = build(architecture, architecture.sizes["tiny"]).eval(), padded(random_batch())
     attention = encoder.skim(batch)[:, :, :-PADDING]

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layoutray.batching.windows import GRID, cut, document_window, first_pieces, quantise, windows, within_window
+from layoutray.batching.windows import cut, document_window, first_pieces, quantise, windows, within_window
 from layoutray.document.word_graph import word_neighbours
+from layoutray.tensors import BOX_GRID
 from tests.jobs import page, vocabulary
 
 VOCABULARY = vocabulary()
@@ -102,9 +103,9 @@ def test_a_page_without_words_gives_no_window() -> None:
 def test_quantised_boxes_keep_their_order_and_stay_on_the_grid(boxes: list[tuple[float, ...]]) -> None:
     ordered = np.array([[min(a, c), min(b, d), max(a, c), max(b, d)] for a, b, c, d in boxes])
     grid = quantise(ordered)
-    assert ((grid >= 0) & (grid <= GRID)).all()
+    assert ((grid >= 0) & (grid <= BOX_GRID)).all()
     assert (grid[:, :2] <= grid[:, 2:]).all()
-    assert np.abs(grid - ordered * GRID).max() <= 0.5 + 1e-9
+    assert np.abs(grid - ordered * BOX_GRID).max() <= 0.5 + 1e-9
 
 
 @pytest.mark.parametrize(

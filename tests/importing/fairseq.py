@@ -1,4 +1,4 @@
-"""Folders as fairseq's training saves them, made here."""
+"""Test folders in the format of fairseq's training."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from layoutray.nn.decoder import DecoderConfig
 from layoutray.nn.weight_names.pyramidion import table
 from layoutray.tasks import TaskModel, Writing
 from layoutray.tasks.writer import WritingHead
+from tests.importing.reverse_import import state_to_theirs
 
 ARGS: dict[str, Any] = {
     "encoder_embed_dim": 32,
@@ -53,11 +54,11 @@ PIECES = 50
 
 
 def weights() -> dict[str, Tensor]:
-    """Random weights under fairseq's names, with what the release keeps and does not compute with."""
+    """Random weights under fairseq's names, including unused ones of the release."""
     torch.manual_seed(5)
     encoder = ARCHITECTURE.build(PyramidionConfig(**OURS | {"halvings": (0, 1, 2)}), vocab_size=PIECES, pad_id=1)
     head = WritingHead(encoder, Writing(decoder=DecoderConfig(layers=1, heads=4, feed_forward=64)))
-    state = table((0, 1, 2)).state_to_theirs(TaskModel(encoder, head).state_dict())
+    state = state_to_theirs(table((0, 1, 2)), TaskModel(encoder, head).state_dict())
     unused = {"encoder.pooler.scorer.0.weight": torch.zeros(1, 32), "encoder.pooler.scorer.0.bias": torch.zeros(1)}
     unused |= {
         "encoder.version": torch.ones(1),
@@ -71,7 +72,7 @@ def pieces(count: int = PIECES) -> list[str]:
 
 
 def write_checkpoint(folder: Path, args: Mapping[str, Any], state: Mapping[str, Tensor]) -> Path:
-    """As fairseq 1.0 does: a dictionary of everything, in which the model's settings are a Namespace."""
+    """Save as fairseq 1.0 does: one dictionary, in which the model's settings are a Namespace."""
     folder.mkdir(parents=True)
     saved = {
         "args": None,

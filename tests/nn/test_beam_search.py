@@ -1,4 +1,4 @@
-"""Beam search against a search through all texts, and greedy search step by step."""
+"""Beam search against exhaustive search, and greedy search against a loop."""
 
 import itertools
 from typing import Any
@@ -7,19 +7,19 @@ import pytest
 import torch
 
 from layoutray.errors import InputError
-from layoutray.nn.beam_search import Search, beam_search
+from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.tensors import Encoded
 from tests.nn.test_decoder import PAD, documents, small_decoder
 
 START, END = 2, 3
 
 
-def search(**changes: Any) -> Search:
-    return Search(**({"start_id": START, "end_id": END, "max_length": 3} | changes))
+def search(**changes: Any) -> BeamSearchSettings:
+    return BeamSearchSettings(**({"start_id": START, "end_id": END, "max_length": 3} | changes))
 
 
 def decoder_of(words: int) -> Any:
-    """A decoder that knows the first `words` words, with logits far enough apart to matter."""
+    """A decoder with a vocabulary of `words` tokens, whose logits clearly differ."""
     decoder = small_decoder()
     decoder.word_embedding.weight.data = decoder.word_embedding.weight.data[:words].mul_(0.7)
     return decoder
@@ -27,7 +27,7 @@ def decoder_of(words: int) -> Any:
 
 @torch.no_grad()
 def sums(decoder: Any, encoded: Encoded, text: tuple[int, ...]) -> list[float]:
-    """Log-probability of one text of the first document up to each word, and with its end, all at once."""
+    """Cumulative log-probabilities of a text of the first document, end token included, by teacher forcing."""
     words = torch.tensor([[START, *text]])
     chances = decoder(words, encoded)[0].log_softmax(-1)
     return list(itertools.accumulate(float(chances[place, word]) for place, word in enumerate((*text, END))))
@@ -43,7 +43,7 @@ def only(encoded: Encoded, row: int) -> Encoded:
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0, 2.0])
 @pytest.mark.parametrize("shortest", [0, 2])
-def test_with_beams_for_every_text_it_finds_the_best_of_all(penalty: float, shortest: int) -> None:
+def test_with_enough_beams_it_finds_the_best_of_all_texts(penalty: float, shortest: int) -> None:
     decoder, encoded, vocabulary = decoder_of(5), documents(), [0, 2, 4]
     wanted = search(min_length=shortest, beams=40, length_penalty=penalty)
     found = beam_search(decoder, encoded, wanted)
@@ -54,15 +54,15 @@ def test_with_beams_for_every_text_it_finds_the_best_of_all(penalty: float, shor
         for place, (value, text) in enumerate(expected):
             assert found.scores[row, place].item() == pytest.approx(value, abs=1e-5)
             rest = 3 - len(text)
-            assert found.words[row, place].tolist() == [*text, *[PAD] * rest]
-            assert found.sums[row, place].tolist() == pytest.approx(
+            assert found.tokens[row, place].tolist() == [*text, *[PAD] * rest]
+            assert found.log_probabilities[row, place].tolist() == pytest.approx(
                 [*sums(decoder, only(encoded, row), text), *[0] * rest], abs=1e-5
             )
         assert found.scores[row, len(expected) :].isneginf().all()
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_with_beams_for_every_text_it_finds_the_best_of_those_that_repeat_nothing(size: int) -> None:
+def test_with_enough_beams_it_finds_the_best_text_without_repeats(size: int) -> None:
     def repeats(text: tuple[int, ...]) -> bool:
         runs = [text[at : at + size] for at in range(len(text) - size + 1)]
         return len(runs) > len({*runs})
@@ -76,7 +76,7 @@ def test_with_beams_for_every_text_it_finds_the_best_of_those_that_repeat_nothin
         )
         assert len(expected) < len(texts)
         assert found.scores[row].isfinite().sum() == len(expected)
-        assert [words[words != PAD].tolist() for words in found.words[row, : len(expected)]] == [
+        assert [words[words != PAD].tolist() for words in found.tokens[row, : len(expected)]] == [
             [*text] for _, text in expected
         ]
 
@@ -93,19 +93,19 @@ def test_one_beam_is_greedy() -> None:
             if (word := int(logits.argmax())) == END:
                 break
             text.append(word)
-        assert found.words[row, 0].tolist() == [*text[1:], *[PAD] * (13 - len(text))]
+        assert found.tokens[row, 0].tolist() == [*text[1:], *[PAD] * (13 - len(text))]
 
 
-def test_a_batch_is_its_documents_one_by_one() -> None:
+def test_a_batch_gives_the_results_of_its_documents() -> None:
     decoder, encoded = small_decoder(), documents(3)
     together = beam_search(decoder, encoded, search(max_length=8, beams=3))
     for row in range(3):
         alone = beam_search(decoder, only(encoded, row), search(max_length=8, beams=3))
-        assert torch.equal(alone.words[0], together.words[row])
+        assert torch.equal(alone.tokens[0], together.tokens[row])
         torch.testing.assert_close(alone.scores[0], together.scores[row])
 
 
-def test_more_beams_find_texts_at_least_as_likely() -> None:
+def test_more_beams_find_texts_at_least_as_probable() -> None:
     decoder, encoded = small_decoder(), documents(3)
     best = [
         beam_search(decoder, encoded, search(max_length=6, min_length=6, beams=beams)).scores[:, 0]
@@ -114,8 +114,8 @@ def test_more_beams_find_texts_at_least_as_likely() -> None:
     assert all((after >= before - 1e-6).all() for before, after in itertools.pairwise(best))
 
 
-def test_the_least_and_the_most_words_are_kept() -> None:
-    exact = beam_search(small_decoder(), documents(3), search(max_length=5, min_length=5, beams=2)).words
+def test_minimum_and_maximum_length_are_respected() -> None:
+    exact = beam_search(small_decoder(), documents(3), search(max_length=5, min_length=5, beams=2)).tokens
     assert ((exact != PAD) & (exact != END)).all()
 
 

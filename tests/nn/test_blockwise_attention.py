@@ -27,13 +27,13 @@ def problem(length: int, block: int) -> tuple[BlockwiseAttention, Tensor, Tensor
 def test_it_equals_attention_under_a_mask(length: int, block: int) -> None:
     attention, states, mask, together = problem(length, block)
     seen = together & mask[:, None, None, :]
-    expected = attention.recall(states, attention.remember(states), seen)
+    expected = attention.attend(states, attention.keys_and_values(states), seen)
     torch.testing.assert_close(attention(states, mask)[mask], expected[mask])
 
 
 @torch.no_grad()
 @pytest.mark.parametrize(("length", "block"), [(12, 4), (10, 4), (12, 0)])
-def test_what_a_token_receives_is_its_column_of_the_blocks_matrix(length: int, block: int) -> None:
+def test_received_attention_is_the_column_sum_of_the_blocks_matrix(length: int, block: int) -> None:
     attention, states, mask, _ = problem(length, block)
     expected = torch.zeros(2, length, dtype=torch.float64)
     for start in range(0, length, block or length):
@@ -45,6 +45,6 @@ def test_what_a_token_receives_is_its_column_of_the_blocks_matrix(length: int, b
 
 
 @torch.no_grad()
-def test_a_block_of_nothing_but_padding_gives_numbers() -> None:
+def test_a_block_of_padding_gives_no_nan() -> None:
     attention, states, _, _ = problem(12, 4)
     assert attention(states, torch.zeros(2, 12, dtype=torch.bool)).isfinite().all()

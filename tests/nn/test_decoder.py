@@ -1,4 +1,4 @@
-"""The decoder: causal, and the same with what it remembers as without."""
+"""The decoder is causal, and gives the same logits with and without its cache."""
 
 from dataclasses import replace
 from typing import Literal
@@ -33,7 +33,7 @@ POSITIONS = pytest.mark.parametrize("positions", ["none", "reference_parity"])
 
 @POSITIONS
 @torch.no_grad()
-def test_no_word_sees_what_comes_after(positions: Literal["none", "reference_parity"]) -> None:
+def test_no_token_sees_later_tokens(positions: Literal["none", "reference_parity"]) -> None:
     decoder, changed = small_decoder(positions), TEXTS.clone()
     changed[:, 3] = 10
     moved = (decoder(changed, documents()) - decoder(TEXTS, documents())).abs().amax((0, 2)) > 1e-6
@@ -42,7 +42,7 @@ def test_no_word_sees_what_comes_after(positions: Literal["none", "reference_par
 
 @POSITIONS
 @torch.no_grad()
-def test_word_by_word_equals_all_at_once(positions: Literal["none", "reference_parity"]) -> None:
+def test_generation_steps_equal_teacher_forcing(positions: Literal["none", "reference_parity"]) -> None:
     decoder, encoded = small_decoder(positions), documents()
     whole = decoder(TEXTS, encoded)
     cache = decoder.start(encoded)
@@ -52,14 +52,14 @@ def test_word_by_word_equals_all_at_once(positions: Literal["none", "reference_p
 
 
 @torch.no_grad()
-def test_hypotheses_share_the_states_of_their_document_and_can_be_exchanged() -> None:
+def test_hypotheses_share_the_states_of_their_document_and_can_be_reordered() -> None:
     decoder, encoded = small_decoder(), documents()
     words = torch.tensor([[2, 2], [4, 5], [2, 2], [9, 8]])
     cache = decoder.start(encoded)
     for place in range(2):
         _, cache = decoder.step(words[:, place], cache)
     order = torch.tensor([1, 1, 3, 2])
-    logits, _ = decoder.step(torch.full((4,), 6), cache.of(order))
+    logits, _ = decoder.step(torch.full((4,), 6), cache.select(order))
     texts = torch.cat([words[order], torch.full((4, 1), 6)], 1)
     twice = Encoded(*(part.repeat_interleave(2, 0) for part in (encoded.states, encoded.mask, encoded.origin)))
     torch.testing.assert_close(logits, decoder(texts, twice)[:, -1], atol=1e-5, rtol=0)
@@ -73,7 +73,7 @@ def test_only_real_states_are_read() -> None:
 
 
 @torch.no_grad()
-def test_positions_tell_equal_words_apart_and_without_them_nothing_does() -> None:
+def test_only_positions_distinguish_equal_tokens() -> None:
     same = torch.full((1, 4), 5)
     for positions, told in (("none", False), ("reference_parity", True)):
         logits = small_decoder(positions)(same, documents(1))[0]
@@ -81,7 +81,7 @@ def test_positions_tell_equal_words_apart_and_without_them_nothing_does() -> Non
 
 
 @torch.no_grad()
-def test_padded_texts_give_what_short_ones_give() -> None:
+def test_padding_does_not_change_logits() -> None:
     # In float64: products of other shapes round differently, and how depends on the number of threads.
     decoder, encoded = small_decoder("reference_parity").double(), documents()
     exact = replace(encoded, states=encoded.states.double())
@@ -90,13 +90,13 @@ def test_padded_texts_give_what_short_ones_give() -> None:
 
 
 @torch.no_grad()
-def test_a_document_of_padding_gives_numbers() -> None:
+def test_a_document_of_padding_gives_no_nan() -> None:
     encoded = documents()
     nothing = Encoded(encoded.states, torch.zeros_like(encoded.mask), encoded.origin)
     assert small_decoder()(TEXTS, nothing).isfinite().all()
 
 
-def test_every_parameter_gets_a_gradient_and_the_table_is_one() -> None:
+def test_every_parameter_gets_a_gradient_and_the_embedding_table_is_shared() -> None:
     decoder = small_decoder().train()
     decoder(TEXTS, documents()).pow(3).sum().backward()
     assert [
@@ -105,6 +105,6 @@ def test_every_parameter_gets_a_gradient_and_the_table_is_one() -> None:
     assert sum(parameter.shape[0] == VOCABULARY for parameter in decoder.parameters()) == 1
 
 
-def test_heads_that_do_not_fit_are_refused() -> None:
+def test_heads_that_do_not_divide_the_width_are_refused() -> None:
     with pytest.raises(InputError, match="heads is 5; it must divide the width of the states, which is 16"):
         Decoder(nn.Embedding(4, 16, padding_idx=0), DecoderConfig(heads=5))

@@ -28,5 +28,5 @@ def test_it_is_the_softmax_of_queries_times_the_context_of_keys_and_values() -> 
 
 
 @torch.no_grad()
-def test_a_text_of_nothing_but_padding_gives_numbers() -> None:
+def test_a_text_of_padding_gives_no_nan() -> None:
     assert EfficientAttention(8, 2)(torch.randn(1, 3, 8), torch.zeros(1, 3, dtype=torch.bool)).isfinite().all()

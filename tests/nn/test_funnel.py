@@ -6,7 +6,7 @@ from torch import Tensor
 
 from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import EncoderLayer
-from layoutray.nn.funnel import funnelled, through_funnel
+from layoutray.nn.funnel import funnel_encode, funnel_layer
 from layoutray.tensors import Encoded
 
 WIDTH = 8
@@ -23,7 +23,7 @@ def tokens(length: int, real: int) -> Encoded:
 
 
 def by_hand(one: EncoderLayer, states: Tensor, stride: int) -> Tensor:
-    """Of a text without padding: the mean of each window asks, every token is asked."""
+    """For a text without padding: queries are the means of windows, keys are all tokens."""
     means = torch.stack([states[start : start + stride].mean(0) for start in range(0, len(states), stride)])
     attention = one.attention
     assert isinstance(attention, SelfAttention)
@@ -40,19 +40,19 @@ def by_hand(one: EncoderLayer, states: Tensor, stride: int) -> Tensor:
 @pytest.mark.parametrize(("length", "real", "stride"), [(8, 8, 2), (9, 9, 4), (12, 5, 4), (3, 3, 8), (4, 4, 1)])
 def test_means_of_windows_query_all_real_tokens(length: int, real: int, stride: int) -> None:
     one, given = layer(), tokens(length, real)
-    made = funnelled(one, given, stride)
+    made = funnel_layer(one, given, stride)
     for text in range(2):
         torch.testing.assert_close(made.states[text, made.mask[text]], by_hand(one, given.states[text, :real], stride))
         assert made.origin[text, made.mask[text]].tolist() == list(range(0, real, stride))
 
 
 @torch.no_grad()
-def test_every_token_gets_its_mean_back() -> None:
+def test_every_token_gets_the_state_of_its_mean() -> None:
     layers, given = [layer(), layer(), layer()], tokens(9, 9)
     whole = layers[0](given.states, given.mask)
     means = layers[2](
-        funnelled(layers[1], Encoded(whole, given.mask, given.origin), 4).states, torch.ones(2, 3, dtype=torch.bool)
+        funnel_layer(layers[1], Encoded(whole, given.mask, given.origin), 4).states, torch.ones(2, 3, dtype=torch.bool)
     )
-    made = through_funnel(layers, given, 4)
+    made = funnel_encode(layers, given, 4)
     torch.testing.assert_close(made.states, whole + means[:, torch.arange(9) // 4])
     assert torch.equal(made.origin, given.origin)

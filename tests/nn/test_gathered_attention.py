@@ -9,7 +9,7 @@ from layoutray.nn.gathered_attention import key_lists
 
 
 def case(length: int, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-    """States, which keys each query of each head sees (itself at least), and two pages of which the second is half padding."""
+    """States of two pages, the second half padding, and the keys that each query and head sees (at least itself)."""
     random = torch.Generator().manual_seed(seed)
     states = torch.randn(2, length, 16, generator=random)
     mask = torch.ones(2, length, dtype=torch.bool)
@@ -38,14 +38,14 @@ def test_gradients_equal_the_dense_ones() -> None:
     torch.testing.assert_close(grads[0], grads[1], atol=1e-5, rtol=1e-4)
 
 
-def test_a_page_of_padding_alone_gives_numbers() -> None:
+def test_a_page_of_padding_gives_no_nan() -> None:
     states, seen, _ = case(9)
     nothing = torch.zeros(2, 9, dtype=torch.bool)
     assert SelfAttention(16, 4, 0.0)(states, key_lists(seen, nothing, 4)).isfinite().all()
 
 
 @pytest.mark.parametrize(("block", "listed"), [(1, 5), (8, 12), (64, 64)])
-def test_lists_are_as_long_as_what_a_block_sees(block: int, listed: int) -> None:
+def test_lists_have_the_length_of_the_keys_that_a_block_sees(block: int, listed: int) -> None:
     place = torch.arange(64)
     seen = ((place[:, None] - place).abs() <= 2).expand(1, 1, 64, 64)
     lists = key_lists(seen, torch.ones(1, 64, dtype=torch.bool), block)

@@ -1,4 +1,4 @@
-"""The band gives what the whole matrix gives, and stays linear in memory."""
+"""The banded computation equals the dense one, and its memory is linear in length."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from layoutray.nn.global_local_context import Attending, banded_context, dense_probabilities
-from tests.nn.attending import assert_same, dense_context, problem
+from layoutray.nn.global_local_context import AttentionInputs, banded_context, dense_probabilities
+from tests.nn.attention_problems import assert_same, dense_context, problem
 
 
-def in_band(attending: Attending, value: Tensor) -> Tensor:
-    return banded_context(attending, value, 0.0)
+def in_band(inputs: AttentionInputs, value: Tensor) -> Tensor:
+    return banded_context(inputs, value, 0.0)
 
 
 @settings(max_examples=25)
@@ -26,10 +26,10 @@ def test_the_band_equals_the_matrix(length: int, reach: int, clip: int, rich: bo
 
 
 @torch.no_grad()
-def test_who_sees_whom() -> None:
+def test_visible_pairs() -> None:
     one = problem(6, 2)
     one.mask[0, 4] = False
-    seen = dense_probabilities(one.attention.attending(one.states, one.mask, one.places))[0].amin(0) > 0
+    seen = dense_probabilities(one.attention.attention_inputs(one.states, one.mask, one.places))[0].amin(0) > 0
     expected = [
         [1, 1, 1, 1, 1, 0, 1],  # the global token: all real ones
         [1, 1, 1, 1, 0, 0, 0],
@@ -59,7 +59,7 @@ def test_relative_positions_depend_on_distance_alone() -> None:
     one.attention.query.weight.zero_()
     one.attention.key.weight.zero_()
     one.attention.key.bias.zero_()
-    probabilities = dense_probabilities(one.attention.attending(one.states, one.mask, one.places))[0, 0, 1:, 1:]
+    probabilities = dense_probabilities(one.attention.attention_inputs(one.states, one.mask, one.places))[0, 0, 1:, 1:]
     by_distance = {
         offset: (probabilities.diagonal(offset) / probabilities.diagonal()[: 8 - offset]) for offset in range(1, 5)
     }
@@ -87,7 +87,7 @@ def test_padding_is_never_seen() -> None:
 
 
 @torch.no_grad()
-def test_dropped_probabilities_are_made_up_for() -> None:
+def test_dropout_rescales_the_other_probabilities() -> None:
     one = problem(12, 4)
     drawn = torch.stack([one.context(lambda who, value: banded_context(who, value, 0.3)) for _ in range(300)])
     torch.testing.assert_close(drawn.mean(0), one.context(in_band), atol=0.5, rtol=0)
@@ -95,7 +95,7 @@ def test_dropped_probabilities_are_made_up_for() -> None:
 
 
 class Largest(TorchDispatchMode):
-    """The size of the largest tensor that is made, in numbers."""
+    """The number of elements of the largest tensor that is created."""
 
     numel = 0
 
@@ -115,7 +115,7 @@ def test_no_tensor_grows_with_the_square_of_the_length() -> None:
     assert largest[2] == 2 * largest[1] == 4 * largest[0]
 
 
-def test_rich_attention_keeps_nothing_of_the_bands_size_for_the_backward_pass() -> None:
+def test_rich_attention_saves_no_tensor_of_the_bands_size_for_the_backward_pass() -> None:
     length, reach = 64, 16
     kept: dict[bool, int] = {}
     for rich in (False, True):

@@ -1,4 +1,4 @@
-"""The fused kernel gives what the whole matrix gives: the same functions unfused on any machine, compiled where there is a GPU."""
+"""The fused kernel equals the dense computation: uncompiled on any machine, compiled on a GPU."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.nn.attention import flex_attention
 
-from layoutray.nn.global_local_context import Attending
+from layoutray.nn.global_local_context import AttentionInputs
 from layoutray.nn.global_local_fused import block_mask, fused_context
-from tests.nn.attending import assert_same, dense_context, problem
+from tests.nn.attention_problems import assert_same, dense_context, problem
 
 # Torch's own compiler looks at gradients of tensors that are no leaves.
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
@@ -31,7 +31,7 @@ def unfused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @CASES
 @pytest.mark.usefixtures("unfused")
-def test_unfused_it_equals_the_matrix(length: int, reach: int, clip: int, rich: bool) -> None:
+def test_uncompiled_it_equals_the_dense_computation(length: int, reach: int, clip: int, rich: bool) -> None:
     one = problem(length, reach, clip=clip, rich=rich)
     assert_same(one.outcome(fused_context), one.outcome(dense_context))
 
@@ -48,7 +48,7 @@ def test_a_window_of_only_padding_gives_zeros_not_nan() -> None:
 @pytest.mark.parametrize(
     ("length", "reach"), [(1, 1), (127, 84), (128, 84), (700, 84), (700, 128), (700, 129), (1000, 1)]
 )
-def test_the_tiles_that_are_visited_are_those_that_hold_pairs_that_see_each_other(length: int, reach: int) -> None:
+def test_visited_tiles_are_those_with_visible_pairs(length: int, reach: int) -> None:
     place = torch.arange(1 + length)
     seen = ((place - place[:, None]).abs() <= reach) | (place == 0) | (place[:, None] == 0)
     missing = -len(place) % 128
@@ -59,7 +59,7 @@ def test_the_tiles_that_are_visited_are_those_that_hold_pairs_that_see_each_othe
 
 @CASES
 @pytest.mark.gpu
-def test_compiled_it_equals_the_matrix(length: int, reach: int, clip: int, rich: bool) -> None:
+def test_compiled_it_equals_the_dense_computation(length: int, reach: int, clip: int, rich: bool) -> None:
     one = problem(length, reach, clip=clip, rich=rich)
     one.attention.cuda()
     one.states, one.mask, one.places = one.states.detach().cuda().requires_grad_(), one.mask.cuda(), one.places.cuda()
@@ -68,13 +68,13 @@ def test_compiled_it_equals_the_matrix(length: int, reach: int, clip: int, rich:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_a_gpu_takes_the_fused_kernel_unless_probabilities_are_dropped(
+def test_a_gpu_uses_the_fused_kernel_unless_there_is_attention_dropout(
     dropout: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = problem(9, 3)
     one.attention.cuda()
     one.attention.dropout = dropout
-    calls: list[Attending] = []
+    calls: list[AttentionInputs] = []
     monkeypatch.setattr(
         "layoutray.nn.global_local_attention.fused_context",
         lambda who, value: [calls.append(who), dense_context(who, value)][1],

@@ -1,9 +1,9 @@
-"""Words that hear of the words nearest to them, and of nothing else."""
+"""A word's vector depends on the words nearest to it."""
 
 import pytest
 import torch
 
-from layoutray.nn.graph_embedding import WIDTH, GraphEmbedding, nearest
+from layoutray.nn.graph_embedding import WIDTH, GraphEmbedding, nearest_words
 from tests.nn.word_vectors import check_pieces, words
 
 
@@ -12,11 +12,11 @@ def embedding() -> GraphEmbedding:
     return GraphEmbedding()
 
 
-def test_the_nearest_are_those_of_the_half_norm_and_the_first_of_equals() -> None:
+def test_nearest_words_by_the_half_norm_with_ties_by_order() -> None:
     corners = torch.tensor([[[0.0, 0.0], [0.3, 0.3], [0.9, 0.0], [0.0, 0.0], [5.0, 5.0]]])
     there = torch.tensor([[True, True, True, True, False]])
     # √0.9 is less than 2 √0.3, though 0.9 is more than 0.6 and than 0.3 √2.
-    assert nearest(corners, there)[0].tolist() == [
+    assert nearest_words(corners, there)[0].tolist() == [
         [3, 2, 1, -1, -1],
         [0, 3, 2, -1, -1],
         [0, 3, 1, -1, -1],
@@ -25,9 +25,9 @@ def test_the_nearest_are_those_of_the_half_norm_and_the_first_of_equals() -> Non
     ]
 
 
-def test_against_search_by_hand() -> None:
+def test_nearest_words_equal_exhaustive_search() -> None:
     corners = torch.rand(1, 30, 2, generator=torch.Generator().manual_seed(4))
-    found = nearest(corners, torch.ones(1, 30, dtype=torch.bool))[0].tolist()
+    found = nearest_words(corners, torch.ones(1, 30, dtype=torch.bool))[0].tolist()
     for word, place in enumerate(corners[0].tolist()):
         others = [other for other in range(30) if other != word]
         apart = [
@@ -38,7 +38,7 @@ def test_against_search_by_hand() -> None:
 
 
 @torch.no_grad()
-def test_each_network_sums_over_neighbours_by_hand() -> None:
+def test_each_network_equals_a_loop_over_neighbours() -> None:
     module, (boxes, index) = embedding(), words(8)
     states = [*boxes[0, 1:17:2]]
     apart = [[float((one - other)[:2].abs().sqrt().sum()) for other in states] for one in states]
@@ -48,7 +48,7 @@ def test_each_network_sums_over_neighbours_by_hand() -> None:
     torch.testing.assert_close(module(boxes, index)[0, 1:17:2], torch.stack(states))
 
 
-def test_pieces_of_a_word_are_alike_and_tokens_of_none_are_zeros() -> None:
+def test_tokens_of_a_word_are_equal_and_tokens_without_a_word_are_zeros() -> None:
     check_pieces(embedding(), WIDTH)
 
 
@@ -65,7 +65,7 @@ def test_the_order_of_words_and_padding_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_few_words_give_numbers_and_every_weight_a_gradient_where_there_are_any(count: int) -> None:
+def test_few_words_give_no_nan_and_every_weight_gets_a_gradient(count: int) -> None:
     module = embedding()
     found = module(*words(count))
     assert found.isfinite().all()
@@ -74,7 +74,7 @@ def test_few_words_give_numbers_and_every_weight_a_gradient_where_there_are_any(
     assert any(parameter.grad is not None and parameter.grad.any() for parameter in module.parameters()) == bool(count)
 
 
-def test_a_shorter_type_changes_nothing() -> None:
+def test_autocast_changes_nothing() -> None:
     module, placed = embedding(), words(8)
     with torch.autocast("cpu", torch.bfloat16):
         assert torch.equal(module(*placed), module(*placed))

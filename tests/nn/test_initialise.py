@@ -23,7 +23,7 @@ def test_weights_are_redrawn_as_in_bert() -> None:
     assert norm.bias.eq(0).all()
 
 
-def test_a_narrow_models_weights_are_larger_so_that_states_keep_their_size() -> None:
+def test_narrow_models_have_larger_weights() -> None:
     torch.manual_seed(0)
     grown = []
     for width in (96, 768):
@@ -33,7 +33,7 @@ def test_a_narrow_models_weights_are_larger_so_that_states_keep_their_size() -> 
     assert grown[0] == pytest.approx(grown[1], rel=0.05)
 
 
-def test_the_padding_row_is_drawn_like_any_other() -> None:
+def test_the_padding_row_is_drawn_like_other_rows() -> None:
     torch.manual_seed(0)
     words = nn.Embedding(10, 768, padding_idx=3)
     initialise(words, 768)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities, dense
+from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities, dense_matrix
 
 
 def brute_force(query: Tensor, key: Tensor, mask: Tensor, reach: int) -> Tensor:
@@ -35,7 +35,7 @@ def test_probabilities_and_context_equal_brute_force(length: int, reach: int) ->
     expected = brute_force(query, key, mask, reach)
     found = banded_probabilities(query, key, mask, reach)
     assert found.shape == (2, 3, length // reach, reach, 3 * reach)
-    torch.testing.assert_close(dense(found), expected)
+    torch.testing.assert_close(dense_matrix(found), expected)
     torch.testing.assert_close(banded_context(found, value), expected @ value)
 
 

@@ -1,4 +1,4 @@
-"""Attention by hashing is full attention, restricted to the union of what tokens see in all rounds."""
+"""LSH attention equals full attention restricted to the union of the visible tokens of all rounds."""
 
 import math
 
@@ -6,22 +6,22 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from layoutray.nn.lsh_attention import LshAttention, Rounds, lsh_context, rounds_of
+from layoutray.nn.lsh_attention import LshAttention, Rounds, hash_rounds, lsh_context
 
 HEADS, SIZE = 2, 4
 
 
 def hashed(length: int, chunk: int, rounds: int, padding: int = 0) -> tuple[Tensor, Tensor, Tensor, Rounds]:
-    """Queries, values, mask and where they fall; the second of two texts ends in `padding`. With 6 buckets many are shared."""
+    """Queries, values, mask and hash rounds of two texts; the second ends in padding. Tokens share the 6 buckets."""
     torch.manual_seed(length + rounds)
     query, value = torch.randn(2, 2, HEADS, length, SIZE, dtype=torch.float64)
     mask = torch.ones(2, length, dtype=torch.bool)
     mask[1, length - padding :] = False
-    return query, value, mask, rounds_of(query, mask, torch.randn(SIZE, rounds, 3), chunk)
+    return query, value, mask, hash_rounds(query, mask, torch.randn(SIZE, rounds, 3), chunk)
 
 
 def seen_one_by_one(rounds: Rounds, chunk: int) -> Tensor:
-    """For each token its set, from the sorted order alone."""
+    """Visible pairs, computed in a loop over the sorted tokens."""
     batch, heads, count, length = rounds.bucket.shape
     seen = torch.zeros(batch, heads, length, length, dtype=torch.bool)
     for text, head, number in torch.cartesian_prod(
@@ -46,7 +46,7 @@ def brute_force(query: Tensor, value: Tensor, seen: Tensor) -> Tensor:
 @pytest.mark.parametrize(
     ("length", "chunk", "rounds", "padding"), [(8, 8, 1, 0), (24, 4, 1, 0), (24, 4, 3, 0), (32, 2, 4, 7), (8, 1, 5, 8)]
 )
-def test_it_equals_full_attention_on_the_union_of_what_is_seen(
+def test_it_equals_full_attention_on_the_union_of_visible_tokens(
     length: int, chunk: int, rounds: int, padding: int
 ) -> None:
     query, value, mask, fallen = hashed(length, chunk, rounds, padding)
@@ -56,10 +56,10 @@ def test_it_equals_full_attention_on_the_union_of_what_is_seen(
     torch.testing.assert_close(lsh_context(query, value, fallen, chunk, nn.Identity()), expected)
 
 
-def test_a_bucket_is_the_direction_that_is_nearest() -> None:
+def test_a_bucket_is_the_nearest_direction() -> None:
     query, _, mask, _ = hashed(8, 4, 1)
     rotations = torch.randn(SIZE, 2, 3)
-    found = rounds_of(query, mask, rotations, 4).bucket
+    found = hash_rounds(query, mask, rotations, 4).bucket
     for number in range(2):
         directions = torch.cat([rotations[:, number], -rotations[:, number]], 1).double()
         assert torch.equal(found[:, :, number], (query @ directions).argmax(-1))
@@ -76,7 +76,7 @@ def test_with_one_chunk_and_one_bucket_it_is_full_attention_to_others() -> None:
 
 @torch.no_grad()
 @pytest.mark.parametrize("length", [1, 7, 8, 30])
-def test_a_text_of_any_length_and_padding_beside_it(length: int) -> None:
+def test_padding_does_not_change_a_text_of_any_length(length: int) -> None:
     torch.manual_seed(0)
     attention = LshAttention(HEADS * SIZE, HEADS, 0.0, longest=64, chunk=8, rounds=3)
     states, mask = torch.randn(2, length, HEADS * SIZE), torch.ones(2, length, dtype=torch.bool)

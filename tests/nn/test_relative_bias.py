@@ -1,4 +1,4 @@
-"""Relative biases: nothing at first, then by distance alone; buckets against T5's are in tests/oracle."""
+"""Relative biases start at zero and depend on distance alone; tests/oracle compares buckets with T5's."""
 
 import torch
 
@@ -22,14 +22,14 @@ def test_every_bucket_is_reached_and_order_within_a_side_is_kept() -> None:
     assert (found[301:].diff() >= 0).all()
 
 
-def test_tables_begin_at_zero() -> None:
+def test_tables_start_at_zero() -> None:
     bias = drawn()
     bias.reset()
     assert not bias(boxes()).any()
 
 
 @torch.no_grad()
-def test_a_page_that_is_moved_has_the_same_biases() -> None:
+def test_biases_do_not_change_when_all_boxes_are_shifted() -> None:
     bias, placed = drawn(), (boxes() * 256).round() / 256
     torch.testing.assert_close(bias(placed + 0.25), bias(placed))
 
@@ -51,4 +51,5 @@ def test_each_table_sees_its_own_distance() -> None:
 def test_every_head_and_table_gets_a_gradient() -> None:
     bias = drawn()
     bias(boxes()).pow(2).sum().backward()
-    assert all(table.weight.grad is not None and table.weight.grad.any(0).all() for table in bias.children())  # pyright: ignore
+    gradients = [table.weight.grad for table in (bias.sequential, bias.horizontal, bias.vertical)]
+    assert all(gradient is not None and gradient.any(0).all() for gradient in gradients)

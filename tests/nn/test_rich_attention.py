@@ -11,7 +11,7 @@ FINITE = st.floats(-1e4, 1e4, width=32)
 
 
 @given(FINITE, st.integers(0, 1000), st.integers(0, 1000))
-def test_order_is_judged_by_cross_entropy(logit: float, query: int, key: int) -> None:
+def test_the_order_term_is_minus_a_cross_entropy(logit: float, query: int, key: int) -> None:
     z = torch.tensor(logit, dtype=torch.float64, requires_grad=True)
     score = order_score(z, torch.tensor(query), torch.tensor(key))
     truth = torch.tensor(float(query < key), dtype=torch.float64)
@@ -21,12 +21,12 @@ def test_order_is_judged_by_cross_entropy(logit: float, query: int, key: int) ->
     torch.testing.assert_close(z.grad, truth - z.detach().sigmoid())
 
 
-def test_distance_is_judged_by_squared_error_of_logarithms() -> None:
+def test_the_distance_term_is_a_squared_error_of_logarithms() -> None:
     score = distance_score(torch.tensor(2.0), torch.tensor(0.5), torch.tensor(10.0), torch.tensor(3.0))
     assert score.item() == pytest.approx(-(0.5**2) * (math.log(1 + 7) - 2) ** 2 / 2)
 
 
-def test_at_first_no_order_is_expected_and_what_is_near_is_slightly_preferred() -> None:
+def test_initially_orders_are_equally_probable_and_near_tokens_are_slightly_preferred() -> None:
     torch.manual_seed(0)
     rich = RichAttention(4, 64)
     states = 0.3 * torch.randn(1, 4, 2, 64)

@@ -4,7 +4,7 @@ from layoutray.nn.rich_attention import RichAxis
 from layoutray.nn.rich_band import add_rich_scores
 
 
-def test_gradients_are_those_of_the_formula() -> None:
+def test_gradients_equal_numerical_ones() -> None:
     torch.manual_seed(0)
     reach, length = 2, 5
     tokens = [torch.randn(1, 2, length, dtype=torch.float64, requires_grad=True) for _ in range(5)]

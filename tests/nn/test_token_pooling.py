@@ -1,4 +1,4 @@
-"""Successive Halving Top-k and its ablations: what the paper promises, and padding that changes nothing."""
+"""Successive Halving Top-k and its ablations: the properties stated in the paper, and independence of padding."""
 
 import math
 from collections.abc import Callable
@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from layoutray.errors import InputError
-from layoutray.nn.token_pooling import Halving, Pooled, hard_topk, successive_halving_topk, window_pool
+from layoutray.nn.token_pooling import HalvingSettings, Pooled, hard_topk, successive_halving_topk, window_pool
 
 Pool = Callable[[Tensor, Tensor, Tensor, int], Pooled]
 
 POOLS: dict[str, Pool] = {
     "document": successive_halving_topk,
-    "score": lambda *given: successive_halving_topk(*given, Halving(order="score")),
-    "parallel": lambda *given: successive_halving_topk(*given, Halving(pairing="parallel")),
+    "score": lambda *given: successive_halving_topk(*given, HalvingSettings(order="score")),
+    "parallel": lambda *given: successive_halving_topk(*given, HalvingSettings(pairing="parallel")),
     "hard": hard_topk,
     "mean": lambda states, _scores, mask, k: window_pool(states, mask, k, "mean"),
     "max": lambda states, _scores, mask, k: window_pool(states, mask, k, "max"),
@@ -81,10 +81,11 @@ def test_scores_far_below_the_top_get_a_gradient_and_hard_ones_get_none() -> Non
     )
 
 
-def test_outputs_stand_in_the_order_that_is_asked_for() -> None:
+def test_outputs_have_the_configured_order() -> None:
     states, scores, mask = tokens(3, 64)
     by_place, by_score = (
-        successive_halving_topk(states, scores, mask, 8, Halving(order=order)) for order in ("document", "score")
+        successive_halving_topk(states, scores, mask, 8, HalvingSettings(order=order))
+        for order in ("document", "score")
     )
     assert (by_place.origin.diff() > 0).all()
     assert (scores.gather(1, by_score.origin).argmax(1) == 0).all()
@@ -104,7 +105,7 @@ def test_a_batch_is_its_documents_one_by_one(pool: Pool) -> None:
 
 @EVERY_POOL
 @pytest.mark.parametrize("real", [1, 3, 4, 9, 13, 16])
-def test_padding_is_as_if_it_were_not_there(pool: Pool, real: int) -> None:
+def test_padding_does_not_change_the_result(pool: Pool, real: int) -> None:
     states, scores, mask = tokens(2, 16, real)
     found, whole = pool(states, scores, mask, 4), -(-real // 4)
     assert found.mask.tolist() == [[True] * whole + [False] * (4 - whole)] * 2
@@ -119,9 +120,9 @@ def test_padding_is_as_if_it_were_not_there(pool: Pool, real: int) -> None:
     torch.testing.assert_close(other.states, found.states)
 
 
-def test_in_parity_padding_takes_part_whatever_stands_there() -> None:
+def test_in_parity_padding_takes_part_as_zeros() -> None:
     states, scores, mask = tokens(1, 16, 11)
-    parity = Halving(padding="reference_parity")
+    parity = HalvingSettings(padding="reference_parity")
     zeros = states.masked_fill(~mask[..., None], 0), scores.masked_fill(~mask, 1e-5), torch.ones_like(mask)
     found = successive_halving_topk(states, scores, mask, 4, parity)
     torch.testing.assert_close(found.states, successive_halving_topk(*zeros, 4).states)
@@ -129,7 +130,7 @@ def test_in_parity_padding_takes_part_whatever_stands_there() -> None:
 
 
 @EVERY_POOL
-def test_a_document_of_padding_alone_gives_zeros_and_no_nan(pool: Pool) -> None:
+def test_a_document_of_padding_gives_zeros_and_no_nan(pool: Pool) -> None:
     states, scores, mask = tokens(2, 8, 0)
     states, scores = states.requires_grad_(), scores.requires_grad_()
     found = pool(states, scores, mask, 2)
@@ -142,7 +143,7 @@ def test_a_document_of_padding_alone_gives_zeros_and_no_nan(pool: Pool) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("scale", [1, -30, 1e3, 1e30, -1e30])
-def test_scores_of_any_size_give_numbers(dtype: torch.dtype, scale: float) -> None:
+def test_scores_of_any_size_give_no_nan(dtype: torch.dtype, scale: float) -> None:
     states, scores, mask = (part.to(dtype) if part.is_floating_point() else part for part in tokens(1, 16))
     states, scores = states.requires_grad_(), (scores * scale).requires_grad_()
     found = successive_halving_topk(states, scores, mask, 4)
@@ -155,7 +156,7 @@ def test_scores_of_any_size_give_numbers(dtype: torch.dtype, scale: float) -> No
         torch.testing.assert_close(found.states, hard_topk(states, scores, mask, 4).states)
 
 
-def test_equal_large_scores_share_alike() -> None:
+def test_equal_large_scores_get_equal_weights() -> None:
     states, _, mask = tokens(1, 4)
     found = successive_halving_topk(states, torch.full((1, 4), 500.0, dtype=torch.float64), mask, 1)
     torch.testing.assert_close(found.states[0, 0], states[0].mean(0))
@@ -165,24 +166,24 @@ def test_equal_large_scores_share_alike() -> None:
     ("pool", "n", "k", "message"),
     [
         ("document", 20, 6, "20 tokens cannot be halved to 6: .* pad to 24 tokens"),
-        ("document", 8, 0, "k is 0; of 8 tokens at least 1 and at most 8 can be kept"),
-        ("hard", 8, 9, "k is 9; of 8 tokens"),
-        ("mean", 8, 3, "k is 3; windows of equal size need a k that divides the 8 tokens"),
+        ("document", 8, 0, "k is 0; it must be at least 1 and at most the number of tokens, which is 8"),
+        ("hard", 8, 9, "k is 9; it must be at least 1 and at most the number of tokens, which is 8"),
+        ("mean", 8, 3, "k is 3; it must be at least 1 and divide the number of tokens, which is 8"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(pool: str, n: int, k: int, message: str) -> None:
+def test_impossible_numbers_of_outputs_are_refused(pool: str, n: int, k: int, message: str) -> None:
     with pytest.raises(InputError, match=message):
         POOLS[pool](*tokens(1, n), k)
 
 
 def test_a_base_that_prefers_the_weaker_is_refused() -> None:
     with pytest.raises(InputError, match=r"base is 0\.5; it must be above 1"):
-        Halving(base=0.5)
+        HalvingSettings(base=0.5)
 
 
 @pytest.mark.parametrize("name", ["document", "score", "parallel", "hard", "mean"])
 @pytest.mark.parametrize("real", [32, 21, 3])
-def test_each_output_is_the_mixture_that_is_told(name: str, real: int) -> None:
+def test_each_output_equals_its_mixture(name: str, real: int) -> None:
     states, scores, mask = tokens(2, 32, real)
     found = POOLS[name](states, scores, mask, 4)
     assert found.mixture is not None
@@ -194,12 +195,15 @@ def test_each_output_is_the_mixture_that_is_told(name: str, real: int) -> None:
     assert int(inside.max()) < real
 
 
-def test_maxima_are_no_mixture() -> None:
+def test_maxima_have_no_mixture() -> None:
     assert POOLS["max"](*tokens(1, 8), 2).mixture is None
 
 
-def test_the_token_that_an_output_stands_for_need_not_weigh_most() -> None:
-    """The second and the third are nearly equal, and beat what is left of the first by a hair; half of each is less than the first."""
+def test_the_origin_of_an_output_may_not_have_the_largest_weight() -> None:
+    """The pair of the second and third token narrowly beats the pair of the first and the last.
+
+    Each of the two tokens gets about half of the weight of their pair; the first gets nearly all of its pair.
+    """
     scores = torch.tensor([[0.6, 0.599, 0.598, 0.0]], dtype=torch.float64)
     found = successive_halving_topk(
         torch.eye(4, dtype=torch.float64)[None], scores, torch.ones(1, 4, dtype=torch.bool), 1

@@ -1,4 +1,4 @@
-"""What scorers owe the operator; the oracle has their numbers."""
+"""Properties of scorers; tests/oracle compares numbers."""
 
 from typing import get_args
 
@@ -6,20 +6,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from layoutray.nn.token_scoring import Name, received_attention, scorer
+from layoutray.nn.token_scoring import ScorerName, received_attention, scorer
 
 
 def received() -> Tensor:
     return torch.arange(24.0).view(2, 12)
 
 
-@pytest.mark.parametrize("name", get_args(Name))
-def test_every_token_gets_one_score(name: Name) -> None:
+@pytest.mark.parametrize("name", get_args(ScorerName))
+def test_every_token_gets_one_score(name: ScorerName) -> None:
     assert scorer(name, 8, 0.1, 4)(torch.randn(2, 12, 8), received).shape == (2, 12)
 
 
 @pytest.mark.parametrize("name", ["linear", "nonlinear"])
-def test_learned_scores_stay_above_those_of_padding_and_apart_in_half_precision(name: Name) -> None:
+def test_learned_scores_stay_above_those_of_padding_and_apart_in_half_precision(name: ScorerName) -> None:
     torch.manual_seed(0)
     states = torch.randn(1, 200, 8, dtype=torch.bfloat16) * 100
     scores = scorer(name, 8, 0.0, 4).bfloat16()(states, received)
@@ -27,7 +27,7 @@ def test_learned_scores_stay_above_those_of_padding_and_apart_in_half_precision(
     assert ((scores >= 1e-5) & (scores <= 1 + 1e-5)).all()
 
 
-def test_random_scores_are_drawn_anew_and_decided_by_the_seed() -> None:
+def test_random_scores_are_drawn_anew_and_depend_on_the_seed() -> None:
     random, states = scorer("random", 8, 0.0, 4), torch.zeros(1, 50, 8)
     torch.manual_seed(0)
     first, second = random(states, received), random(states, received)

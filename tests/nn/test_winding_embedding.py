@@ -1,4 +1,4 @@
-"""Boxes wound round circles: places on paper, not on a square; the numbers are in tests/oracle."""
+"""The winding embedding keeps the aspect ratio of pages; tests/oracle compares numbers."""
 
 import pytest
 import torch
@@ -32,6 +32,6 @@ def test_both_orders_hold_the_same_numbers_where_the_factors_are_the_same() -> N
     assert torch.equal(side_by_side[..., 1], sines_first[:, :, :, 0])
 
 
-def test_a_thousandth_of_a_page_shows() -> None:
+def test_a_thousandth_of_a_page_changes_the_embedding() -> None:
     near, nearer = (WindingEmbedding(768, "paper")(torch.full((1, 1, 4), place)) for place in (0.4, 0.401))
     assert (near - nearer).abs().max() > 0.3

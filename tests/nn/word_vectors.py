@@ -1,11 +1,11 @@
-"""What embeddings that make a vector of each word have in common."""
+"""Checks shared by the tests of embeddings that compute one vector per word."""
 
 import torch
 from torch import nn
 
 
 def words(count: int, length: int = 24) -> tuple[torch.Tensor, torch.Tensor]:
-    """Boxes of tokens, two a word, after a special token and before padding; and their words."""
+    """Boxes and word numbers of tokens: a special token, two tokens per word, padding."""
     random = torch.Generator().manual_seed(count)
     boxes = torch.rand(1, count, 2, 2, generator=random).sort(dim=2).values.flatten(2)
     index = torch.full((1, length), -1)
@@ -16,7 +16,7 @@ def words(count: int, length: int = 24) -> tuple[torch.Tensor, torch.Tensor]:
 
 @torch.no_grad()
 def check_pieces(embedding: nn.Module, width: int) -> None:
-    """The tokens of a word have its vector, those of no word zeros, and words differ."""
+    """Tokens of a word have equal vectors, tokens without a word zeros, and different words different vectors."""
     boxes, index = words(8)
     found = embedding(boxes, index)
     assert found.shape == (1, 24, width)

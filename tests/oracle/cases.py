@@ -14,7 +14,7 @@ from tests.conftest import location
 
 @dataclass(frozen=True)
 class Case:
-    """One oracle: the tensors of a safetensors file, and the JSON beside it."""
+    """One oracle: the tensors of a safetensors file and the facts of its JSON file."""
 
     name: str
     facts: dict[str, Any]
@@ -30,7 +30,7 @@ class Case:
 
 
 def files(pattern: str) -> list[Any]:
-    """Parameters for `parametrize`, one per oracle file that fits `pattern`; a single skipped one where there is none."""
+    """Parameters for `parametrize`, one per oracle file that matches `pattern`; one skipped parameter if none does."""
     folder = location("LAYOUTRAY_ORACLE", "oracle")
     found = sorted(folder.glob(pattern))
     absent = pytest.mark.skip(reason=f"no {pattern} in {folder}; set LAYOUTRAY_ORACLE to a folder of oracle files")

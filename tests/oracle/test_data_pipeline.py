@@ -35,7 +35,7 @@ def page(words: list[str], labels: list[str]) -> Page:
 
 
 def examples(facts: dict[str, Any], vocabulary: Tokenizer, max_length: int) -> list[Example]:
-    """The documents of the oracle as our windows, labelled by our task; each label number stands for a tag of its own."""
+    """The documents of the oracle as our windows, labelled by our task; each label number has its own tag."""
     names = [f"B-{name}" for name in facts["label_names"]]
     made: list[Example] = []
     for number, (words, boxes, tags) in enumerate(zip(facts["words"], facts["boxes"], facts["tags"], strict=True)):

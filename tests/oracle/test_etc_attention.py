@@ -28,7 +28,7 @@ def test_long_and_global_outputs(file: Path) -> None:
         projection.weight.copy_(weights[f"W{name}"])
         projection.bias.copy_(weights[f"b{name}"])
     places = torch.zeros(*mask.shape, 2, dtype=torch.float64)
-    probabilities = dense_probabilities(attention.attending(states, mask, places))
+    probabilities = dense_probabilities(attention.attention_inputs(states, mask, places))
     by_matrix = (probabilities @ split_heads(attention.value(states), attention.heads)).transpose(1, 2).flatten(2)
     for context in (attention(states, mask, places), by_matrix):
         token, long = (

@@ -1,4 +1,4 @@
-"""Models of the Pyramidion release, imported from a checkpoint in fairseq's form, against states that they gave there."""
+"""Imported models of the Pyramidion release, from fairseq checkpoints, against their original states."""
 
 from pathlib import Path
 

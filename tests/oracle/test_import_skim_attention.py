@@ -1,4 +1,4 @@
-"""Models of the Skim-Attention release, imported from a folder in its form, against numbers that they gave there."""
+"""Imported models of the Skim-Attention release against their original numbers."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def mask_of(case: Case) -> Tensor:
 
 
 def overrides(case: Case) -> list[str]:
-    """What the release's configuration does not say of a case."""
+    """Overrides for settings that the release's configuration lacks."""
     theirs = case.facts["config"]
     said: list[str] = []
     if "in/bbox" not in case.tensors and not theirs["use_1d_positions"]:

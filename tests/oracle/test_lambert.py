@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from layoutray import checkpoint, importing
-from layoutray.architectures.lambert import Places
+from layoutray.architectures.lambert import TokenPlaces
 from layoutray.checkpoint import Checkpoint
-from layoutray.nn.position_dropout import PositionDropout, linear_share
+from layoutray.nn.position_dropout import PositionDropout, linear_schedule
 from layoutray.nn.relative_bias import buckets, relative_buckets
 from layoutray.nn.winding_embedding import WindingEmbedding, factors, page_scaled
 from layoutray.tensors import Encoded
@@ -28,7 +28,7 @@ ROBERTA = {
 
 
 @pytest.mark.parametrize("file", files("lambert/winding_paper*.safetensors"))
-def test_pages_are_scaled_and_coordinates_wound(file: Path) -> None:
+def test_scaled_boxes_and_winding_embedding(file: Path) -> None:
     given = read(file).tensors
     origin, sizes = given["page"][:, :2], given["page"][:, 2:] - given["page"][:, :2]
     shares = (given["bbox"] - origin.repeat(1, 2)) / sizes.repeat(1, 2)
@@ -47,21 +47,21 @@ def test_pages_are_scaled_and_coordinates_wound(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", files("lambert/position_dropout_schedule*.safetensors"))
-def test_positions_are_dropped_as_the_schedule_says(file: Path) -> None:
+def test_positions_are_dropped_at_the_scheduled_rate(file: Path) -> None:
     given = read(file).tensors
     for name, expected in given.items():
         if name.startswith("q_total"):
             total = int(name.removeprefix("q_total"))
-            found = [linear_share(step / total) for step in given["step"].tolist()]
+            found = [linear_schedule(step / total) for step in given["step"].tolist()]
             torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), expected, atol=EXACT, rtol=0)
             for q in expected.tolist():
                 dropout = PositionDropout().eval()
-                dropout.raise_to(q)
+                dropout.increase_to(q)
                 torch.testing.assert_close(dropout(torch.ones(3, 2), 1), torch.full((1, 3, 2), 1 - q))
 
 
 @pytest.mark.parametrize("file", files("lambert/relative_buckets*.safetensors"))
-def test_distances_fall_into_t5s_buckets(file: Path) -> None:
+def test_buckets_equal_t5s(file: Path) -> None:
     given = read(file).tensors
     for name, expected in given.items():
         if name.startswith("bucket_max"):
@@ -87,7 +87,7 @@ def test_an_imported_release_gives_its_numbers(file: Path, tmp_path: Path) -> No
     given, out = case.group("in"), case.group("out")
     boxes, mask = given["bboxes"], given["attention_mask"].bool()
     # Numbers of words are for graphs alone, which the release does not have.
-    places = Places(boxes, boxes, torch.zeros(boxes.shape[:2], dtype=torch.long))
+    places = TokenPlaces(boxes, boxes, torch.zeros(boxes.shape[:2], dtype=torch.long))
     model: Any = released(case, tmp_path).model
     encoder = model.encoder
     assert_close(encoder.layout.embedding(boxes), out["layout_embeddings"], HIDDEN)
@@ -98,7 +98,7 @@ def test_an_imported_release_gives_its_numbers(file: Path, tmp_path: Path) -> No
     for found, name in zip(buckets(boxes), ("sequential", "horizontal", "vertical"), strict=True):
         assert torch.equal(found, out[f"bucket_{name}"]), name
     assert_close(encoder.relative_bias(boxes), out["relative_bias"], HIDDEN)
-    encoded: Encoded = encoder.read(given["input_ids"], mask, places)
+    encoded: Encoded = encoder.encode(given["input_ids"], mask, places)
     assert_close(encoded.states[mask], out["last_hidden_state"][mask], HIDDEN)
     logits = model.head(encoded)
     assert_close(logits[mask], out["tc_logits"][mask], LOGITS)

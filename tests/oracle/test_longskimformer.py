@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from layoutray.architectures.longskimformer import ARCHITECTURE, LongSkimformerConfig
-from layoutray.nn.local_attention import dense
+from layoutray.nn.local_attention import dense_matrix
 from layoutray.nn.weight_names.longskimformer import TABLE
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
@@ -29,7 +29,7 @@ CASES = pytest.mark.parametrize(
 
 @dataclass(frozen=True)
 class Reference:
-    """A case in our terms."""
+    """A case with our configuration."""
 
     case: Case
     config: LongSkimformerConfig
@@ -96,7 +96,7 @@ def test_layout_attention_and_states(file: Path) -> None:
     length = batch.input_ids.shape[1]
     assert_close(layout[0][:, :length], out["layout_embeddings"][:, :length], HIDDEN)
     assert_close(
-        dense(attention[0])[..., :length, :length], out["skim_attention_dense"][..., :length, :length], ATTENTION
+        dense_matrix(attention[0])[..., :length, :length], out["skim_attention_dense"][..., :length, :length], ATTENTION
     )
     assert_close(encoded.states[batch.mask], out["last_hidden_state"][batch.mask], HIDDEN)
 
@@ -122,6 +122,7 @@ def test_the_papers_size() -> None:
     model = TaskModel(encoder, MaskedLanguageModelHead(encoder))
     ours = sum(parameter.numel() for parameter in model.parameters())
     size, layers, skimming = 768, 12, 2
-    # The release's weights for global attention: query and key of Skim-Attention, values of each layer, all of the contextualiser's.
+    # The release's weights for global attention: query and key of Skim-Attention, values of each layer, all of the
+    # contextualiser's.
     unused = (skimming + layers + 2 * 3) * (size * size + size)
     assert ours + unused == 140_444_505

@@ -1,4 +1,4 @@
-"""The Pyramidion family against numbers from its authors' release (architectures.md §2; tolerances of the oracle's README)."""
+"""The Pyramidion family against numbers from the authors' release, within the tolerances of the oracle's README."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ CASES = pytest.mark.parametrize("file", [case for kind in KINDS for case in file
 
 @dataclass(frozen=True)
 class Reference:
-    """A case in our terms."""
+    """A case with our configuration."""
 
     case: Case
     config: PyramidionConfig
@@ -110,26 +110,26 @@ def test_logits_loss_and_gradients(file: Path) -> None:
 
 @CASES
 @torch.no_grad()
-def test_what_the_decoder_looks_at(file: Path) -> None:
+def test_cross_attention_of_the_decoder(file: Path) -> None:
     known = reference(file)
     model = known.model()
     last = model.head.decoder.layers[-1].cross_attention
     means: list[Tensor] = []
-    recall = last.recall
+    attend = last.attend
 
     def note(states: Tensor, memory: Any, seen: Tensor) -> Tensor:
         query = split_heads(last.query(states), last.heads)
         means.append(attention_probabilities(query, memory.key, seen.flatten(1)).mean(1))
-        return recall(states, memory, seen)
+        return attend(states, memory, seen)
 
-    last.recall = note
+    last.attend = note
     model.head(known.case.tensors["in/prev_output_tokens"], model.encoder(known.batch))
     assert_close(means[0], known.case.tensors["out/cross_attention_mean"], STATES)
 
 
 @CASES
 @torch.no_grad()
-def test_hidden_padding_changes_only_documents_that_have_some(file: Path) -> None:
+def test_hiding_padding_changes_only_padded_documents(file: Path) -> None:
     known = reference(file)
     model = known.model(replace(known.config, padding="masked"))
     masked, theirs = model.encoder(known.batch), known.case.tensors["out/encoder_out"].transpose(0, 1)

@@ -50,7 +50,7 @@ def test_each_axis(file: Path, source: str) -> None:
     # The dot product is no part of these, so that they are stored once for both of its scales.
     out = case.group(f"out_{source}_noscale")
     for name, axis in zip("xy", axes_of(case, source), strict=True):
-        query_place, key_place = axis.place[..., None], axis.place[..., None, :]
+        query_place, key_place = axis.coordinate[..., None], axis.coordinate[..., None, :]
         logit = axis.order_query[..., None] + axis.order_key[..., None, :]
         expected = axis.distance_query[..., None] + axis.distance_key[..., None, :]
         assert_close(logit.sigmoid()[0], out[f"p_{name}"])

@@ -1,4 +1,4 @@
-"""BERT + SkimEmbeddings against numbers from its authors' release (architectures.md §1; tolerances as for Skimformer)."""
+"""BERT + SkimEmbeddings against numbers from the authors' release, within the tolerances of Skimformer."""
 
 from pathlib import Path
 

@@ -27,7 +27,7 @@ CASES = pytest.mark.parametrize("file", files("skim/skimformer_*.safetensors"))
 
 @dataclass(frozen=True)
 class Reference:
-    """A case in our terms."""
+    """A case with our configuration."""
 
     case: Case
     config: SkimformerConfig
@@ -152,7 +152,7 @@ def test_logits_loss_and_gradients(file: Path, task: str, labels: str) -> None:
 
 @CASES
 @torch.no_grad()
-def test_masked_contextualiser_differs_exactly_where_the_release_shows_it_padding(file: Path) -> None:
+def test_a_masked_contextualiser_differs_only_for_padded_pages(file: Path) -> None:
     known = reference(file)
     model = known.masked_lm(replace(known.config, contextualiser_mask="masked"))
     _, logits = model.scores(known.batch("mlm_labels"))

@@ -1,4 +1,4 @@
-"""Pooling and scoring of tokens against numbers from the authors' release (architectures.md §2; tolerances of the oracle's README)."""
+"""Pooling and scoring against numbers from the authors' release, within the tolerances of the oracle's README."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from layoutray.errors import InputError
-from layoutray.nn.token_pooling import Halving, Pooled, successive_halving_topk, window_pool
+from layoutray.nn.token_pooling import HalvingSettings, Pooled, successive_halving_topk, window_pool
 from layoutray.nn.token_scoring import CoordinateScorer, IndexScorer, LinearScorer, NonlinearScorer, received_attention
 from tests.oracle.cases import files, read
 
@@ -31,7 +31,7 @@ def cases_of(pattern: str) -> list[Any]:
 def pooled(known: dict[str, Any], states: Tensor, scores: Tensor) -> Pooled:
     """The operator as the release computes this case."""
     missing = known["n"] - states.shape[1]
-    how = Halving(
+    how = HalvingSettings(
         base=float(known.get("base", 20)),
         pairing="mirrored" if known.get("flip_right", True) else "parallel",
         order="document" if known.get("sort_back") else "score",

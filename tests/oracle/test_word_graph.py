@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from layoutray.document.word_graph import gabriel_edges, word_neighbours
-from layoutray.nn.word_graph import edge_features
+from layoutray.nn.super_tokens import edge_features
 from tests.oracle.cases import files, read
 
 

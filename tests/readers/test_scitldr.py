@@ -50,7 +50,7 @@ def test_one_version_of_the_papers_is_enough(tmp_path: Path) -> None:
         list(READER.discover(str(tmp_path)))
     for version in ("SciTLDR-A", "SciTLDR-AIC"):
         put(tmp_path / version / "train.jsonl", PAPER)
-    with pytest.raises(InputError, match="point to one of these folders"):
+    with pytest.raises(InputError, match="give one of these folders"):
         list(READER.discover(str(tmp_path)))
 
 

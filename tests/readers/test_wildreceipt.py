@@ -96,7 +96,7 @@ def test_items_carry_their_own_lines_so_that_no_file_is_read_again(tmp_path: Pat
         ('{"width": 9, "height": 9}', "`annotations` is missing"),
         (receipt(width=0), "the picture is 0 x 100 pixels"),
         (receipt("a"), "box 0: is 'a', expected an object"),
-        (receipt(box("a", 26)), "box 0: `label` is 26, class_list.txt has 0, 1, 3, 7, 25"),
+        (receipt(box("a", 26)), "box 0: `label` is 26; class_list.txt has 0, 1, 3, 7, 25"),
         (receipt(box("a", "1")), "box 0: `label` is '1', expected a int"),
         (receipt(box("a") | {"box": [1, 2, 3, 4]}), "box 0: `box` is [1, 2, 3, 4], expected 8 numbers"),
         (receipt(box("a") | {"text": None}), "box 0: `text` is None"),
@@ -124,7 +124,7 @@ def test_a_class_list_that_says_nothing_is_refused(tmp_path: Path) -> None:
 
 def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
     put(tmp_path / "test.txt", receipt())
-    with pytest.raises(InputError, match=r"train\.txt or test\.txt, with class_list\.txt beside them"):
+    with pytest.raises(InputError, match=r"train\.txt or test\.txt, and class_list\.txt beside them"):
         list(READER.discover(str(tmp_path)))
 
 

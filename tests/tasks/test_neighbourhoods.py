@@ -48,7 +48,7 @@ def test_the_embedding_learns_and_the_rest_stays_for_pretraining_to_start_from(t
 
 @pytest.mark.parametrize("layout", ["winding", "graph", "none"])
 def test_an_encoder_without_it_is_refused(layout: str) -> None:
-    with pytest.raises(InputError, match=r"has no autoencoder; take model\.layout=autoencoder"):
+    with pytest.raises(InputError, match=r"has no autoencoder; set model\.layout=autoencoder"):
         checkpoint.build_model(lambert("neighbourhoods", layout), vocabulary(), ())
     with pytest.raises(InputError, match="trains LAMBERT's autoencoder alone"):
         checkpoint.build_model(recipe("neighbourhoods"), vocabulary(), ())

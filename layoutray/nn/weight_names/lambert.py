@@ -1,7 +1,7 @@
 """Parameter names of LAMBERT in its authors' release <-> ours (an encoder and a head within a task model).
 
-The release wraps a model of the transformers library and registers its parts once more, under names of its own: a file can hold each
-tensor up to three times, or any one of its names.
+The release wraps a model of the transformers library and registers its parts again under other names. A file can hold
+each tensor under up to three names, or under any one of them.
 """
 
 from layoutray.nn.weight_names import NameTable
@@ -11,7 +11,7 @@ _SIDES = ("sequential", "horizontal", "vertical")
 
 
 def table(names: frozenset[str]) -> NameTable:
-    """For a file with these names: of the model with its classifier, or of the encoder alone."""
+    """The table for a file with these names: a model with classifier, or an encoder alone."""
     has_head = any(name.startswith("lambert.") for name in names)
     body = "lambert." if has_head else ""
     return NameTable(
@@ -20,7 +20,7 @@ def table(names: frozenset[str]) -> NameTable:
             (f"{body}embeddings.adapter_layer", "encoder.layout.adapter"),
             *((f"{body}relative_bias.{side}_bias.biases", f"encoder.relative_bias.{side}") for side in _SIDES),
             ("classifier", "head.classifier"),
-            # The same tensors again.
+            # Duplicates of the tensors above.
             *((f"{body}embeddings.roberta_embs.{name}", f"encoder.{own}") for name, own in EMBEDDINGS),
             *layers(body, "encoder."),
             *bert("roberta.roberta.", "encoder."),
@@ -31,5 +31,5 @@ def table(names: frozenset[str]) -> NameTable:
             "roberta.roberta.embeddings.position_ids",
             *(f"{owner}pooler" for owner in (body, f"{body}roberta.", "roberta.roberta.")),
         ),
-        own=("encoder.position_dropout", *(() if has_head else ("head",))),
+        ours_only=("encoder.position_dropout", *(() if has_head else ("head",))),
     )

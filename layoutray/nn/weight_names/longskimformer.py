@@ -1,4 +1,4 @@
-"""Parameter names of LongSkimformer in the Skim-Attention release <-> ours (an encoder and a head within a task model)."""
+"""Parameter names of LongSkimformer in the Skim-Attention release <-> ours (encoder and head of a task model)."""
 
 from layoutray.nn.weight_names import NameTable
 from layoutray.nn.weight_names.masked_lm import KEPT_TWICE, ROBERTA_HEAD
@@ -28,7 +28,7 @@ TABLE = NameTable(
     ),
     dropped=(
         *KEPT_TWICE,
-        # Weights of global attention, which no token ever has.
+        # Weights of global attention, which no token uses.
         f"{_BODY}.skim_attention.query_global",
         f"{_BODY}.skim_attention.key_global",
         *(f"{_BODY}.layout_encoder.layer.{{}}.attention.self.{name}_global" for name in ("query", "key", "value")),

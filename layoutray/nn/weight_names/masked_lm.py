@@ -1,4 +1,4 @@
-"""Parameter names of masked language models' heads in the transformers library <-> ours (a head within a task model)."""
+"""Parameter names of masked-LM heads in the transformers library <-> ours (the head of a task model)."""
 
 BERT_HEAD = (
     ("cls.predictions.transform.dense", "head.dense"),
@@ -15,4 +15,4 @@ ROBERTA_HEAD = (
 )
 
 KEPT_TWICE = ("cls.predictions.decoder.bias", "lm_head.decoder.bias")
-"""The decoder's bias again."""
+"""Duplicates of the decoder's bias."""

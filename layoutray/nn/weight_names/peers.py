@@ -1,13 +1,13 @@
-"""Parameter names of BERT, RoBERTa and LayoutLM in the transformers library <-> ours (a peer and a head within a task model)."""
+"""Parameter names of BERT, RoBERTa and LayoutLM in the transformers library <-> ours (`hf` encoder and head)."""
 
 from layoutray.nn.weight_names import NameTable
 from layoutray.nn.weight_names.masked_lm import BERT_HEAD, KEPT_TWICE, ROBERTA_HEAD
 
 
 def table(model_type: str, names: frozenset[str]) -> NameTable:
-    """For a file with these names: of a masked language model, or of the encoder alone, under its type's name or under none.
+    """The table for a file with these names: a masked language model or an encoder, whose prefix is optional.
 
-    What such files may hold and nothing here computes with is dropped: the pooler, BERT's second task, numbers of positions.
+    Dropped are tensors that our models do not use: the pooler, the head of next sentence prediction, position ids.
     """
     body = f"{model_type}." if any(name.startswith(f"{model_type}.") for name in names) else ""
     head = ROBERTA_HEAD if model_type == "roberta" else BERT_HEAD
@@ -19,5 +19,5 @@ def table(model_type: str, names: frozenset[str]) -> NameTable:
             ("classifier", "head.classifier"),
         ),
         dropped=(f"{body}pooler", f"{body}embeddings.position_ids", "cls.seq_relationship", *KEPT_TWICE),
-        own=() if has_head else ("head",),
+        ours_only=() if has_head else ("head",),
     )

@@ -1,4 +1,4 @@
-"""Parameter names of the Pyramidion release, which are fairseq's <-> ours (an encoder, and a decoder as head, within a task model)."""
+"""Parameter names of the Pyramidion release (fairseq's) <-> ours (encoder, and decoder as head, of a task model)."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ _DECODER_LAYER = (
 
 
 def table(halvings: Sequence[int]) -> NameTable:
-    """For an encoder with these halvings: the release has a scorer for every layer, ours for those that pool."""
+    """The table for an encoder with these halvings. All layers of the release have a scorer; ours only if they pool."""
     return NameTable(
         (
             ("encoder.embed_tokens", "encoder.word_embedding"),
@@ -42,8 +42,8 @@ def table(halvings: Sequence[int]) -> NameTable:
         ),
         dropped=(
             *(f"{side}.{name}" for side in ("encoder", "decoder") for name in ("version", "embed_positions")),
-            "decoder.output_projection",  # the embedding table again
+            "decoder.output_projection",  # a duplicate of the embedding table
             *(f"encoder.pooler.scorer.{layer}" for layer, number in enumerate(halvings) if not number),
         ),
-        own=("head.classifier",),  # the release labels no words
+        ours_only=("head.classifier",),  # the release has no word labels
     )

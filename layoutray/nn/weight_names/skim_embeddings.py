@@ -1,4 +1,4 @@
-"""Parameter names of others <-> those of BERT + SkimEmbeddings."""
+"""Parameter names of the Skim-Attention release, and of our Skimformer, <-> those of our BERT + SkimEmbeddings."""
 
 from layoutray.nn.weight_names import NameTable
 from layoutray.nn.weight_names.bert import bert
@@ -21,7 +21,7 @@ TABLE = NameTable(
     ),
     dropped=(f"{_BODY}.embeddings.position_ids",),
 )
-"""The Skim-Attention release's; ours are an encoder and a head within a task model."""
+"""From the Skim-Attention release; ours are an encoder and a head within a task model."""
 
 FROM_SKIMFORMER = NameTable(
     tuple((f"layout_embedding.{side}", f"boxes.tables.{side}") for _, side in _SIDES),
@@ -35,4 +35,4 @@ FROM_SKIMFORMER = NameTable(
         "layers",
     ),
 )
-"""Our Skimformer's, of which the tables are taken; both sides are encoders."""
+"""From our Skimformer, of which only the coordinate tables are used; both sides are encoders."""

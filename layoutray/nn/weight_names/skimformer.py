@@ -48,7 +48,7 @@ BOXES = NameTable(
     ),
     KEPT_TWICE,
 )
-"""For every model with boxes."""
+"""For models with boxes."""
 
 DEGRADED = replace(
     BOXES,
@@ -58,7 +58,7 @@ DEGRADED = replace(
         "skimformer.two_dim_pos_embeddings.h_position_embeddings",
     ),
 )
-"""For the degraded model, in which the release keeps tables of widths and heights that it does not use."""
+"""For the degraded model; the release keeps its unused tables of widths and heights."""
 
 POSITIONS = NameTable(
     (
@@ -68,4 +68,4 @@ POSITIONS = NameTable(
     ),
     (*KEPT_TWICE, "skimformer.layout_encoder"),
 )
-"""For the model with 1-D positions, in which the release never computes with the contextualiser that it may have."""
+"""For the model with 1-D positions; the release does not use its contextualiser."""

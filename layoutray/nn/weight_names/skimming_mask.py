@@ -1,4 +1,4 @@
-"""Parameter names of others <-> those of SkimmingMask."""
+"""Parameter names of the Skim-Attention release, of our Skimformer and of `hf` <-> those of our SkimmingMask."""
 
 from layoutray.nn.weight_names import NameTable
 from layoutray.nn.weight_names.bert import bert
@@ -9,7 +9,7 @@ _SIDES = (("x", "x"), ("y", "y"), ("w", "width"), ("h", "height"))
 
 
 def _core(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
-    """BERT's pairs and those of LayoutLM's tables, which a BERT does not have."""
+    """The pairs of BERT and of LayoutLM's coordinate tables, which BERT does not have."""
     tables = ((f"{theirs}embeddings.{name}_position_embeddings", f"{ours}boxes.{side}") for name, side in _SIDES)
     return (*bert(theirs, ours), *tables)
 
@@ -32,13 +32,13 @@ TABLE = NameTable(
     ),
     dropped=(f"{_BODY}.embeddings.position_ids",),
 )
-"""The Skim-Attention release's; ours are an encoder and a head within a task model."""
+"""From the Skim-Attention release; ours are an encoder and a head within a task model."""
 
 FROM_CORE = NameTable(_core("model.", ""))
-"""A BERT's or LayoutLM's among our peers; both sides are encoders."""
+"""From our `hf` architecture with a BERT or LayoutLM; both sides are encoders."""
 
 FROM_SKIMFORMER = NameTable(
     tuple((part, f"skimmer.{part}") for part in ("layout_embedding", "contextualiser", "skim_attention")),
     dropped=("word_embedding", "segment_embedding", "text_norm", "layers"),
 )
-"""Our Skimformer's, of which all is taken that makes its attention; both sides are encoders."""
+"""From our Skimformer, of which the parts that compute its attention are used; both sides are encoders."""

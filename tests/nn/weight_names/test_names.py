@@ -33,7 +33,14 @@ def test_a_name_is_matched_from_its_start_and_by_whole_words(name: str) -> None:
         TABLE.to_ours(name)
 
 
-def test_what_has_no_counterpart_by_intent_is_left_behind() -> None:
+def test_dropped_parameters_are_not_imported() -> None:
     state = {"body.weight": torch.zeros(1), "body.again": torch.zeros(1), "body.block.3.unused.bias": torch.zeros(1)}
     assert TABLE.state_to_ours(state).keys() == {"encoder.weight"}
-    assert TABLE.state_to_theirs(TABLE.state_to_ours(state)).keys() == {"body.weight"}
+
+
+def test_parameters_that_only_we_have_are_recognised() -> None:
+    table = NameTable((("body", "encoder"),), ours_only=("head", "encoder.{}.extra"))
+    assert table.is_ours_only("head.weight")
+    assert table.is_ours_only("encoder.2.extra.bias")
+    assert not table.is_ours_only("header.weight")
+    assert not table.is_ours_only("encoder.weight")

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from layoutray.document.word_graph import word_neighbours
-from layoutray.nn.word_graph import GraphConvolution, SuperTokens, edge_features, node_features
+from layoutray.nn.super_tokens import GraphConvolution, SuperTokens, edge_features, node_features
 
 WIDTH, LENGTH, WORDS = 16, 30, 12
 

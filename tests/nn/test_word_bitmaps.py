@@ -1,19 +1,19 @@
-"""Bitmaps of where words stand, the vectors that are made of them, and what is painted from these."""
+"""Bitmaps of the layout around words, their vectors, and the reconstruction of bitmaps."""
 
 import pytest
 import torch
 
-from layoutray.nn.neighbourhood import PIXELS, WIDTH, NeighbourhoodEmbedding, NeighbourhoodPainter, neighbourhoods
+from layoutray.nn.word_bitmaps import PIXELS, WIDTH, BitmapDecoder, BitmapEmbedding, word_bitmaps
 from tests.nn.word_vectors import check_pieces, words
 
 
-def embedding() -> NeighbourhoodEmbedding:
+def embedding() -> BitmapEmbedding:
     torch.manual_seed(0)
-    return NeighbourhoodEmbedding()
+    return BitmapEmbedding()
 
 
 def by_hand(boxes: list[list[float]], word: int, line: float) -> list[list[float]]:
-    """Pixel by pixel: where the box of any word reaches into it."""
+    """The bitmap of a word, pixel by pixel: 1 where the box of any word touches the pixel."""
     size = 22 * line / PIXELS
     left, top = ((boxes[word][axis] + boxes[word][axis + 2]) / 2 - 11 * line for axis in range(2))
 
@@ -29,14 +29,14 @@ def by_hand(boxes: list[list[float]], word: int, line: float) -> list[list[float
     return [[float(reached(row, column)) for column in range(PIXELS)] for row in range(PIXELS)]
 
 
-def test_against_bitmaps_by_hand() -> None:
+def test_bitmaps_equal_a_loop_over_pixels() -> None:
     random = torch.Generator().manual_seed(3)
     corners = torch.rand(12, 2, generator=random, dtype=torch.float64)
     sizes = torch.rand(12, 2, generator=random, dtype=torch.float64) * torch.tensor([0.1, 0.03])
     boxes = torch.cat([corners, corners + sizes], -1)
     boxes[3, 2:] = boxes[3, :2]  # a word without area is a dot
     there = torch.arange(15) < 12
-    found = neighbourhoods(torch.nn.functional.pad(boxes, (0, 0, 0, 3))[None], there[None])
+    found = word_bitmaps(torch.nn.functional.pad(boxes, (0, 0, 0, 3))[None], there[None])
     heights = sorted((boxes[:, 3] - boxes[:, 1]).tolist())
     assert found.shape == (12, 1, PIXELS, PIXELS)
     for word in range(12):
@@ -44,16 +44,14 @@ def test_against_bitmaps_by_hand() -> None:
     assert 12 < found.sum() < 12 * PIXELS**2 / 2
 
 
-def test_a_page_may_be_printed_larger_or_elsewhere() -> None:
+def test_bitmaps_do_not_change_with_scale_and_shift() -> None:
     boxes = torch.tensor([[[0.25, 0.25, 0.375, 0.28125], [0.5, 0.25, 0.625, 0.28125], [0.25, 0.5, 0.375, 0.53125]]])
     there = torch.ones(1, 3, dtype=torch.bool)
-    assert torch.equal(neighbourhoods(boxes, there), neighbourhoods(boxes / 2 + 0.125, there))
-    assert not torch.equal(
-        neighbourhoods(boxes, there), neighbourhoods(boxes * torch.tensor([1.0, 2.0, 1.0, 2.0]), there)
-    )
+    assert torch.equal(word_bitmaps(boxes, there), word_bitmaps(boxes / 2 + 0.125, there))
+    assert not torch.equal(word_bitmaps(boxes, there), word_bitmaps(boxes * torch.tensor([1.0, 2.0, 1.0, 2.0]), there))
 
 
-def test_pieces_of_a_word_are_alike_and_tokens_of_none_are_zeros() -> None:
+def test_tokens_of_a_word_are_equal_and_tokens_without_a_word_are_zeros() -> None:
     check_pieces(embedding(), WIDTH)
 
 
@@ -68,7 +66,7 @@ def test_other_windows_and_padding_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_few_words_give_numbers_and_every_weight_a_gradient_where_there_are_any(count: int) -> None:
+def test_few_words_give_no_nan_and_every_weight_gets_a_gradient(count: int) -> None:
     module = embedding()
     found = module(*words(count))
     assert found.isfinite().all()
@@ -77,14 +75,14 @@ def test_few_words_give_numbers_and_every_weight_a_gradient_where_there_are_any(
     assert all(parameter.grad is not None and parameter.grad.any() for parameter in module.parameters()) == bool(count)
 
 
-def test_painting_is_learned() -> None:
-    module, painter = embedding(), NeighbourhoodPainter()
-    pictures, _ = module.pictures(*words(8))
-    optimizer = torch.optim.AdamW([*module.parameters(), *painter.parameters()], lr=2e-3)
+def test_reconstruction_is_learned() -> None:
+    module, decoder = embedding(), BitmapDecoder()
+    bitmaps, _ = module.bitmaps(*words(8))
+    optimizer = torch.optim.AdamW([*module.parameters(), *decoder.parameters()], lr=2e-3)
     for _ in range(60):
         optimizer.zero_grad()
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(painter(module.vectors(pictures)), pictures)
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(decoder(module.encode(bitmaps)), bitmaps)
         loss.backward()
         optimizer.step()
-    share = pictures.mean()
+    share = bitmaps.mean()
     assert loss < 0.3 * -(share * share.log() + (1 - share) * (1 - share).log())

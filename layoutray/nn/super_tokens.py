@@ -1,7 +1,8 @@
-"""Super-tokens: words that have looked at their neighbours on the page (FormNet, arXiv:2203.08411).
+"""Super-tokens: word states by graph convolutions over the neighbours on the page (FormNet, arXiv:2203.08411).
 
-A graph convolution sends each word a message from each of its at most 8 neighbours; a stack of them gives the words states that
-know the layout round them. Lists of neighbours stand for the graph, so time and memory are linear in the number of words.
+A graph convolution sends each word a message from each of its at most 8 neighbours. A stack of graph convolutions
+encodes the layout around each word. The graph is stored as lists of neighbours: time and memory are linear in the
+number of words.
 """
 
 import math
@@ -12,34 +13,36 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray.nn.block import AddAndNorm
+from layoutray.nn.word_states import gather_rows, word_means
+from layoutray.tensors import BOX_GRID
 
 EDGE_FEATURES = 11
 NODE_FEATURES = 6
 
-_STEP = 1 / 1000
-"""Of a batch's coordinates, in shares of the page."""
+_STEP = 1 / BOX_GRID
+"""Smallest difference between coordinates, as a share of the page."""
 
 
 def node_features(boxes: Float[Tensor, "batch words 4"]) -> Float[Tensor, "batch words 6"]:
-    """x0, y0, x1, y1, height and width of boxes in shares of the page."""
+    """x0, y0, x1, y1, height and width of each box, as shares of the page."""
     return torch.cat([boxes, _sizes(boxes).flip(-1)], -1)
 
 
 def edge_features(
     boxes: Float[Tensor, "batch words 4"], neighbours: Int[Tensor, "batch words most"]
 ) -> Float[Tensor, "batch words most 11"]:
-    """How each neighbour lies to its word; zeros where there is no neighbour.
+    """Position of each neighbour relative to the word; zeros where there is no neighbour.
 
-    Differences (neighbour less word) along x and y of the centres, of the top left and of the bottom right corners; the gaps
-    between the boxes along x and y, 0 where they overlap; height over width of the word, of the neighbour and of the smallest
-    box that holds both. The paper lists these and gives no formulas. A box without width counts as wide as the finest step of
-    coordinates, a thousandth of the page, so that its ratio is finite.
+    The features: differences (neighbour minus word) along x and y of the centres, of the top left corners and of the
+    bottom right corners; gaps between the boxes along x and y, 0 if the boxes overlap; height/width of the word, of the
+    neighbour and of the smallest box that contains both. The paper lists these features without formulas. A box of
+    width 0 counts as one thousandth of the page wide, which keeps its ratio finite.
 
     Args:
-        boxes: in shares of the page.
-        neighbours: numbers of words, -1 for none.
+        boxes: x0 y0 x1 y1 as shares of the page.
+        neighbours: word numbers, padded with -1.
     """
-    word, other = boxes.unsqueeze(2), taken(boxes, neighbours)
+    word, other = boxes.unsqueeze(2), gather_rows(boxes, neighbours)
     first, last = word[..., :2], word[..., 2:]
     other_first, other_last = other[..., :2], other[..., 2:]
     covering = torch.cat([torch.minimum(first, other_first), torch.maximum(last, other_last)], -1)
@@ -59,11 +62,12 @@ def edge_features(
 
 
 class GraphConvolution(nn.Module):
-    """LN(h_k + Dropout(Σ_l α_kl m_kl)): messages m_kl = MLP₂([h_k; h_l; e_kl]) of the neighbours l, weighed by attention of one head.
+    """LN(h_k + Dropout(Σ_l α_kl m_kl)) with messages m_kl = MLP₂([h_k; h_l; e_kl]) and single-head attention weights α.
 
-    Queries come from h_k; the messages themselves are keys and values: so a layer has the 4 matrices of width × width that the
-    paper's numbers of parameters leave room for. The first linear map of a concatenation is a sum of maps of its parts, so two of
-    them are taken once per word instead of once per edge. A word without neighbours becomes LN(h_k).
+    Queries are projections of h_k; the messages are both keys and values. A layer thus has 4 matrices of width × width,
+    which matches the paper's parameter counts. The first linear map of the MLP is split into one map per part of the
+    concatenation: the maps of h_k and h_l are computed once per word instead of once per edge. A word without
+    neighbours becomes LN(h_k).
     """
 
     def __init__(self, width: int, dropout: float, epsilon: float) -> None:
@@ -81,7 +85,7 @@ class GraphConvolution(nn.Module):
         edges: Float[Tensor, "batch words most 11"],
         neighbours: Int[Tensor, "batch words most"],
     ) -> Float[Tensor, "batch words width"]:
-        parts = self.word(states).unsqueeze(2) + taken(self.neighbour(states), neighbours) + self.edge(edges)
+        parts = self.word(states).unsqueeze(2) + gather_rows(self.neighbour(states), neighbours) + self.edge(edges)
         messages = self.message(functional.gelu(parts))
         scores = (messages @ self.query(states).unsqueeze(-1)).squeeze(-1) / math.sqrt(states.shape[-1])
         absent = neighbours < 0
@@ -90,9 +94,9 @@ class GraphConvolution(nn.Module):
 
 
 class SuperTokens(nn.Module):
-    """From states of tokens to the super-token that each token's word has become.
+    """Maps the states of tokens to the super-token of each token's word.
 
-    A word starts as the mean of its tokens' states beside the place and size of its box, projected to the width.
+    The initial state of a word is the projection of [mean of its tokens' states; `node_features` of its box].
     """
 
     def __init__(self, width: int, layers: int, dropout: float, epsilon: float) -> None:
@@ -107,48 +111,29 @@ class SuperTokens(nn.Module):
         word_index: Int[Tensor, "batch length"],
         neighbours: Int[Tensor, "batch words most"],
     ) -> Float[Tensor, "batch length width"]:
-        """Zeros on special and padding tokens.
+        """The super-token of each token's word; zeros on special and padding tokens.
 
         Args:
-            boxes: integers 0..1000; all tokens of a word have its box.
-            word_index: number of each token's word, -1 where it has none.
-            neighbours: of each word, -1 where there are fewer.
+            boxes: integers 0..`BOX_GRID`; all tokens of a word have its box.
+            word_index: number of each token's word, -1 if it has none.
+            neighbours: neighbours of each word, padded with -1.
         """
         words = neighbours.shape[1]
-        # Not in the states' type, which autocast may have made too coarse for places.
+        # Not in the type of the states: under autocast it is too coarse for coordinates.
         word_boxes = word_means(boxes.to(self.node.weight.dtype) * _STEP, word_index, words)
         edges = edge_features(word_boxes, neighbours)
         nodes = self.node(torch.cat([word_means(states, word_index, words), node_features(word_boxes)], -1))
         for layer in self.layers:
             nodes = layer(nodes, edges, neighbours)
-        return taken(nodes, word_index)
+        return gather_rows(nodes, word_index)
 
 
 def _sizes(boxes: Float[Tensor, "*any 4"]) -> Float[Tensor, "*any 2"]:
-    """Width and height."""
+    """Width and height of each box."""
     return boxes[..., 2:] - boxes[..., :2]
 
 
 def _aspect(boxes: Float[Tensor, "*any 4"]) -> Float[Tensor, "*any 1"]:
-    """Height over width."""
+    """Height/width of each box."""
     width, height = _sizes(boxes).split(1, -1)
     return height / width.masked_fill(width == 0, _STEP)
-
-
-def taken(
-    rows: Float[Tensor, "batch words width"], index: Int[Tensor, "batch *any"]
-) -> Float[Tensor, "batch *any width"]:
-    """The row of each number in `index`, zeros for -1."""
-    padded = functional.pad(rows, (0, 0, 1, 0))
-    flat = (index + 1).flatten(1).unsqueeze(-1).expand(-1, -1, rows.shape[-1])
-    return padded.gather(1, flat).unflatten(1, index.shape[1:])
-
-
-def word_means(
-    values: Float[Tensor, "batch length width"], word_index: Int[Tensor, "batch length"], words: int
-) -> Float[Tensor, "batch words width"]:
-    """Over each word's tokens; zeros for words without any."""
-    slot = (word_index + 1).unsqueeze(-1)
-    sums = values.new_zeros(len(values), words + 1, values.shape[-1]).scatter_add(1, slot.expand_as(values), values)
-    counts = values.new_zeros(len(values), words + 1, 1).scatter_add(1, slot, values.new_ones(slot.shape))
-    return (sums / counts.clamp(min=1))[:, 1:]

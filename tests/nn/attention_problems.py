@@ -1,4 +1,4 @@
-"""Made-up attention problems, and what a computation makes of one: contexts and gradients."""
+"""Random inputs of global-local attention, and the contexts and gradients that a computation gives for them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from torch import Tensor
 
 from layoutray.nn.attention import split_heads
 from layoutray.nn.global_local_attention import GlobalLocalAttention
-from layoutray.nn.global_local_context import Attending, dense_probabilities
+from layoutray.nn.global_local_context import AttentionInputs, dense_probabilities
 from layoutray.nn.rich_attention import RichAttention
 
-Compute = Callable[[Attending, Tensor], Tensor]
+Compute = Callable[[AttentionInputs, Tensor], Tensor]
 
 HEADS, SIZE = 2, 4
 
@@ -25,10 +25,10 @@ class Problem:
 
     def context(self, compute: Compute) -> Tensor:
         value = split_heads(self.attention.value(self.states), HEADS)
-        return compute(self.attention.attending(self.states, self.mask, self.places), value)
+        return compute(self.attention.attention_inputs(self.states, self.mask, self.places), value)
 
     def outcome(self, compute: Compute) -> dict[str, Tensor]:
-        """Contexts, and gradients of states and of every parameter."""
+        """The contexts, and the gradients of the states and of every parameter."""
         self.attention.zero_grad()
         self.states.grad = None
         context = self.context(compute)
@@ -39,7 +39,7 @@ class Problem:
 
 
 def problem(length: int, reach: int, *, clip: int = 0, rich: bool = True, seed: int = 0) -> Problem:
-    """Two windows, of which the second is half padding; weights so large that every term shows."""
+    """Two windows, the second half padding; weights are large enough that every term matters."""
     torch.manual_seed(seed)
     width = HEADS * SIZE
     maps = RichAttention(HEADS, SIZE) if rich else None
@@ -49,16 +49,16 @@ def problem(length: int, reach: int, *, clip: int = 0, rich: bool = True, seed: 
     mask = torch.ones(2, length, dtype=torch.bool)
     mask[1, length // 2 :] = False
     states = torch.randn(2, 1 + length, width, requires_grad=True)
-    # So few places that many tokens share a coordinate.
+    # Few distinct coordinates: many tokens share one.
     return Problem(attention, states, mask, torch.randint(0, 20, (2, length, 2)) / 2)
 
 
-def dense_context(attending: Attending, value: Tensor) -> Tensor:
-    return dense_probabilities(attending) @ value
+def dense_context(inputs: AttentionInputs, value: Tensor) -> Tensor:
+    return dense_probabilities(inputs) @ value
 
 
 def assert_same(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
-    """To 1e-5 of the largest number: some gradients, as of the bias of keys, are zero but for what rounding leaves."""
+    """Compare with a tolerance of 1e-5 of the largest number: some gradients are zero except for rounding errors."""
     assert found.keys() == expected.keys()
     scale = max(float(tensor.abs().max()) for tensor in expected.values())
     for name, tensor in expected.items():
