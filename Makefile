@@ -7,15 +7,15 @@ MODEL ?= models:/layoutray-demo@champion
 DAILY := not slow and not gpu and not chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check style types layers manifests test test-without-ray test-on-ray chaos demo serve bench clean tesseract
+.PHONY: help setup check style types layers manifests links docs test test-without-ray test-on-ray chaos demo serve bench clean tesseract
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) tesseract  ## virtual environment in .venv and Tesseract; every target below does this first
 
-check: $(READY)  ## formatting, lint, types, layers and the files of infra/
-	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 style types layers manifests
+check: $(READY)  ## formatting, lint, types, layers, the files of infra/, and the documentation with its links
+	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 style types layers manifests links docs
 
 # Those that start a Ray wait for it half of their time, so the others run beside them; what they say comes when they are through.
 test: setup  ## the tests that need no GPU and no long wait
@@ -30,6 +30,9 @@ test-on-ray:
 
 chaos: setup  ## kill drivers, workers, nodes and links at random moments: no page is lost or there twice; CHAOS_SEED=N repeats a run
 	$(BIN)/python -m pytest -m chaos -s tests/cluster/test_chaos.py
+
+docs: $(READY)  ## the documentation as a web site in build/docs; a broken link is an error
+	@$(BIN)/python -m sphinx --builder html --fail-on-warning --nitpicky --keep-going --quiet docs build/docs
 
 demo: setup  ## pages to a served extractor on data made here, in under 10 minutes
 	$(BIN)/python -m pipelines.demo
@@ -56,6 +59,9 @@ layers:
 
 manifests:
 	$(BIN)/python -m pytest -q tests/infra
+
+links:
+	$(BIN)/python -m pytest -q tests/test_readme.py -k links
 
 $(READY): pyproject.toml constraints.txt infra/setup.sh
 	@bash infra/setup.sh environment $(PYTHON) $(VENV)

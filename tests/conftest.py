@@ -1,6 +1,11 @@
-"""Where tests find real documents and independent numbers; a newcomer's clone has neither, and tests then skip with the reason."""
+"""Where tests find real documents and independent numbers.
+
+A fresh clone has neither. Tests on them then skip with the reason, and one line at the end of the run counts them.
+"""
 
 import os
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import hypothesis
@@ -25,7 +30,7 @@ def location(variable: str, default: str) -> Path:
 def _folder(variable: str, default: str) -> Path:
     folder = location(variable, default)
     if not folder.is_dir():
-        pytest.skip(f"{folder} is not there; set {variable} to a folder of that kind")
+        pytest.skip(f"{folder} does not exist; set {variable} to a folder of that kind")
     return folder
 
 
@@ -45,3 +50,19 @@ def oracle_root() -> Path:
 def schemas_root() -> Path:
     """Folder of published schemas that no package brings."""
     return _folder("LAYOUTRAY_SCHEMAS", "schemas")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line how many tests skipped because real data is absent, and where it comes from."""
+    if line := skipped_on_real_data(str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line(line, yellow=True)
+
+
+def skipped_on_real_data(reasons: Iterable[str]) -> str:
+    """The line that counts those skip reasons that name a variable of this module; empty when none does."""
+    named = [found for reason in reasons if (found := re.findall(r"LAYOUTRAY_(?:DATA|ORACLE|SCHEMAS)", reason))]
+    if not named:
+        return ""
+    variables = " and ".join(sorted({variable for found in named for variable in found}))
+    what = "1 test" if len(named) == 1 else f"{len(named)} tests"
+    return f"{what} on real data skipped: set {variables} as docs/datasets.md, Test data, describes"

@@ -1,23 +1,42 @@
-"""What README and CONTRIBUTING promise is there: commands, flags, columns, files."""
+"""What README, CONTRIBUTING and docs/ state exists: commands, flags, columns, recipe keys, files and anchors."""
 
 import re
 import shlex
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+import yaml
 
+from layoutray import config
+from layoutray import recipe as recipes
+from layoutray.recipe import RECIPES
 from layoutray.store import schema
 from pipelines.__main__ import main
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-GUIDES = ("README.md", "CONTRIBUTING.md", "infra/README.md")
+DOCS = sorted(str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "docs").rglob("*.md"))
+GUIDES = ("README.md", "CONTRIBUTING.md", *DOCS)
+HAVE_NAMES = ("benchmark", "dead-letters", "export", "picture")
+"""Verbs whose first argument names another verb."""
+
+
+def text_of(guide: str) -> str:
+    return (REPOSITORY / guide).read_text(encoding="utf-8")
+
+
+def blocks(guide: str, language: str) -> list[str]:
+    """The fenced code blocks of a guide in one language; an empty one is that of blocks without a language."""
+    fenced = re.findall(r"^```(\S*)\n(.*?)^```$", text_of(guide), re.M | re.S)
+    return [block for name, block in fenced if name == language]
 
 
 def commands(guide: str) -> Iterator[list[str]]:
     """Each command of a guide's ```bash blocks, as words."""
-    for block in re.findall(r"^```bash\n(.*?)^```", (REPOSITORY / guide).read_text(), re.M | re.S):
+    for block in blocks(guide, "bash"):
         for line in block.replace("\\\n", " ").splitlines():
             if words := shlex.split(line, comments=True):
                 yield words
@@ -27,7 +46,7 @@ EVERY_COMMAND = [words for guide in GUIDES for words in commands(guide)]
 
 
 def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
-    """(verb, its arguments) of every call of one of ours, alone or behind `ray job submit`; of `benchmark` and the like with its name."""
+    """(verb, its arguments) of every `layoutray` call, alone or behind `ray job submit`; `benchmark` and the like with their name."""
     calls: list[tuple[str, tuple[str, ...]]] = []
     for words in EVERY_COMMAND:
         ours = [words[1:]] if words[0] == "layoutray" else []
@@ -37,13 +56,36 @@ def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
             if word.startswith("pipelines.")
         ]
         for verb, *arguments in ours:
-            named = verb in ("benchmark", "dead-letters", "export", "picture")
+            named = verb in HAVE_NAMES
             calls.append((" ".join([verb, *arguments[:named]]), tuple(arguments[named:])))
     return calls
 
 
+def benchmark_calls() -> list[tuple[str, tuple[str, ...]]]:
+    """(name, its arguments) of every call of `python -m benchmarks`."""
+    return [
+        (words[at + 1], tuple(words[at + 2 :]))
+        for words in EVERY_COMMAND
+        for at, word in enumerate(words)
+        if word == "benchmarks" and words[at - 1] == "-m"
+    ]
+
+
+def unknown_flags(
+    run: Callable[[list[str]], object],
+    called: str,
+    calls: Sequence[tuple[str, tuple[str, ...]]],
+    capsys: pytest.CaptureFixture[str],
+) -> set[str]:
+    """The flags that the guides give to `called` and that its --help lacks."""
+    with pytest.raises(SystemExit, match=r"^0$"):
+        run([*called.split(), "--help"])
+    shown = {word for name, arguments in calls if name == called for word in arguments if word.startswith("--")}
+    return shown - set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
+
+
 def test_every_make_target_exists() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (REPOSITORY / "Makefile").read_text(), re.M))
+    targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.M))
     in_blocks = {
         word
         for words in EVERY_COMMAND
@@ -51,61 +93,146 @@ def test_every_make_target_exists() -> None:
         for word in words[words.index("make") + 1 :]
         if "=" not in word
     }
-    in_text = {found for guide in GUIDES for found in re.findall(r"`make ([a-z]+)", (REPOSITORY / guide).read_text())}
+    in_text = {found for guide in GUIDES for found in re.findall(r"`make ([a-z]+)", text_of(guide))}
     assert {"demo", "test"} <= in_blocks
     assert (in_blocks | in_text) - targets == set()
 
 
 @pytest.mark.parametrize("verb", sorted({verb for verb, _ in verb_calls()}))
 def test_every_verb_takes_the_flags_that_are_shown(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match=r"^0$"):
-        main([*verb.split(), "--help"])
-    shown = {
-        word for called, arguments in verb_calls() if called == verb for word in arguments if word.startswith("--")
+    assert unknown_flags(main, verb, verb_calls(), capsys) == set()
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in benchmark_calls()}))
+def test_every_benchmark_takes_the_flags_that_are_shown(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    benchmarks = pytest.importorskip("benchmarks.__main__")
+    assert unknown_flags(benchmarks.main, name, benchmark_calls(), capsys) == set()
+
+
+def test_the_table_of_verbs_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
+    section = text_of("README.md").partition("## Commands")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"^\| `([a-z-]+)` \|", section, re.M))
+    assert main(["--help"]) == 0
+    verbs = set(re.findall(r"^  ([a-z-]+)  ", "".join(capsys.readouterr()), re.M))
+    assert listed == verbs - {"demo"}
+
+
+def recipe_names() -> set[str]:
+    """The recipes that commands name by the place of their first argument."""
+    verbs = ("ingest", "mix", "encode", "pretrain", "finetune", "sweep")
+    return {arguments[0] for verb, arguments in verb_calls() if verb in verbs and not arguments[0].endswith(".toml")}
+
+
+def test_every_recipe_that_a_command_names_is_shipped() -> None:
+    assert recipe_names() - {file.stem for file in RECIPES.glob("*.toml")} == set()
+
+
+@pytest.mark.parametrize(("guide", "block"), [(guide, block) for guide in GUIDES for block in blocks(guide, "toml")])
+def test_recipes_in_guides_are_valid(guide: str, block: str) -> None:
+    assert recipes.from_dict(tomllib.loads(block)).name
+
+
+def keys(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The names of all keys of nested settings."""
+    for key, value in settings.items():
+        yield key
+        if isinstance(value, Mapping) and key != "model":
+            yield from keys(value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        recipes.load_ingest("ingest-folder"),
+        recipes.load_mix("mix", ["shares={a = 1.0}"]),
+        recipes.load("finetune-scitldr"),
+    ],
+    ids=["ingest", "mix", "training"],
+)
+def test_every_recipe_key_is_explained(settings: Any) -> None:
+    explained = {
+        part
+        for row in re.findall(r"^\| (`[^|]*) \|", text_of("docs/recipes.md"), re.M)
+        for key in re.findall(r"`([\w.]+)`", row)
+        for part in key.split(".")
     }
-    known = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
-    assert shown - known == set()
-
-
-def test_the_table_of_verbs_is_complete() -> None:
-    listed = set(
-        re.findall(
-            r"^\| `([a-z-]+)` \|",
-            (REPOSITORY / "README.md").read_text().partition("## The verbs")[2].partition("###")[0],
-            re.M,
-        )
-    )
-    modules = {path.stem for path in (REPOSITORY / "pipelines").glob("[a-z]*.py")}
-    verbs = {name for name in modules if "def main" in (REPOSITORY / "pipelines" / f"{name}.py").read_text()}
-    assert listed == {verb.replace("_", "-") for verb in verbs} - {"demo"}
+    sections = {"recognition", "train", "filters", "a"}
+    assert set(keys(config.to_dict(settings))) - explained - sections == set()
 
 
 @pytest.mark.parametrize(
     ("heading", "table"),
     [
-        ("PAGES, one row", schema.PAGES),
-        ("DOCUMENTS, one row", schema.DOCUMENTS),
-        ("DEAD LETTERS, one row", schema.DEAD_LETTERS),
-        ("EXAMPLES, one row", schema.EXAMPLES),
-        ("Answers of `predict`, one row", schema.ANSWERS),
-        ("Fields of `predict`, one row", schema.FIELDS),
-        ("Texts of `predict`, one row", schema.TEXTS),
+        ("PAGES", schema.PAGES),
+        ("DOCUMENTS", schema.DOCUMENTS),
+        ("DEAD LETTERS", schema.DEAD_LETTERS),
+        ("EXAMPLES", schema.EXAMPLES),
+        ("Answers of `predict`", schema.ANSWERS),
+        ("Fields of `predict`", schema.FIELDS),
+        ("Texts of `predict`", schema.TEXTS),
     ],
 )
 def test_tables_have_the_columns_that_are_explained(heading: str, table: pa.Schema) -> None:
-    (rows,) = re.findall(
-        rf"^{re.escape(heading)}.*?\n\n((?:\|[^\n]*\n)+)", (REPOSITORY / "README.md").read_text(), re.M | re.S
-    )
-    explained = re.findall(r"`([a-z_]+)`", " ".join(row.split("|")[1] for row in rows.splitlines()))
+    (section,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text_of("docs/tables.md"), re.M | re.S)
+    rows = [row for row in section.splitlines() if row.startswith("|")]
+    explained = re.findall(r"`([a-z_]+)`", " ".join(row.split("|")[1] for row in rows))
     assert sorted(explained) == sorted(table.names)
+
+
+def anchors(guide: str) -> set[str]:
+    """The anchors of a guide's headings, named as on GitHub."""
+    prose = re.sub(r"^```.*?^```", "", text_of(guide), flags=re.M | re.S)
+    titles = re.findall(r"^#+ (.*)$", prose, re.M)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_links_lead_somewhere(guide: str) -> None:
-    text = (REPOSITORY / guide).read_text()
-    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
-    assert [link for link in links if not ((REPOSITORY / guide).parent / link).exists()] == []
+    links = re.findall(r"\]\(([^)\s]+)\)", text_of(guide)) + re.findall(r'(?:src|href)="([^"]+)"', text_of(guide))
+    broken = []
+    for link in (link for link in links if "://" not in link):
+        path, _, anchor = link.partition("#")
+        target = (REPOSITORY / guide).parent / path if path else REPOSITORY / guide
+        missing = not target.exists() or REPOSITORY not in target.resolve().parents
+        if missing or (anchor and anchor not in anchors(str(target.resolve().relative_to(REPOSITORY)))):
+            broken.append(link)
+    assert broken == []
 
 
-def test_no_number_is_missing() -> None:
-    assert re.findall(r"<<[A-Z]+", (REPOSITORY / "README.md").read_text()) == []
+def test_links_lead_from_the_readme_to_every_page_of_the_documentation() -> None:
+    linked = set(re.findall(r"\]\((docs/[^)#]+)", text_of("README.md")))
+    assert set(DOCS) - linked == set()
+
+
+@pytest.mark.parametrize(("guide", "most"), [("README.md", 220), ("CONTRIBUTING.md", 100)])
+def test_guides_are_short(guide: str, most: int) -> None:
+    assert len(text_of(guide).splitlines()) <= most
+
+
+def test_the_glossary_has_few_words() -> None:
+    _, _, *rows = re.findall(r"^\| ([^|]+) \|", text_of("docs/glossary.md"), re.M)
+    words = [word.strip() for row in rows for word in row.split(",")]
+    assert len(words) <= 40
+    assert len(set(words)) == len(words)
+
+
+def test_the_layers_of_the_guide_have_the_order_of_the_contract() -> None:
+    contracts = tomllib.loads(text_of("pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    (layers,) = [contract["layers"] for contract in contracts if contract["id"] == "layers"]
+    (block,) = blocks("CONTRIBUTING.md", "")
+    rows = [re.split(r" {3,}", row)[0] for row in block.splitlines()]
+    order = [name for row in rows for name in re.findall(r"\w+", row)]
+    enforced = [name for layer in layers for name in re.findall(r"\w+", layer)]
+    common = set(order) & set(enforced)
+    rank = {name: at for at, layer in enumerate(layers) for name in re.findall(r"\w+", layer)}
+    ranks = [rank[name] for name in order if name in common]
+    assert ranks == sorted(ranks)
+    assert set(enforced) - set(order) <= {"bench"}
+
+
+def test_the_workflow_runs_the_targets_of_make() -> None:
+    workflow = text_of(".github/workflows/check.yml")
+    targets = re.findall(r"run: make ([a-z]+)", workflow)
+    assert targets == ["check", "test"]
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", used) for used in re.findall(r"uses: (\S+)", workflow))
+    assert yaml.safe_load(workflow)["jobs"]

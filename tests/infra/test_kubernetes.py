@@ -12,7 +12,7 @@ import jsonschema
 import kubernetes_validate
 import pytest
 
-from tests.infra.manifests import INFRA, REPOSITORY, Manifest, below, is_rays, manifests, pods, strict
+from tests.infra.manifests import REPOSITORY, Manifest, below, is_rays, manifests, pods, strict
 
 KUBERNETES = "1.33"
 ALL = manifests()
@@ -82,7 +82,7 @@ def test_a_mistake_in_the_tracking_server_is_refused() -> None:
 
 
 def test_what_is_referred_to_is_made_here_or_by_a_command_of_the_guide() -> None:
-    guide = (INFRA / "README.md").read_text().replace("\\\n", " ")
+    guide = (REPOSITORY / "docs/cluster.md").read_text().replace("\\\n", " ")
     secrets = {shlex.split(line)[4] for line in re.findall(r"^kubectl create secret generic .*", guide, re.M)}
     used = {ref["name"] for ref in below(list(ALL.values()), "secretRef")} | set(
         below(list(ALL.values()), "secretName")
