@@ -1,16 +1,15 @@
-"""What people wrote, and what an extractor answers, as the scores of fields."""
+"""`layoutray evaluate` and `layoutray picture reliability` on small trained models."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from layoutray import recipe as recipes
-from layoutray.answers import FieldAnswer
 from layoutray.checkpoint import Checkpoint, build_model, save
 from layoutray.document import Document, Field, Page
-from layoutray.document.field_type import FieldType
 from layoutray.document.tags import spans
 from layoutray.errors import InputError
 from layoutray.generation import TextGenerator
@@ -18,93 +17,28 @@ from layoutray.store import codec, shards
 from layoutray.tasks.generate_fields import written_fields
 from pipelines import evaluate
 from pipelines.__main__ import main
-from pipelines._field_scores import scores_of
-from pipelines._reliability import field_calibration
 from tests import documents
 from tests.documents import train_on_fields, values
 from tests.jobs import NO_DROPOUT, job, pages, recipe, vocabulary, write_pages
 from tests.training.runs import alone
 
-SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
 
-
-def answer(name: str, value: str, content: str, confidence: float = 1.0) -> FieldAnswer:
-    return FieldAnswer(name, value, content, confidence, confidence, ())
-
-
-def test_values_are_compared_as_normal_forms_as_kleister_writes_them_and_as_they_stand() -> None:
-    pairs = [
-        (
-            [Field("party", "Nike Inc."), Field("total", "RM 9.00")],
-            [answer("party", "NIKE INC.", "NIKE, Inc."), answer("total", "9", "RM 9.00")],
-        ),
-        ([Field("party", "A")], []),
-    ]
-    scores = scores_of(pairs, SCHEMA)
-    assert (scores["field_f1"], scores["field_recall.party"], scores["field_f1.total"]) == (
-        pytest.approx(0.8),
-        0.5,
-        1.0,
-    )
-    assert scores["geval_f1"] == pytest.approx(2 * 1 / (2 + 3)), "the total was not written in its normal form"
-    assert scores["exact_f1"] == pytest.approx(2 * 1 / (2 + 3)), "the party stands otherwise on the page"
-
-
-def test_no_documents_are_no_mistakes() -> None:
-    assert scores_of([], SCHEMA)["field_f1"] == 1.0
-    assert field_calibration([], SCHEMA) == {
-        "field_ece": 0,
-        "accepted_at_99": 0,
-        "accepted_at_99.party": 0,
-        "accepted_at_99.total": 0,
-    }
-
-
-def test_fields_are_accepted_from_the_surest_on_each_for_itself() -> None:
-    pairs = [
-        (
-            [Field("party", "A"), Field("total", "RM 1.00")],
-            [answer("party", "A", "A", 0.75), answer("total", "1", "1.0", 0.5)],
-        ),
-        ([Field("party", "B"), Field("total", "2")], [answer("party", "B", "B", 0.5), answer("party", "C", "C", 0.25)]),
-        ([Field("total", "3")], [answer("total", "4", "4", 1.0)]),
-    ]
-    assert field_calibration(pairs, SCHEMA) == {
-        "field_ece": pytest.approx((0.25 + 0.5 + 0.5 + 0.25 + 1.0) / 5),
-        "accepted_at_99": 0,
-        "accepted_at_99.party": pytest.approx(2 / 3),
-        "accepted_at_99.total": 0,
-    }
-
-
-def test_the_best_least_score_of_a_field_of_many_values_is_the_one_that_leaves_out_the_wrong_ones() -> None:
-    pairs = [
-        (
-            [Field("party", "A"), Field("total", "1")],
-            [answer("party", "A", "A", 0.75), answer("total", "2", "2", 0.125)],
-        ),
-        ([Field("party", "B"), Field("party", "D")], [answer("party", "B", "B", 0.5), answer("party", "C", "C", 0.25)]),
-    ]
-    scores = scores_of(pairs, SCHEMA)
-    assert scores["best_min_score.party"] == 0.375, "halfway between B's and C's"
-    assert "best_min_score.total" not in scores
-    assert scores["field_f1.party"] == pytest.approx(2 * 2 / (3 + 3))
-
-
-def document(of: Page) -> Document:
-    """The tagged values of a receipt, without their places."""
+def receipt_document(receipt: Page) -> Document:
+    """The tagged values of a receipt, without their boxes."""
     values = [
-        (kind, " ".join(word.text for word in of.words[start:end]))
-        for kind, start, end in spans([word.tag for word in of.words])
+        (kind, " ".join(word.text for word in receipt.words[start:end]))
+        for kind, start, end in spans([word.tag for word in receipt.words])
     ]
-    return Document(of.doc_id, of.source, of.split, 1, tuple(Field(*value) for value in values))
+    return Document(receipt.doc_id, receipt.source, receipt.split, 1, tuple(Field(*value) for value in values))
 
 
 def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
     fields = {name: {"type": "text", "many": True} for name in ("date", "total")}
     settings = recipe("entities_bioes", model=NO_DROPOUT, steps=150, learning_rate=5e-3).to_dict()
     made = pages(6)
-    shards.write(codec.documents_table(map(document, made)), str(tmp_path / "ingested" / "documents"), "part.parquet")
+    shards.write(
+        codec.documents_table(map(receipt_document, made)), str(tmp_path / "ingested" / "documents"), "part.parquet"
+    )
     one = job(tmp_path, recipes.from_dict(settings | {"task": {"name": "entities_bioes", "fields": fields}}), made)
     alone(one)
     report = tmp_path / "report.json"
@@ -137,9 +71,9 @@ def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
     assert of_one["split"] == "train_without_all but one"
     assert 0 < of_one["metrics"]["support"] < scores["support"] / 2
     left_out.write_text("\n".join(page.doc_id for page in made))
-    with pytest.raises(InputError, match="or all of it are left out"):
+    with pytest.raises(InputError, match="or all of its documents are excluded"):
         evaluate.main([*words, "--without", str(left_out)])
-    with pytest.raises(InputError, match="must have a doc_id in each line"):
+    with pytest.raises(InputError, match="must be a text file with one doc_id per line"):
         evaluate.main([*words, "--without", str(tmp_path / "nowhere.txt")])
     picture = tmp_path / "reliability.png"
     words = [
@@ -194,6 +128,75 @@ def test_documents_that_state_no_wanted_field_are_not_scored_as_perfect(tmp_path
         f"sqlite:///{tmp_path}/mlflow.db",
     ]
     with pytest.raises(
-        InputError, match="of the checkpoint's fields Opening Word, total; those there are summary; take a set"
+        InputError,
+        match="of the checkpoint's fields Opening Word, total; fields of these documents: summary; choose a data set",
     ):
         evaluate.main(words)
+
+
+def test_a_writer_that_knows_its_documents_has_full_scores(tmp_path: Path) -> None:
+    wholes = [documents.pages(number) for number in range(8)]
+    # The best of several summaries counts; the first is learned.
+    documents.write_documents(
+        tmp_path / "ingested",
+        [documents.document(whole, documents.summary(whole), "nothing of it") for whole in wholes],
+    )
+    one = job(tmp_path, documents.recipe(), [page for whole in wholes for page in whole])
+    alone(one)
+    report = tmp_path / "report.json"
+    tracking = f"sqlite:///{tmp_path}/mlflow.db"
+    options = ["--split", "train", "--beams", "2", "--json", str(report), "--tracking-uri", tracking]
+    assert evaluate.main([str(one.out), str(tmp_path / "ingested"), *options]) == 0
+    found = json.loads(report.read_text())
+    assert (
+        min(
+            found["metrics"][f"{kind}{side}"]
+            for kind in ("rouge1", "rouge2", "rougeL")
+            for side in ("", "_low", "_high")
+        )
+        > 0.9
+    )
+    assert (found["dead"], found["cut"]) == (0, 0)
+    assert found["metrics"]["perplexity"] < 1.2
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> list[str]:
+    """Of `evaluate`: a checkpoint that reads and writes few tokens, and three documents for training."""
+    chosen = documents.recipe(max_length=20)
+    chosen = replace(chosen, task=replace(chosen.task, writing=replace(chosen.task.writing, max_length=3)))
+    save(
+        tmp_path / "model",
+        Checkpoint(chosen, (), vocabulary(), build_model(chosen, vocabulary(), ()), {"step": 0}, {}),
+    )
+    wholes = [documents.pages(number) for number in range(3)]
+    write_pages(tmp_path / "ingested", [page for whole in wholes for page in whole])
+    documents.write_documents(
+        tmp_path / "ingested", [documents.document(whole, documents.summary(whole)) for whole in wholes]
+    )
+    return [str(tmp_path / "model"), str(tmp_path / "ingested"), "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db"]
+
+
+def test_documents_and_texts_that_are_cut_are_counted_apart(
+    short: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate.main([*short, "--split", "train"]) == 0
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert (found["cut"], found["texts_cut"]) == (3, 3)
+    assert "on train, 3 documents" in shown.err
+    assert "3 documents have more tokens than max_length, 20;" in shown.err
+    assert "3 texts to write have more tokens than task.writing.max_length, 3;" in shown.err
+
+
+def test_an_empty_split_is_told_from_those_that_have_pages(short: list[str]) -> None:
+    with pytest.raises(InputError, match="pages available: 6 in train; choose another split with --split"):
+        evaluate.main([*short, "--split", "dev"])
+
+
+def test_documents_without_summaries_are_told_from_the_reason_of_the_first(short: list[str], tmp_path: Path) -> None:
+    bare = documents.pages(5)
+    write_pages(tmp_path / "bare", bare)
+    documents.write_documents(tmp_path / "bare", [documents.with_fields(bare)])
+    with pytest.raises(InputError, match=f"can be measured: {bare[0].source} has no summary"):
+        evaluate.main([short[0], str(tmp_path / "bare"), "--split", "train", *short[2:]])
