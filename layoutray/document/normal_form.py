@@ -10,7 +10,6 @@ import unicodedata
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
 
 from dateutil import parser
 
@@ -81,8 +80,6 @@ def _address(text: str, field: FieldType) -> str:
     return " ".join(re.findall(r"\w+", text.upper()))
 
 
-# Neighbouring windows of a page, and pages of one kind of document, repeat the same texts; parsing a date is slow.
-@lru_cache(maxsize=1 << 15)
 def _date(text: str, field: FieldType) -> str | None:
     """The date that `text` states in full: dateutil fills in what is missing, so two different fillings have to give the same."""
     if len(text) > _LONGEST_DATE:

@@ -115,10 +115,21 @@ def _stating(form: str, field: FieldType, words: Sequence[Word]) -> Iterator[Pla
             if first and lasts[end - 1]:
                 # What is printed close before a value, as in `Date:1/2/2021`, is not part of it.
                 text = " ".join(word.text for word in words[start:end])
-                if form in (normal_form(text, field), normal_form(text[first.start() :], field)):
+                if _may_state(form, field, text) and form in (
+                    normal_form(text, field),
+                    normal_form(text[first.start() :], field),
+                ):
                     found.append((start, end))
     found.sort(key=lambda place: place[1] - place[0], reverse=windows.longest_first)
     return iter(_apart(found))
+
+
+def _may_state(form: str, field: FieldType, text: str) -> bool:
+    """False when `text` cannot have the normal form: a date states its year, in at least two digits without leading zero.
+
+    Parsing a date is slow, and most windows of words with digits state no date.
+    """
+    return field.type != "date" or str(int(form[2:4])) in unicodedata.normalize("NFKC", text)
 
 
 class _Stream:
