@@ -1,4 +1,4 @@
-"""Measure a checkpoint on pages with known answers: perplexity, ROUGE, or precision, recall and F1 of entities and fields."""
+"""Measure a checkpoint on pages with known answers: perplexity, ROUGE, or scores of entities and of document fields."""
 
 import argparse
 import json

@@ -49,7 +49,10 @@ def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, trut
 
 
 def _count_lost(selection: PageSelection, truth: Sequence[str]) -> int:
-    """Number of entities in `truth` without a word on the same selected page; all entities of a page that is not selected."""
+    """Number of entities in `truth` that no word of the same selected page stands for.
+
+    All entities of a page that is missing from the selected pages are lost.
+    """
     recognised = {(page.doc_id, page.number): page.words for page in _pages(selection.folders, selection.rows)}
     annotated = {(page.doc_id, page.number): page.words for page in _pages(truth, selection.rows)}
     if unknown := recognised.keys() - annotated.keys():

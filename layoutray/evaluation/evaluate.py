@@ -1,4 +1,4 @@
-"""Measures a checkpoint: perplexity, ROUGE of texts, or precision, recall and F1 of entities and of documents' fields."""
+"""Measures a checkpoint: perplexity, ROUGE of summaries, or precision, recall and F1 of entities and of fields."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

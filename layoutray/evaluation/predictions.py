@@ -66,7 +66,7 @@ class Predictions:
     def entities(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, as `Extractor.extract` finds them.
 
-        Only pages that are not in `outputs`, for example because their annotation is wrong, are read by the model again.
+        The model runs again only for pages that `outputs` lacks, for example because their annotation is invalid.
         """
         kept = [self.outputs.of_page(page) for page in pages]
         missing = [page for page, windows in zip(pages, kept, strict=True) if windows is None]
@@ -82,7 +82,7 @@ class Predictions:
 
 
 class _OneForwardPass(TaskModel):
-    """A model that computes the scores of a batch once and returns the same scores when the batch is asked for again."""
+    """A model that computes the scores of a batch once and returns them again for the same batch."""
 
     def __init__(self, model: TaskModel) -> None:
         super().__init__(model.encoder, model.head)

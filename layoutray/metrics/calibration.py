@@ -1,7 +1,7 @@
 """Calibration of confidences: reliability bins, calibration error, acceptance thresholds and temperature scaling.
 
-Expected calibration error and temperature scaling follow Guo et al. (arXiv:1706.04599, sections 2 and 4.2). Departure: bins
-hold equal numbers of answers instead of having equal widths, because most confidences are close to 1.
+Expected calibration error and temperature scaling follow Guo et al. (arXiv:1706.04599, sections 2 and 4.2). Departure:
+bins hold equal numbers of answers instead of having equal widths, because most confidences are close to 1.
 """
 
 import math
@@ -15,7 +15,7 @@ from scipy.special import log_softmax
 
 _BINS = 10
 _MAX_TEMPERATURE = 10.0
-"""Temperatures are limited to 1/10 … 10; a best value outside this range shows that the confidences carry no information."""
+"""Temperatures are limited to 1/10 … 10. Beyond this range, confidences carry no information."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Bin:
 
 
 def bins(confidences: NDArray[np.floating], correct: NDArray[np.bool_]) -> list[Bin]:
-    """Answers in 10 bins by rising confidence; the sizes of bins differ by at most one. Fewer than 10 answers give fewer bins.
+    """Answers in 10 bins by rising confidence. The sizes of bins differ by at most one; empty bins are omitted.
 
     Answers of equal confidence on both sides of a border are split so that both parts have the same accuracy.
     """
@@ -45,7 +45,7 @@ def bins(confidences: NDArray[np.floating], correct: NDArray[np.bool_]) -> list[
 
 
 def calibration_error(parts: Sequence[Bin]) -> float:
-    """Mean absolute difference between the confidence and the accuracy of bins, weighted by count; 0 without answers."""
+    """Mean absolute difference of confidence and accuracy of bins, weighted by count; 0 without answers."""
     total = sum(part.count for part in parts)
     return math.fsum(part.count * abs(part.confidence - part.accuracy) for part in parts) / total if total else 0.0
 
@@ -82,7 +82,7 @@ def best_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_], exp
 def _by_threshold(
     scores: NDArray[np.floating], correct: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The number of answers that each threshold accepts, from the highest on, and the number of correct ones among them."""
+    """The numbers of accepted answers and of correct ones among them, for each threshold from the highest on."""
     order = np.argsort(-scores)
     # A threshold accepts either all answers of one score or none of them.
     accepted = np.flatnonzero(np.diff(scores[order], append=-np.inf)) + 1
@@ -90,9 +90,13 @@ def _by_threshold(
 
 
 def temperature(logits: NDArray[np.floating], gold: NDArray[np.integer]) -> float:
-    """The divisor of `logits` (answers, labels) that minimises the mean log-loss of the true labels `gold` (answers), 0.1..10.
+    """The divisor of `logits`, 0.1..10, that minimises the mean log-loss of the true labels.
 
-    1 when the highest logit is always that of the true label: the loss would then fall with the temperature without limit.
+    1 when the highest logit is always that of the true label: lower temperatures would then reduce the loss without end.
+
+    Args:
+        logits: (answers, labels).
+        gold: number of the true label of each answer.
     """
     if (logits.argmax(1) == gold).all():
         return 1.0

@@ -1,7 +1,7 @@
 """Entity precision, recall and F1 by seqeval, per type and micro-averaged, from one tag per word.
 
-seqeval's default mode, which the LayoutLM papers use: an entity may start with I-, and is correct when its type, first word
-and last word are correct.
+seqeval's default mode, which the LayoutLM papers use: an entity may start with I-, and is correct when its type, first
+word and last word are correct.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def entity_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]])
 
 
 def with_missed(score: Score, missed: int) -> Score:
-    """`score` with `missed` additional true entities that were not found, for example because recognition lost their words."""
+    """`score` with `missed` additional true entities that were not found."""
     support = score.support + missed
     recall = score.recall * score.support / support if support else 0.0
     total = score.precision + recall

@@ -1,9 +1,9 @@
 """Precision, recall and F1 of the fields of documents, by the rules of GEval's MultiLabel-F1 and of SROIE's task 3.
 
-Both count the items (`name=value`) that are both answered and expected, over all documents; a repeated item counts as often as
-it is in both. They differ in the items: Kleister replaces blanks in values by underscores and compares in upper case
+Both rules count the items (`name=value`) that are answered and expected, over all documents; a repeated item counts as
+often as it is in both. Their items differ: Kleister replaces blanks in values by underscores and compares in upper case
 (`geval_items` and `upper`); SROIE (ICDAR 2019, task 3) takes the value as the receipt writes it (`exact_items`).
-GEval's conventions: precision without answers and recall without expected items are 1; F1 is 0 when precision and recall are 0.
+GEval's conventions: precision without answers and recall without expected items are 1; F1 is 0 when both are 0.
 """
 
 import re
@@ -54,7 +54,7 @@ def exact_items(fields: Iterable[Field]) -> list[str]:
 def field_f1(
     expected: Sequence[Iterable[str]], answered: Sequence[Iterable[str]], *, upper: bool = False
 ) -> dict[str, FieldScore]:
-    """Scores by field name (the part of an item before its first `=`), and under `micro` the score of all fields together.
+    """Scores by field name (the part of an item before its first `=`), and under `micro` the score of all fields.
 
     Args:
         expected, answered: the items of each document.
@@ -86,7 +86,7 @@ def _bags(
 
 
 def _cased(items: Iterable[str], upper: bool) -> list[str]:
-    """Items with values in upper case when `upper` is set; names are unchanged, because they are the names of scores."""
+    """Items, with values in upper case when `upper` is set; names are unchanged because they name the scores."""
     return [
         "=".join((name, value.upper())) if upper else item for item in items for name, _, value in [item.partition("=")]
     ]

@@ -1,8 +1,8 @@
-"""ROUGE: overlap of a generated summary with reference summaries, in words, word pairs and common subsequences (Lin, 2004).
+"""ROUGE: overlap of a summary with reference summaries in words, word pairs and common subsequences (Lin, 2004).
 
-Scores are those of the package rouge-score, which lower-cases words and removes everything but letters and digits. When a
-document has several references, the best score counts, separately for each kind. Confidence intervals of the mean over documents
-come from a bootstrap.
+Scores are those of the package rouge-score, which lower-cases words and removes everything but letters and digits. When
+a document has several references, the best score counts, separately for each kind. Confidence intervals of the mean
+over documents come from a bootstrap.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def mean_f1(scores: Sequence[dict[str, RougeScore]], *, seed: int = 0) -> dict[s
     """
     if not scores:
         raise InputError(
-            "no document has a summary, so there is no mean ROUGE; check the split, and that its documents have summaries"
+            "no document has a summary, so there is no mean score; choose a split whose documents have summaries"
         )
     values = np.array([[score[kind].f1 for kind in KINDS] for score in scores])
     drawn = np.random.default_rng(seed).integers(len(values), size=(_RESAMPLES, len(values)))

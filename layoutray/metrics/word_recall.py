@@ -11,8 +11,8 @@ def word_recall(recognised_texts: Iterable[str], truth_texts: Iterable[str]) -> 
     """Recall and precision over bags of words, upper-cased and split at everything but letters and digits.
 
     Returns:
-        The share of true words that were recognised, and the share of recognised words that are true; 1 when there are no
-        such words.
+        The share of true words that were recognised (1 without true words), and the share of recognised words that are
+        true (1 without recognised words).
     """
     recognised, truth = _bag(recognised_texts), _bag(truth_texts)
     common = (recognised & truth).total()

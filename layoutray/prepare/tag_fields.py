@@ -125,9 +125,10 @@ def _stating(form: str, field: FieldType, words: Sequence[Word]) -> Iterator[Pla
 
 
 def _may_state(form: str, field: FieldType, text: str) -> bool:
-    """False when `text` cannot have the normal form: a date states its year, in at least two digits without leading zero.
+    """False when `text` is certain not to have the normal form `form`, because it lacks the digits of a date's year.
 
-    Parsing a date is slow, and most windows of words with digits state no date.
+    The last two digits of the year, without a leading zero, are in every text that states the date. This test is fast,
+    and parsing a date is slow.
     """
     return field.type != "date" or str(int(form[2:4])) in unicodedata.normalize("NFKC", text)
 

@@ -12,7 +12,7 @@ def test_the_best_of_several_references_counts_for_each_kind() -> None:
         rouge("a", [])
 
 
-def test_intervals_hold_the_mean_are_seeded_and_shrink_with_more_documents() -> None:
+def test_intervals_contain_the_mean_are_seeded_and_shrink_with_more_documents() -> None:
     right, wrong = rouge("a b", ["a b"]), rouge("a b", ["c d"])
     few, many = ([right, wrong] * count for count in (5, 500))
     for scores in (few, many):

@@ -32,7 +32,7 @@ def receipt_document(receipt: Page) -> Document:
     return Document(receipt.doc_id, receipt.source, receipt.split, 1, tuple(Field(*value) for value in values))
 
 
-def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
+def test_an_extractor_learns_from_values_without_boxes(tmp_path: Path) -> None:
     fields = {name: {"type": "text", "many": True} for name in ("date", "total")}
     settings = recipe("entities_bioes", model=NO_DROPOUT, steps=150, learning_rate=5e-3).to_dict()
     made = pages(6)
@@ -91,7 +91,7 @@ def test_an_extractor_learns_from_values_alone(tmp_path: Path) -> None:
         assert drawn.size == (720, 720)
 
 
-def test_a_writer_learns_the_fields_of_eight_documents_by_heart(tmp_path: Path) -> None:
+def test_a_model_that_generates_text_memorises_the_fields_of_eight_documents(tmp_path: Path) -> None:
     checkpoint, wholes = train_on_fields(tmp_path)
     generator = TextGenerator.load(checkpoint)
     answers = [
@@ -113,7 +113,7 @@ def test_a_writer_learns_the_fields_of_eight_documents_by_heart(tmp_path: Path) 
     assert "rouge1" not in scores
 
 
-def test_documents_that_state_no_wanted_field_are_not_scored_as_perfect(tmp_path: Path) -> None:
+def test_documents_without_the_checkpoints_fields_are_refused(tmp_path: Path) -> None:
     chosen, whole = documents.recipe("generate_fields"), documents.pages(0)
     model = build_model(chosen, vocabulary(), ())
     save(tmp_path / "model", Checkpoint(chosen, (), vocabulary(), model, {"step": 0}, {}))
@@ -134,7 +134,7 @@ def test_documents_that_state_no_wanted_field_are_not_scored_as_perfect(tmp_path
         evaluate.main(words)
 
 
-def test_a_writer_that_knows_its_documents_has_full_scores(tmp_path: Path) -> None:
+def test_memorised_summaries_have_full_scores(tmp_path: Path) -> None:
     wholes = [documents.pages(number) for number in range(8)]
     # The best of several summaries counts; the first is learned.
     documents.write_documents(
@@ -177,7 +177,7 @@ def short(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "model"), str(tmp_path / "ingested"), "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db"]
 
 
-def test_documents_and_texts_that_are_cut_are_counted_apart(
+def test_cut_documents_and_cut_texts_are_counted_separately(
     short: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert evaluate.main([*short, "--split", "train"]) == 0
@@ -189,12 +189,12 @@ def test_documents_and_texts_that_are_cut_are_counted_apart(
     assert "3 texts to write have more tokens than task.writing.max_length, 3;" in shown.err
 
 
-def test_an_empty_split_is_told_from_those_that_have_pages(short: list[str]) -> None:
+def test_an_empty_split_is_refused_with_the_splits_that_have_pages(short: list[str]) -> None:
     with pytest.raises(InputError, match="pages available: 6 in train; choose another split with --split"):
         evaluate.main([*short, "--split", "dev"])
 
 
-def test_documents_without_summaries_are_told_from_the_reason_of_the_first(short: list[str], tmp_path: Path) -> None:
+def test_documents_without_summaries_are_refused_with_the_first_reason(short: list[str], tmp_path: Path) -> None:
     bare = documents.pages(5)
     write_pages(tmp_path / "bare", bare)
     documents.write_documents(tmp_path / "bare", [documents.with_fields(bare)])
