@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 from torch.nn import functional
 
 from layoutray import checkpoint, tasks
@@ -15,21 +17,25 @@ from layoutray.document import Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import kind_of
 from layoutray.errors import CheckpointError
+from layoutray.tensors import Encoded
 
 _WINDOWS_PER_PASS = 16
-"""Bounds the memory of one forward pass, however long the documents are."""
+"""Bounds the memory of one forward pass, whatever the length of the documents."""
 
 
 class Extractor:
-    """A checkpoint ready to answer. Not thread safe: one per process or actor."""
+    """A checkpoint that answers pages. Not thread safe: use one per process or actor.
+
+    Raises:
+        CheckpointError: when the model labels no words: it was only pretrained, or it generates text.
+    """
 
     def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
-        """Raises CheckpointError for a model that labels no words: one that was only pretrained, or that writes."""
         if not loaded.labels:
             task = loaded.recipe.task.name
             raise CheckpointError(
-                f"{model_id} is a model of {task}, which finds no entities; fine-tune one for task entities or the like with "
-                "`layoutray finetune` and take that checkpoint"
+                f"{model_id} is a model of task {task}, which finds no entities; "
+                "fine-tune a model for a task such as entities with `layoutray finetune` and use that checkpoint"
             )
         self._checkpoint = loaded
         self._model = loaded.model.to(device)
@@ -40,43 +46,43 @@ class Extractor:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Extractor":
-        """The extractor in a checkpoint folder, on the first GPU where there is one.
+        """The extractor in a checkpoint folder, on the first GPU if there is one.
 
         Raises:
-            CheckpointError: when the folder is no checkpoint, or not of a model that finds entities.
+            CheckpointError: when the folder holds no checkpoint, or one whose model finds no entities.
         """
         loaded = checkpoint.load(folder)
         return cls(loaded, loaded.recipe.name, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
     @property
     def entity_types(self) -> tuple[str, ...]:
-        """Names of the entities that this model looks for."""
-        return tuple(sorted({kind_of(label) for label in self._checkpoint.labels if label != "O"}))
+        """Types of the entities that this model finds, sorted."""
+        return entity_types(self._checkpoint.labels)
 
     @property
     def fields(self) -> Mapping[str, FieldType]:
-        """The fields of a document that this model looks for, by their names; empty where its recipe names none."""
+        """The document fields that this model answers, by name; empty when its recipe names none."""
         return self._checkpoint.recipe.task.fields
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
-        """Entities of each page, in order; pages share forward passes."""
-        vocabulary, max_length = self._checkpoint.tokenizer, self._checkpoint.recipe.max_length
+        """Entities of each page, in the order of `pages`; windows of different pages share forward passes."""
+        tokenizer, max_length = self._checkpoint.tokenizer, self._checkpoint.recipe.max_length
         examples = [
-            (row, example) for row, page in enumerate(pages) for example in unlabelled(page, vocabulary, max_length)
+            (row, example) for row, page in enumerate(pages) for example in unlabelled(page, tokenizer, max_length)
         ]
-        outputs: list[list[tuple[Example, torch.Tensor]]] = [[] for _ in pages]
-        for at in range(0, len(examples), _WINDOWS_PER_PASS):
-            chunk = examples[at : at + _WINDOWS_PER_PASS]
-            for (row, example), probabilities in zip(
-                chunk, self._probabilities([example for _, example in chunk]), strict=True
-            ):
-                outputs[row].append((example, probabilities))
+        outputs: list[list[tuple[Example, Tensor]]] = [[] for _ in pages]
+        for start in range(0, len(examples), _WINDOWS_PER_PASS):
+            chunk = examples[start : start + _WINDOWS_PER_PASS]
+            probabilities = self._probabilities([example for _, example in chunk])
+            for (row, example), of_tokens in zip(chunk, probabilities, strict=True):
+                outputs[row].append((example, of_tokens))
         return [
-            self._task.answer(page, found, self._checkpoint.labels) for page, found in zip(pages, outputs, strict=True)
+            self._task.answer(page, windows, self._checkpoint.labels)
+            for page, windows in zip(pages, outputs, strict=True)
         ]
 
     def answers(self, pages: Sequence[Page]) -> list[Answer]:
-        """One answer per page, in order."""
+        """One answer per page, in the order of `pages`."""
         return [
             Answer(
                 doc_id=page.doc_id,
@@ -91,19 +97,33 @@ class Extractor:
         ]
 
     @torch.inference_mode()
-    def _probabilities(self, examples: Sequence[Example]) -> list[torch.Tensor]:
+    def _probabilities(self, examples: Sequence[Example]) -> list[Tensor]:
         batch = collate(examples, self._checkpoint.tokenizer.pad_id).to(self._device)
-        encoded, logits = self._model.scores(batch)
-        shares = functional.softmax(logits.float() / self._checkpoint.temperature, -1).cpu()
-        origin, real = encoded.origin.cpu(), encoded.mask.cpu()
-        return [
-            _in_input_order(shares[row, real[row]], origin[row, real[row]], len(example.input_ids))
-            for row, example in enumerate(examples)
-        ]
+        return token_probabilities(*self._model.scores(batch), examples, self._checkpoint.temperature)
 
 
-def _in_input_order(shares: torch.Tensor, origin: torch.Tensor, length: int) -> torch.Tensor:
-    ordered = torch.zeros(length, shares.shape[-1])
-    ordered[:, 0] = 1.0  # a token that the architecture dropped is no part of an entity
-    ordered[origin] = shares
+def entity_types(labels: Sequence[str]) -> tuple[str, ...]:
+    """The entity types that a model's labels stand for, sorted."""
+    return tuple(sorted({kind_of(label) for label in labels if label != "O"}))
+
+
+def token_probabilities(
+    encoded: Encoded, logits: Float[Tensor, "batch kept labels"], examples: Sequence[Example], temperature: float
+) -> list[Float[Tensor, "length labels"]]:
+    """Label probabilities of each example's tokens, in input order: softmax of `logits` / `temperature`, on the CPU.
+
+    A token that the architecture has dropped has the first label with probability 1: it is part of no entity.
+    """
+    kept = functional.softmax(logits.float() / temperature, -1).cpu()
+    origin, real = encoded.origin.cpu(), encoded.mask.cpu()
+    return [
+        _in_input_order(kept[row, real[row]], origin[row, real[row]], len(example.input_ids))
+        for row, example in enumerate(examples)
+    ]
+
+
+def _in_input_order(kept: Tensor, origin: Tensor, length: int) -> Tensor:
+    ordered = torch.zeros(length, kept.shape[-1])
+    ordered[:, 0] = 1.0
+    ordered[origin] = kept
     return ordered

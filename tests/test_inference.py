@@ -1,4 +1,4 @@
-"""An extractor answers pages, and pages that share a forward pass do not disturb each other."""
+"""An extractor answers pages; pages that share a forward pass do not change each other's answers."""
 
 import dataclasses
 from pathlib import Path
@@ -38,7 +38,7 @@ def expected(number: int) -> list[str]:
     return [" ".join(words) for words in found]
 
 
-def test_it_finds_what_it_has_learned(extractor: Extractor) -> None:
+def test_it_finds_the_entities_of_its_training_pages(extractor: Extractor) -> None:
     assert extractor.entity_types == ("date", "total")
     found = extractor.extract(pages(6))
     assert [[entity.content for entity in entities] for entities in found] == [expected(number) for number in range(6)]
@@ -60,7 +60,7 @@ def test_probabilities_are_those_at_the_checkpoints_temperature(tmp_path: Path) 
     assert all(mild.confidence < sure.confidence for sure, mild in zip(found[1.0], found[3.0], strict=True))
 
 
-def test_company_does_not_change_an_answer(extractor: Extractor) -> None:
+def test_answers_do_not_depend_on_the_other_pages_of_a_batch(extractor: Extractor) -> None:
     together = extractor.extract(pages(30))
     for number, entities in enumerate(together):
         (single,) = extractor.extract([page(number)])
@@ -80,8 +80,8 @@ class PaddingAnywhere(torch.nn.Module):
         return dataclasses.replace(encoded, origin=encoded.origin.masked_fill(~encoded.mask, 1))
 
 
-def test_nor_where_tokens_are_dropped() -> None:
-    """An untrained Pyramidion: what it finds means nothing, but has to be found in any company."""
+def test_answers_do_not_depend_on_the_batch_when_tokens_are_dropped() -> None:
+    """An untrained Pyramidion finds meaningless entities, but the same ones in every batch."""
     chosen = recipes.from_dict(
         {
             "name": "drops",
@@ -103,7 +103,7 @@ def test_nor_where_tokens_are_dropped() -> None:
         assert [(e.type, e.words) for e in entities] == [(e.type, e.words) for e in single]
 
 
-def test_an_answer_says_who_answered_what(extractor: Extractor) -> None:
+def test_an_answer_names_its_document_and_its_model(extractor: Extractor) -> None:
     (answer,) = extractor.answers([page(2)])
     assert (answer.doc_id, answer.source, answer.status) == (page(2).doc_id, "receipt-2.png", "success")
     assert (answer.model_id, len(answer.model_version)) == ("small-entities", 12)
@@ -111,16 +111,16 @@ def test_an_answer_says_who_answered_what(extractor: Extractor) -> None:
     assert (seen.page_number, seen.width, seen.height, seen.num_words) == (1, 600, 800, len(page(2).words))
 
 
-def test_a_page_without_words_is_answered_with_nothing(extractor: Extractor) -> None:
+def test_a_page_without_words_has_no_entities(extractor: Extractor) -> None:
     (answer,) = extractor.answers([dataclasses.replace(page(1), words=())])
     assert (answer.entities, answer.pages[0].num_words) == ((), 0)
 
 
-def test_no_pages_no_answers(extractor: Extractor) -> None:
+def test_no_pages_have_no_answers(extractor: Extractor) -> None:
     assert extractor.answers([]) == []
 
 
-def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="is not a checkpoint"):
         Extractor.load(tmp_path)
 

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import pyarrow.compute as pc
-
 from benchmarks.measure.skim_mask import measure_saving
 from layoutray import checkpoint
 from layoutray.batching.collate import collate
 from layoutray.errors import InputError
+from layoutray.evaluation.examples import encode_pages
+from layoutray.evaluation.page_selection import PageSelection
 from pipelines import _terminal as terminal
-from pipelines.evaluate import encoded
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -33,9 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args(arguments)
     loaded = checkpoint.load(options.checkpoint)
-    examples, _ = encoded(
-        loaded, options.pages, pc.field("split") == options.split, options.length or loaded.recipe.max_length
-    )
+    examples = encode_pages(loaded, PageSelection(tuple(options.pages), options.split), options.length).examples
     longest = sorted(
         (examples[number] for number in range(len(examples))), key=lambda one: len(one.input_ids), reverse=True
     )

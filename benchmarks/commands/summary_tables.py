@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-
 from benchmarks.measure.spread import Spread
 from benchmarks.papers.summary import ENCODERS, PAPER_ROUGE, SCORERS, decoder_keys
 from benchmarks.training_runs import Runs, Scores, add_options, schedule, tables
+from layoutray.document import Page
+from layoutray.evaluation.page_selection import PageSelection
+from layoutray.evaluation.texts import score_summaries
 from pipelines import _terminal as terminal
-from pipelines._text_scores import first_sentence_scores
 
 _RECIPE = "finetune-scitldr"
 _HALVINGS = (1, 1)
@@ -43,11 +43,24 @@ def main(arguments: Sequence[str]) -> int:
         return runs.evaluate(runs.folder(name, seed), options.documents)
 
     scores = runs.run_all(options.only, tune)
-    lead = first_sentence_scores([str(options.documents)], pc.field("split") == "test")
+    lead = first_sentence_scores(PageSelection((str(options.documents),), "test"))
     for title, shown in tables(scores, {"encoders": ENCODERS, "scores of kept tokens": SCORERS}).items():
         _show(title, shown, lead, options)
     runs.finish({"rouge": scores, "first_sentence": lead}, scores)
     return 0
+
+
+def first_sentence_scores(selection: PageSelection) -> dict[str, float]:
+    """ROUGE of each document's first sentence, taken for its summary. Raises InputError without summaries."""
+    scores = score_summaries(selection, lambda documents: [_first_sentence(pages) for pages in documents])
+    return scores.metrics()
+
+
+def _first_sentence(pages: Sequence[Page]) -> str:
+    """All words up to the first that ends a sentence."""
+    words = [word.text for page in pages for word in page.words]
+    end = next((number for number, word in enumerate(words, start=1) if word.endswith((".", "!", "?"))), len(words))
+    return " ".join(words[:end])
 
 
 def _show(title: str, scores: Scores, lead: Mapping[str, float], options: argparse.Namespace) -> None:

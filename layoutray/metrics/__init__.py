@@ -1,1 +1,1 @@
-"""Scores of what models answer; plain Python, no tensors."""
+"""Scores of model answers, in plain Python and NumPy without tensors."""

@@ -1,7 +1,7 @@
-"""How far stated confidences can be believed, and what makes those of a classifier more believable.
+"""Calibration of confidences: reliability bins, calibration error, acceptance thresholds and temperature scaling.
 
-Calibration error and temperature scaling are those of Guo et al. (arXiv:1706.04599, sections 2 and 4.2), but for the bins: they hold
-equal numbers of answers, as confidences crowd near 1.
+Expected calibration error and temperature scaling follow Guo et al. (arXiv:1706.04599, sections 2 and 4.2). Departure:
+bins hold equal numbers of answers instead of having equal widths, because most confidences are close to 1.
 """
 
 import math
@@ -14,18 +14,18 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 _BINS = 10
-_HOTTEST = 10.0
-"""Temperatures are between one by this and this: further out, a set says that confidences mean nothing, not how much they mean."""
+_MAX_TEMPERATURE = 10.0
+"""Temperatures are limited to 1/10 … 10. Beyond this range, confidences carry no information."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Answers of about the same confidence.
+    """Answers of similar confidence.
 
     Attributes:
-        count: of the answers.
-        confidence: their mean, 0..1.
-        accuracy: the share of them that is right.
+        count: number of answers.
+        confidence: their mean confidence, 0..1.
+        accuracy: share of correct answers, 0..1.
     """
 
     count: int
@@ -34,9 +34,9 @@ class Bin:
 
 
 def bins(confidences: NDArray[np.floating], correct: NDArray[np.bool_]) -> list[Bin]:
-    """Answers by rising confidence in 10 bins of as many, to within one; fewer where there are fewer answers.
+    """Answers in 10 bins by rising confidence. The sizes of bins differ by at most one; empty bins are omitted.
 
-    Where a bin ends between answers of equal confidence, each side gets its part of those that are right.
+    Answers of equal confidence on both sides of a border are split so that both parts have the same accuracy.
     """
     values, which, counts = np.unique(confidences, return_inverse=True, return_counts=True)
     accuracies = np.bincount(which, weights=correct) / counts
@@ -44,28 +44,31 @@ def bins(confidences: NDArray[np.floating], correct: NDArray[np.bool_]) -> list[
     return [Bin(len(part), *map(float, part.mean(0))) for part in np.array_split(ordered, _BINS) if len(part)]
 
 
-def calibration_error(found: Sequence[Bin]) -> float:
-    """By how much mean confidence and accuracy of a bin differ, on average over all answers; 0 without any."""
-    total = sum(one.count for one in found)
-    return math.fsum(one.count * abs(one.confidence - one.accuracy) for one in found) / total if total else 0.0
+def calibration_error(parts: Sequence[Bin]) -> float:
+    """Mean absolute difference of confidence and accuracy of bins, weighted by count; 0 without answers."""
+    total = sum(part.count for part in parts)
+    return math.fsum(part.count * abs(part.confidence - part.accuracy) for part in parts) / total if total else 0.0
 
 
 def accepted_share(confidences: NDArray[np.floating], correct: NDArray[np.bool_], precision: float) -> float:
-    """The largest share of answers that a threshold of confidence can accept with at least `precision` of them right; 0 where none can."""
+    """The largest share of answers, 0..1, that a confidence threshold accepts with a precision of at least `precision`.
+
+    0 when no threshold has that precision.
+    """
     accepted, right = _by_threshold(confidences, correct)
     enough = accepted[right / accepted >= precision]
     return float(enough.max(initial=0)) / max(len(confidences), 1)
 
 
 def best_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_], expected: int) -> float:
-    """The score from which on answers are to be accepted so that their F1 is highest, halfway between two of `scores`.
+    """The score threshold with the highest F1 of the accepted answers, halfway between two of `scores`.
 
-    0 where all are to be accepted; where several thresholds do equally well, the lowest of them.
+    0 when accepting all answers is best. Of several best thresholds, the lowest.
 
     Args:
         scores: of the answers, above 0.
-        correct: which of the answers are right.
-        expected: how many right answers there are, those not found included.
+        correct: whether each answer is correct.
+        expected: number of expected answers, including those that were not found.
     """
     if not len(scores):
         return 0.0
@@ -79,25 +82,29 @@ def best_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_], exp
 def _by_threshold(
     scores: NDArray[np.floating], correct: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """How many answers each threshold accepts, from the highest on, and how many of these are right."""
+    """The numbers of accepted answers and of correct ones among them, for each threshold from the highest on."""
     order = np.argsort(-scores)
-    # A threshold takes all answers of one score, or none of them.
+    # A threshold accepts either all answers of one score or none of them.
     accepted = np.flatnonzero(np.diff(scores[order], append=-np.inf)) + 1
     return accepted, np.cumsum(correct[order], dtype=np.intp)[accepted - 1]
 
 
 def temperature(logits: NDArray[np.floating], gold: NDArray[np.integer]) -> float:
-    """What `logits` (answers, labels) are to be divided by so that the mean log-loss of the labels `gold` (answers) is least, 0.1 to 10.
+    """The divisor of `logits`, 0.1..10, that minimises the mean log-loss of the true labels.
 
-    1 where the highest logit is always that of the true label: the colder, the better would be its loss, down to nothing.
+    1 when the highest logit is always that of the true label: lower temperatures would then reduce the loss without end.
+
+    Args:
+        logits: (answers, labels).
+        gold: number of the true label of each answer.
     """
     if (logits.argmax(1) == gold).all():
         return 1.0
 
-    def loss(warmth: float) -> float:
-        likelihoods = np.take_along_axis(log_softmax(logits * math.exp(-warmth), axis=1), gold[:, None], 1)
+    def loss(log_temperature: float) -> float:
+        likelihoods = np.take_along_axis(log_softmax(logits * math.exp(-log_temperature), axis=1), gold[:, None], 1)
         return -float(likelihoods.mean(dtype=np.float64))
 
-    # The loss is convex in what logits are multiplied by, so that over the logarithm too it falls to one least value.
-    most = math.log(_HOTTEST)
-    return math.exp(minimize_scalar(loss, bounds=(-most, most), method="bounded").x)
+    # The loss is convex in the factor of the logits, so it has a single minimum over the logarithm of that factor too.
+    limit = math.log(_MAX_TEMPERATURE)
+    return math.exp(minimize_scalar(loss, bounds=(-limit, limit), method="bounded").x)

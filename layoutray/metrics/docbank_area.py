@@ -1,8 +1,9 @@
-"""DocBank's score of a page layout: precision, recall and F1 by area ("DocBank", COLING 2020, arXiv:2006.01038, section 4.2).
+"""DocBank's layout score: precision, recall and F1 by area ("DocBank", COLING 2020, arXiv:2006.01038, section 4.2).
 
-Of all tokens of the whole set, the area of those whose true and predicted label is a class, over the area of those predicted
-so (precision) or truly so (recall). Areas are plain sums, also where tokens overlap; an empty denominator gives 0. The paper
-leaves open what average is the score: here it is the mean over the classes that truly occur.
+For each class over all tokens of a data set: the area of tokens whose true and predicted label is the class, divided by
+the area of tokens predicted as the class (precision) or truly of the class (recall). Areas are plain sums, also of
+overlapping tokens; an empty denominator gives 0. The paper does not say how classes are averaged: here the score is the
+mean over the classes that occur in the truth.
 """
 
 from collections import defaultdict
@@ -20,7 +21,7 @@ class AreaScore:
 
 
 def area_scores(pages: Iterable[tuple[Sequence[float], Sequence[str], Sequence[str]]]) -> dict[str, AreaScore]:
-    """The score of each class that is true or predicted anywhere and has an area, and under `macro` the mean over those that are true.
+    """The score of each true or predicted class, and under `macro` the mean over classes whose true area is not 0.
 
     Args:
         pages: area, true and predicted label of each token; areas in any unit.

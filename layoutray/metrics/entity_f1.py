@@ -1,7 +1,7 @@
-"""Entity precision, recall and F1 by seqeval, per type and micro, from one tag per word.
+"""Entity precision, recall and F1 by seqeval, per type and micro-averaged, from one tag per word.
 
-seqeval's default mode, as the LayoutLM line of papers uses it: an entity may start with I-, and counts when type and both
-ends agree.
+seqeval's default mode, which the LayoutLM papers use: an entity may start with I-, and is correct when its type, first
+word and last word are correct.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ class Score:
 
 
 def entity_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, Score]:
-    """Scores per entity type, and under `micro` those of all entities together.
+    """Scores per entity type, and under `micro` the score of all entities together.
 
     Args:
-        gold, predicted: IOB2 tags, a sequence per page, equally long.
+        gold, predicted: IOB2 tags, a sequence per page; both have the same lengths.
     """
     if not any(tag != "O" for tags in (*gold, *predicted) for tag in tags):
         return {"micro": Score(0.0, 0.0, 0.0, 0)}
@@ -45,8 +45,8 @@ def entity_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]])
 
 
 def with_missed(score: Score, missed: int) -> Score:
-    """`score` with so many more true entities that were not found, such as those that recognition has lost."""
+    """`score` with `missed` additional true entities that were not found."""
     support = score.support + missed
     recall = score.recall * score.support / support if support else 0.0
-    both = score.precision + recall
-    return Score(score.precision, recall, 2 * score.precision * recall / both if both else 0.0, support)
+    total = score.precision + recall
+    return Score(score.precision, recall, 2 * score.precision * recall / total if total else 0.0, support)

@@ -1,4 +1,4 @@
-"""How many of a page's true words an OCR engine found, places and order aside."""
+"""Share of a page's true words that an OCR engine found, whatever their boxes and order."""
 
 import re
 from collections import Counter
@@ -11,8 +11,8 @@ def word_recall(recognised_texts: Iterable[str], truth_texts: Iterable[str]) -> 
     """Recall and precision over bags of words, upper-cased and split at everything but letters and digits.
 
     Returns:
-        Share of true words that were recognised, and share of recognised words that are true; each 1 where there is
-        nothing to find.
+        The share of true words that were recognised (1 without true words), and the share of recognised words that are
+        true (1 without recognised words).
     """
     recognised, truth = _bag(recognised_texts), _bag(truth_texts)
     common = (recognised & truth).total()

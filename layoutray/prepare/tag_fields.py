@@ -115,10 +115,22 @@ def _stating(form: str, field: FieldType, words: Sequence[Word]) -> Iterator[Pla
             if first and lasts[end - 1]:
                 # What is printed close before a value, as in `Date:1/2/2021`, is not part of it.
                 text = " ".join(word.text for word in words[start:end])
-                if form in (normal_form(text, field), normal_form(text[first.start() :], field)):
+                if _may_state(form, field, text) and form in (
+                    normal_form(text, field),
+                    normal_form(text[first.start() :], field),
+                ):
                     found.append((start, end))
     found.sort(key=lambda place: place[1] - place[0], reverse=windows.longest_first)
     return iter(_apart(found))
+
+
+def _may_state(form: str, field: FieldType, text: str) -> bool:
+    """False when `text` is certain not to have the normal form `form`, because it lacks the digits of a date's year.
+
+    The last two digits of the year, without a leading zero, are in every text that states the date. This test is fast,
+    and parsing a date is slow.
+    """
+    return field.type != "date" or str(int(form[2:4])) in unicodedata.normalize("NFKC", text)
 
 
 class _Stream:

@@ -1,4 +1,4 @@
-"""Which entity types are taken for which."""
+"""Confusion matrix of entity types."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,14 +12,14 @@ OUTSIDE = "O"
 
 
 def confusion(counts: Mapping[tuple[str, str], int], types: Sequence[str]) -> Figure:
-    """Picture of `counts`, words by (truth, prediction): the shade is the share of the truth's words, the figure their number.
+    """Matrix of `counts`, words by (true type, predicted type). A cell's shade is the share of the true type's words.
 
     Args:
-        counts: pairs that never occurred may be absent.
-        types: entity types in the order to show; `O` is put last, whether named or not.
+        counts: may omit pairs that do not occur.
+        types: entity types in display order; `O` is always last, whether `types` contains it or not.
     """
     names = [*(name for name in types if name != OUTSIDE), OUTSIDE]
-    words = np.array([[counts.get((truth, found), 0) for found in names] for truth in names])
+    words = np.array([[counts.get((truth, predicted), 0) for predicted in names] for truth in names])
     side = max(4.5, 2.2 + 0.62 * len(names))
     figure = Figure(figsize=(side + 1.0, side), dpi=120, layout="constrained")
     axes = figure.add_subplot()

@@ -1,4 +1,4 @@
-"""Calibration against answers that are counted one by one, and temperatures against those that made the data."""
+"""Calibration against counts of single answers, and temperatures against those that generated the data."""
 
 import math
 
@@ -33,7 +33,7 @@ def test_the_error_is_that_of_bins_counted_by_hand(count: int) -> None:
     assert count < 25 or error > 0.05
 
 
-def test_answers_that_are_equally_sure_have_no_order() -> None:
+def test_the_order_of_equally_confident_answers_does_not_matter() -> None:
     sure, right = np.full(40, 0.75), np.arange(40) < 30
     assert bins(sure, right) == bins(sure, right[::-1]) == [Bin(4, 0.75, 0.75)] * 10
     mixed = np.repeat(
@@ -46,7 +46,7 @@ def test_answers_that_are_equally_sure_have_no_order() -> None:
         assert [one.accuracy for one in found] == pytest.approx([one.accuracy for one in expected])
 
 
-def test_nothing_answered_is_no_error() -> None:
+def test_no_answers_have_no_calibration_error() -> None:
     nothing = np.zeros(0), np.zeros(0, np.bool_)
     assert bins(*nothing) == []
     assert calibration_error([]) == 0
@@ -66,7 +66,7 @@ def test_the_accepted_share_is_that_of_the_best_threshold(precision: float) -> N
         assert accepted_share(sure, right, precision) == pytest.approx(max(shares))
 
 
-def test_a_wrong_answer_on_top_leaves_room_below_it() -> None:
+def test_a_wrong_most_confident_answer_does_not_rule_out_lower_thresholds() -> None:
     sure, right = np.linspace(1, 0.5, 200), np.arange(200) > 0
     assert accepted_share(sure, right, 0.99) == 1
     assert accepted_share(sure[:99], right[:99], 0.99) == 0
@@ -74,7 +74,7 @@ def test_a_wrong_answer_on_top_leaves_room_below_it() -> None:
 
 
 @pytest.mark.parametrize("truth", [0.4, 1.0, 2.5])
-def test_a_temperature_is_found_again(truth: float) -> None:
+def test_the_temperature_that_generated_the_data_is_found(truth: float) -> None:
     logits = RANDOM.normal(size=(20_000, 5)) * 3
     shares = np.exp(logits / truth)
     gold = (RANDOM.random((20_000, 1)) > (shares / shares.sum(1, keepdims=True)).cumsum(1)).sum(1)
@@ -94,7 +94,7 @@ def test_no_other_temperature_has_less_loss() -> None:
     assert loss(found) == pytest.approx(min(loss(tried) for tried in np.geomspace(0.1, 10, 2000)), abs=1e-6)
 
 
-def test_what_logits_cannot_tell_leaves_or_bounds_the_temperature() -> None:
+def test_degenerate_logits_give_one_or_a_bound() -> None:
     logits = RANDOM.normal(size=(50, 3))
     assert temperature(logits, logits.argmax(1)) == 1, "all are right: no temperature is the best"
     assert temperature(logits[:0], np.zeros(0, np.int32)) == 1

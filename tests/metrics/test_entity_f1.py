@@ -26,11 +26,11 @@ def test_a_type_that_is_only_predicted_costs_precision() -> None:
 
 
 @pytest.mark.parametrize("tags", [[], [[]], [["O", "O"]]])
-def test_without_entities_there_is_nothing_to_find(tags: list[list[str]]) -> None:
+def test_without_entities_all_scores_are_zero(tags: list[list[str]]) -> None:
     assert entity_f1(tags, tags) == {"micro": Score(0, 0, 0, 0)}
 
 
-def test_entities_that_were_lost_before_are_misses() -> None:
+def test_missed_entities_lower_recall() -> None:
     assert with_missed(Score(0.5, 1.0, 2 / 3, 4), 4) == Score(0.5, 0.5, 0.5, 8)
     assert with_missed(Score(0.0, 0.0, 0.0, 0), 0) == Score(0.0, 0.0, 0.0, 0)
     gold, predicted = [["B-a", "O", "B-a"], ["B-a"]], [["B-a", "B-a", "O"], ["O"]]

@@ -9,28 +9,28 @@ EXPECTED = [["party=Nike_Inc.", "party=Eric_Sprunk", "term=2_years"], ["party=AC
 ANSWERED = [["party=NIKE_INC.", "term=2_years", "term=3_years"], []]
 
 
-def test_fields_are_scored_together_and_each_for_itself() -> None:
+def test_fields_are_scored_together_and_separately() -> None:
     scores = field_f1(EXPECTED, ANSWERED, upper=True)
     assert scores == {"party": FieldScore(1, 3, 1), "term": FieldScore(1, 1, 2), "micro": FieldScore(2, 4, 3)}
     assert (scores["party"].precision, scores["party"].recall, scores["party"].f1) == pytest.approx((1, 1 / 3, 1 / 2))
 
 
-def test_case_matters_unless_it_is_said_not_to() -> None:
+def test_case_matters_unless_upper_is_set() -> None:
     assert field_f1(EXPECTED, ANSWERED)["party"] == FieldScore(0, 3, 1)
     assert mean_f1(EXPECTED, ANSWERED, upper=True) == pytest.approx((2 / 3 + 0) / 2)
 
 
-def test_no_documents_have_nothing_to_find() -> None:
+def test_no_documents_have_perfect_scores() -> None:
     assert field_f1([], []) == {"micro": FieldScore(0, 0, 0)}
     assert mean_f1([], []) == 1
 
 
-def test_an_answer_to_another_number_of_documents_is_refused() -> None:
+def test_different_numbers_of_documents_are_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
         field_f1(EXPECTED, ANSWERED[:1])
 
 
-def test_items_are_written_as_kleister_and_as_sroie_write_them() -> None:
+def test_items_follow_kleister_and_sroie() -> None:
     fields = [Field("party", "99¢  Only: Stores"), Field("term", "2 years")]
     assert geval_items(fields) == ["party=99¢_Only_Stores", "term=2_years"]
     assert exact_items(fields) == ["party=99¢  Only: Stores", "term=2 years"]

@@ -63,6 +63,21 @@ def test_values_are_found_however_they_are_written(field: FieldType, value: str,
     assert stated(field, value, text) == [words]
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("2008-03-05", "5/3/08"),
+        ("2008-03-05", "5-MAR-8"),
+        ("2008-03-05", "20080305"),
+        ("2000-03-05", "5/3/00"),
+        ("2018-03-05", "５/３/２０１８"),
+        ("2018-03-05", "5Mar2018"),
+    ],
+)
+def test_a_year_may_have_one_digit_and_any_width(value: str, text: str) -> None:
+    assert stated(DATE, value, f"on {text} 3.50") == [[text]]
+
+
 def test_errors_of_recognition_are_no_loss_where_nothing_is_exact() -> None:
     misread = "welcome at GARDENlA BAKERlES SDN BHD total"
     assert stated(NAME, "GARDENIA BAKERIES SDN BHD", misread) == [["GARDENlA BAKERlES SDN BHD"]]

@@ -1,0 +1,81 @@
+"""How far the confidences of a checkpoint can be trusted: those of its word labels and of its answered fields."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutray.evaluation.capabilities import task_of
+from layoutray.evaluation.fields import JudgedAnswer, Schema
+from layoutray.evaluation.predictions import Predictions
+from layoutray.metrics.calibration import Bin, accepted_share, bins, calibration_error
+from layoutray.tasks import Certainties
+
+PRECISION = 0.99
+"""Of the answers that `accepted_at_99` accepts."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordCalibration:
+    """Accuracy of word labels by confidence.
+
+    Attributes:
+        bins: at the checkpoint's `temperature`.
+        uncalibrated_bins: at temperature 1.
+    """
+
+    temperature: float
+    bins: Sequence[Bin]
+    uncalibrated_bins: Sequence[Bin]
+
+    def metrics(self) -> dict[str, float]:
+        """By the names of reports: the expected calibration errors `ece` and `ece_uncalibrated`."""
+        return {
+            "ece": calibration_error(self.bins),
+            "ece_uncalibrated": calibration_error(self.uncalibrated_bins),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FieldCalibration:
+    """Accuracy of answered fields by confidence.
+
+    Attributes:
+        accepted: the largest share of all answers, taken by falling confidence, whose precision is at least 0.99.
+        accepted_by_field: the same for each field.
+    """
+
+    bins: Sequence[Bin]
+    accepted: float
+    accepted_by_field: Mapping[str, float]
+
+    def metrics(self) -> dict[str, float]:
+        """By the names of reports: `field_ece`, `accepted_at_99`, and `accepted_at_99.total` of one field."""
+        by_field = {f"accepted_at_99.{name}": share for name, share in self.accepted_by_field.items()}
+        return {"field_ece": calibration_error(self.bins), "accepted_at_99": self.accepted} | by_field
+
+
+def calibrate_words(predictions: Predictions) -> WordCalibration:
+    """The calibration of word labels by the observations of a pass."""
+    loaded = predictions.loaded
+    calibrated, uncalibrated = (
+        bins(*task_of(loaded).certainties(predictions.observations, loaded.labels, temperature))
+        for temperature in (loaded.temperature, 1.0)
+    )
+    return WordCalibration(loaded.temperature, calibrated, uncalibrated)
+
+
+def calibrate_fields(judged: Sequence[JudgedAnswer], schema: Schema) -> FieldCalibration:
+    """The calibration of the answers to the fields of `schema`."""
+    by_field = {name: _certainties(one for one in judged if one.answer.name == name) for name in schema}
+    every = _certainties(judged)
+    return FieldCalibration(
+        bins(*every),
+        accepted_share(*every, PRECISION),
+        {name: accepted_share(*certainties, PRECISION) for name, certainties in by_field.items()},
+    )
+
+
+def _certainties(judged: Iterable[JudgedAnswer]) -> Certainties:
+    pairs = [(one.answer.confidence, one.correct) for one in judged]
+    return np.array([pair[0] for pair in pairs], np.float64), np.array([pair[1] for pair in pairs], np.bool_)

@@ -1,0 +1,147 @@
+"""Measures a checkpoint: perplexity, ROUGE of summaries, or precision, recall and F1 of entities and of fields."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from layoutray.checkpoint import Checkpoint
+from layoutray.document import Field, Page
+from layoutray.evaluation.calibration import FieldCalibration, WordCalibration, calibrate_fields, calibrate_words
+from layoutray.evaluation.capabilities import generates_summaries, generates_texts, tags_words, task_of
+from layoutray.evaluation.entities import ScoreWithLost, score_with_lost
+from layoutray.evaluation.examples import EncodedPages, encode_pages
+from layoutray.evaluation.fields import (
+    AnsweredDocument,
+    FieldScores,
+    answer_from_entities,
+    generate_answers,
+    judge,
+    labelled_documents,
+    score_fields,
+)
+from layoutray.evaluation.page_selection import PageSelection
+from layoutray.evaluation.pictures import PageOverlay, overlays, pages_to_draw
+from layoutray.evaluation.predictions import PageKey, Predictions, predict
+from layoutray.evaluation.texts import TextScores, score_generated_summaries
+
+
+class _Part(Protocol):
+    """A part of an evaluation that has metrics by the names of reports."""
+
+    def metrics(self) -> dict[str, float]: ...
+
+
+@dataclass(frozen=True)
+class WordEvaluation:
+    """Word labels of a checkpoint.
+
+    Attributes:
+        confusion: words by (true type, predicted type).
+        overlays: the first few pages with an image, ready to be drawn.
+    """
+
+    confusion: Counter[tuple[str, str]]
+    calibration: WordCalibration
+    overlays: tuple[PageOverlay, ...]
+
+    def metrics(self) -> dict[str, float]:
+        """Those of the calibration."""
+        return self.calibration.metrics()
+
+
+@dataclass(frozen=True)
+class FieldEvaluation:
+    """Answered fields of a checkpoint."""
+
+    documents: Sequence[AnsweredDocument]
+    scores: FieldScores
+    calibration: FieldCalibration
+
+    def metrics(self) -> dict[str, float]:
+        """Those of the scores and of the calibration."""
+        return self.scores.metrics() | self.calibration.metrics()
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured. A part is None when the checkpoint has no such answers.
+
+    Attributes:
+        encoded: the examples that the model has read.
+        summary: metrics of the checkpoint's task.
+        with_lost: the entity score with lost entities, when a truth was given.
+    """
+
+    encoded: EncodedPages
+    summary: Mapping[str, float]
+    words: WordEvaluation | None = None
+    fields: FieldEvaluation | None = None
+    texts: TextScores | None = None
+    with_lost: ScoreWithLost | None = None
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """All metrics by the names of reports and MLflow."""
+        parts: tuple[_Part | None, ...] = (self.words, self.fields, self.texts, self.with_lost)
+        merged = dict(self.summary)
+        for part in parts:
+            merged |= part.metrics() if part else {}
+        return merged
+
+
+def evaluate(loaded: Checkpoint, selection: PageSelection, *, beams: int = 1, truth: Sequence[str] = ()) -> Evaluation:
+    """Measure `loaded` on the selected pages, with one pass of the model over their windows or documents.
+
+    A model that generates texts additionally generates a text for each document.
+
+    Args:
+        beams: width of beam search of a model that generates texts; 1 is greedy.
+        truth: folders of the same documents, ingested with `words=annotation`, whose lost entities count as missed.
+
+    Raises:
+        InputError: when the selection has no page that can be measured, no document has an expected value of the
+            checkpoint's fields, or `truth` does not fit the checkpoint or the selection.
+    """
+    encoded = encode_pages(loaded, selection)
+    schema = loaded.recipe.task.fields
+    expected = labelled_documents(selection, schema) if schema else {}
+    drawn = pages_to_draw(selection) if tags_words(loaded) else []
+    predictions = predict(loaded, encoded.examples, _wants_entities(loaded, expected, drawn))
+    summary = task_of(loaded).summarise(predictions.observations, loaded.labels)
+    return Evaluation(
+        encoded,
+        summary,
+        words=_evaluate_words(predictions, drawn) if tags_words(loaded) else None,
+        fields=_evaluate_fields(predictions, selection, expected, beams) if schema else None,
+        texts=score_generated_summaries(loaded, selection, beams) if generates_summaries(loaded) else None,
+        with_lost=score_with_lost(summary, selection, truth) if truth else None,
+    )
+
+
+def _wants_entities(
+    loaded: Checkpoint, expected: Mapping[str, Sequence[Field]], drawn: Sequence[Page]
+) -> Callable[[PageKey], bool]:
+    """Which pages' entities are wanted: those of the `expected` documents, and the drawn pages."""
+    documents = expected if tags_words(loaded) else {}
+    pages = {(page.doc_id, page.number) for page in drawn}
+    return lambda key: key[0] in documents or key in pages
+
+
+def _evaluate_words(predictions: Predictions, drawn: Sequence[Page]) -> WordEvaluation:
+    task, labels = task_of(predictions.loaded), predictions.loaded.labels
+    confusion = task.confusion(predictions.observations, labels)
+    return WordEvaluation(confusion, calibrate_words(predictions), tuple(overlays(predictions, drawn)))
+
+
+def _evaluate_fields(
+    predictions: Predictions, selection: PageSelection, expected: Mapping[str, Sequence[Field]], beams: int
+) -> FieldEvaluation:
+    loaded = predictions.loaded
+    schema = loaded.recipe.task.fields
+    if generates_texts(loaded):
+        documents = generate_answers(loaded, selection, expected, beams)
+    else:
+        documents = answer_from_entities(selection, expected, schema, predictions.entities)
+    judged = judge(documents, schema)
+    return FieldEvaluation(documents, score_fields(documents, judged, schema), calibrate_fields(judged, schema))

@@ -1,0 +1,187 @@
+"""Scores the answered fields of whole documents, by the rules of GEval and of SROIE."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from layoutray.answers import Entity, FieldAnswer
+from layoutray.checkpoint import Checkpoint
+from layoutray.document import Document, Field, Page
+from layoutray.document.field_type import FieldType
+from layoutray.document.normal_form import normal_form
+from layoutray.errors import InputError
+from layoutray.evaluation.page_selection import PageSelection
+from layoutray.generation import TextGenerator
+from layoutray.metrics.calibration import best_threshold
+from layoutray.metrics.field_f1 import FieldScore, exact_items, field_f1, geval_items
+from layoutray.prepare.whole_documents import documents_together
+from layoutray.store import codec
+from layoutray.tasks.field_answers import field_answers
+from layoutray.tasks.generate_fields import written_fields
+from layoutray.training import world
+
+Schema = Mapping[str, FieldType]
+"""The type of each field that a checkpoint answers, by the field's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredDocument:
+    """The expected and the answered fields of one document."""
+
+    expected: Sequence[Field]
+    answers: Sequence[FieldAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer:
+    """An answer, and whether its value is one of the expected ones."""
+
+    answer: FieldAnswer
+    correct: bool
+
+
+@dataclass(frozen=True)
+class FieldScores:
+    """Scores of answered fields.
+
+    Attributes:
+        normal: of normal forms, by field, and of all fields together under `micro`.
+        geval: of normal forms against the values as the data set writes them (Kleister's score).
+        exact: of the words on the page against the values as the data set writes them (SROIE's score).
+        best_min_scores: the `min_score` with the highest F1 on these documents, for each field of many values.
+    """
+
+    normal: Mapping[str, FieldScore]
+    geval: FieldScore
+    exact: FieldScore
+    best_min_scores: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    def metrics(self) -> dict[str, float]:
+        """By the names of reports: `field_f1` of all fields, `field_f1.total` of one, `geval_f1`, `exact_f1`, …"""
+        flat: dict[str, float] = {}
+        for name, score in self.normal.items():
+            suffix = "" if name == "micro" else f".{name}"
+            flat |= {
+                f"field_precision{suffix}": score.precision,
+                f"field_recall{suffix}": score.recall,
+                f"field_f1{suffix}": score.f1,
+            }
+        thresholds = {f"best_min_score.{name}": score for name, score in self.best_min_scores.items()}
+        return flat | {"geval_f1": self.geval.f1, "exact_f1": self.exact.f1} | thresholds
+
+
+def labelled_documents(selection: PageSelection, schema: Schema) -> dict[str, list[Field]]:
+    """The expected fields of each selected document, by document id.
+
+    Documents without any field are omitted: they have no annotation. Fields outside `schema` are omitted.
+
+    Raises:
+        InputError: when no document has a value of a field in `schema`; no answers would then get perfect scores.
+    """
+    documents = list(selection.documents())
+    names = {value.name for document in documents for value in document.fields}
+    if not names & schema.keys():
+        raise InputError(
+            f"no selected document of {', '.join(selection.folders)} has a value of the checkpoint's fields "
+            f"{', '.join(schema)}; fields of these documents: {', '.join(sorted(names)) or 'none'}; "
+            "choose a data set that has values of the checkpoint's fields"
+        )
+    return {document.doc_id: _wanted(document, schema) for document in documents if document.fields}
+
+
+def answer_from_entities(
+    selection: PageSelection,
+    expected: Mapping[str, Sequence[Field]],
+    schema: Schema,
+    entities: Callable[[Sequence[Page]], Sequence[Sequence[Entity]]],
+) -> list[AnsweredDocument]:
+    """Each document of `expected` with the fields that its entities state, from its first page on.
+
+    A document without pages has no answers.
+
+    Args:
+        entities: of each page, see `Predictions.entities`.
+    """
+    found: dict[str, dict[int, Sequence[Entity]]] = defaultdict(dict)
+    for pages in _pages_of(selection, expected):
+        for page, of_page in zip(pages, entities(pages), strict=True):
+            found[page.doc_id][page.number] = of_page
+    return [
+        AnsweredDocument(fields, field_answers(_in_page_order(found.get(doc_id, {})), schema))
+        for doc_id, fields in expected.items()
+    ]
+
+
+def generate_answers(
+    loaded: Checkpoint, selection: PageSelection, expected: Mapping[str, Sequence[Field]], beams: int
+) -> list[AnsweredDocument]:
+    """Each document of `expected` with the fields that the model of `loaded` generates.
+
+    Args:
+        beams: width of beam search; 1 is greedy.
+    """
+    generator = TextGenerator(loaded, world.single_process().device, beams)
+    answers = {
+        document.doc_id: written_fields(text.lines, pages, generator.fields)
+        for together in documents_together(selection.page_folders, list(expected))
+        for (document, pages), text in zip(together, generator.write([pages for _, pages in together]), strict=True)
+    }
+    return [AnsweredDocument(fields, answers.get(doc_id, ())) for doc_id, fields in expected.items()]
+
+
+def score_fields(documents: Sequence[AnsweredDocument], judged: Sequence[JudgedAnswer], schema: Schema) -> FieldScores:
+    """Scores of the answers.
+
+    Args:
+        judged: the answers of `documents`, see `judge`.
+    """
+    values = [[Field(answer.name, answer.value) for answer in document.answers] for document in documents]
+    contents = [[Field(answer.name, answer.content) for answer in document.answers] for document in documents]
+    expected = [document.expected for document in documents]
+    forms = [normal_fields(fields, schema) for fields in expected]
+    return FieldScores(
+        field_f1([*map(exact_items, forms)], [*map(exact_items, values)]),
+        field_f1([*map(geval_items, expected)], [*map(geval_items, values)], upper=True)["micro"],
+        field_f1([*map(exact_items, expected)], [*map(exact_items, contents)])["micro"],
+        {name: _best_min_score(name, judged, expected) for name, field_type in schema.items() if field_type.many},
+    )
+
+
+def judge(documents: Sequence[AnsweredDocument], schema: Schema) -> list[JudgedAnswer]:
+    """All answers to the fields of `schema`, judged by normal form."""
+    return [
+        JudgedAnswer(answer, Field(answer.name, answer.value) in forms)
+        for document in documents
+        for forms in (normal_fields(document.expected, schema),)
+        for answer in document.answers
+    ]
+
+
+def normal_fields(fields: Sequence[Field], schema: Schema) -> list[Field]:
+    """Expected fields with the normal forms of their values; a value without a normal form is unchanged."""
+    return [Field(one.name, normal_form(one.value, schema[one.name]) or one.value) for one in fields]
+
+
+def _best_min_score(name: str, judged: Sequence[JudgedAnswer], expected: Sequence[Sequence[Field]]) -> float:
+    pairs = [(one.answer.score, one.correct) for one in judged if one.answer.name == name]
+    return best_threshold(
+        np.array([score for score, _ in pairs]),
+        np.array([correct for _, correct in pairs], np.bool_),
+        sum(value.name == name for fields in expected for value in fields),
+    )
+
+
+def _wanted(document: Document, schema: Schema) -> list[Field]:
+    return [value for value in document.fields if value.name in schema]
+
+
+def _pages_of(selection: PageSelection, doc_ids: Mapping[str, object]) -> Iterator[list[Page]]:
+    """The selected pages of the documents, a batch at a time."""
+    for table in selection.tables():
+        yield [page for page in codec.pages_of(table) if page.doc_id in doc_ids]
+
+
+def _in_page_order(entities: Mapping[int, Sequence[Entity]]) -> list[Entity]:
+    return [entity for number in sorted(entities) for entity in entities[number]]

@@ -1,0 +1,89 @@
+"""Which pages and documents of ingested data sets are measured."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from layoutray.document import Document
+from layoutray.errors import InputError
+from layoutray.prepare.whole_documents import documents_of
+from layoutray.store import shards, sources
+from layoutray.store.schema import PAGES
+
+
+@dataclass(frozen=True)
+class PageSelection:
+    """One split of ingested data sets, without the excluded documents.
+
+    Attributes:
+        folders: of data sets that `layoutray ingest` has written.
+        split: `train`, `dev` or `test`.
+        excluded: ids of documents that are left out.
+        excluded_name: names `excluded` in reports; empty when no documents are left out by name.
+    """
+
+    folders: tuple[str, ...]
+    split: str
+    excluded: frozenset[str] = frozenset()
+    excluded_name: str = ""
+
+    @property
+    def name(self) -> str:
+        """What reports and MLflow call these pages, for example `test` or `test_without_known`."""
+        return f"{self.split}_without_{self.excluded_name}" if self.excluded_name else self.split
+
+    @cached_property
+    def rows(self) -> pc.Expression:
+        """The condition that selects rows of PAGES and of DOCUMENTS."""
+        rows = pc.field("split") == self.split
+        if not self.excluded_name:
+            return rows
+        return rows & ~pc.field("doc_id").isin(pa.array(sorted(self.excluded), pa.string()))
+
+    @property
+    def page_folders(self) -> tuple[str, ...]:
+        """The folders of PAGES."""
+        return page_folders(self.folders)
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The selected rows of PAGES, a batch at a time."""
+        return page_tables(self.folders, self.rows)
+
+    def documents(self) -> Iterator[Document]:
+        """The selected rows of DOCUMENTS. Raises SchemaError when a data set has none."""
+        return documents_of(self.page_folders, self.rows)
+
+    def require_pages(self, count: int) -> None:
+        """Raises InputError when `count`, the number of selected pages, is 0; the message counts the pages by split."""
+        if count:
+            return
+        splits = [table["split"].to_pylist() for folder in self.page_folders for table in _splits(folder)]
+        counts = Counter(chain.from_iterable(splits))
+        available = ", ".join(f"{number} in {split}" for split, number in counts.items()) or "none"
+        raise InputError(
+            f"no page of {', '.join(self.folders)} is in split {self.split}, or all of its documents are excluded; "
+            f"pages available: {available}; "
+            "choose another split with --split, or ingest with a dev_share and a test_share"
+        )
+
+
+def page_folders(folders: Sequence[str]) -> tuple[str, ...]:
+    """The folders of PAGES of data sets."""
+    return tuple(sources.join(folder, "pages") for folder in folders)
+
+
+def page_tables(
+    folders: Sequence[str], rows: pc.Expression, columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """The PAGES `rows` of data sets, or some of their columns, a batch at a time."""
+    for folder in page_folders(folders):
+        yield from shards.scan(folder, PAGES, columns, filter=rows)
+
+
+def _splits(folder: str) -> Iterator[pa.Table]:
+    return shards.scan(folder, PAGES, ["split"])

@@ -1,0 +1,118 @@
+"""One pass of a model over the examples of the selected pages. All scores share its results."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from layoutray.answers import Entity
+from layoutray.batching.examples import Example, ExampleSet
+from layoutray.checkpoint import Checkpoint
+from layoutray.document import Page
+from layoutray.evaluation.capabilities import task_of
+from layoutray.inference import Extractor, token_probabilities
+from layoutray.tasks import TaskModel
+from layoutray.tensors import Batch, Encoded
+from layoutray.training import job, world
+
+PageKey = tuple[str, int]
+"""Document id and number of a page."""
+
+
+@dataclass
+class WindowOutputs:
+    """Label probabilities of the windows of pages, in the order in which the model read them.
+
+    Attributes:
+        ambiguous: pages that several data sets hold, so that their windows cannot be told apart.
+    """
+
+    windows: dict[PageKey, dict[int, tuple[Example, Tensor]]] = field(
+        default_factory=dict[PageKey, dict[int, tuple[Example, Tensor]]]
+    )
+    ambiguous: set[PageKey] = field(default_factory=set[PageKey])
+
+    def add(self, example: Example, probabilities: Tensor) -> None:
+        """Keep the probabilities (length, labels) of one window."""
+        key = example.doc_id, example.page
+        windows = self.windows.setdefault(key, {})
+        if example.window in windows:
+            self.ambiguous.add(key)
+        windows[example.window] = example, probabilities
+
+    def of_page(self, page: Page) -> list[tuple[Example, Tensor]] | None:
+        """The windows of `page` in order; None when the pass did not keep them."""
+        key = page.doc_id, page.number
+        if key in self.ambiguous or key not in self.windows:
+            return None
+        return [window for _, window in sorted(self.windows[key].items())]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What one pass of a model has given.
+
+    Attributes:
+        observations: of the model's task, see `layoutray.tasks.Task.observe`.
+        outputs: label probabilities of the pages whose entities are wanted.
+    """
+
+    loaded: Checkpoint
+    observations: list[Any]
+    outputs: WindowOutputs
+
+    def entities(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
+        """Entities of each page, as `Extractor.extract` finds them.
+
+        The model runs again only for pages that `outputs` lacks, for example because their annotation is invalid.
+        """
+        kept = [self.outputs.of_page(page) for page in pages]
+        missing = [page for page, windows in zip(pages, kept, strict=True) if windows is None]
+        extracted = iter(self._extract(missing) if missing else ())
+        task, labels = task_of(self.loaded), self.loaded.labels
+        return [
+            next(extracted) if windows is None else task.answer(page, windows, labels)
+            for page, windows in zip(pages, kept, strict=True)
+        ]
+
+    def _extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
+        return Extractor(self.loaded, self.loaded.recipe.name, world.single_process().device).extract(pages)
+
+
+class _OneForwardPass(TaskModel):
+    """A model that computes the scores of a batch once and returns them again for the same batch."""
+
+    def __init__(self, model: TaskModel) -> None:
+        super().__init__(model.encoder, model.head)
+        self._latest: tuple[Batch, tuple[Encoded, Tensor]] | None = None
+
+    def scores(self, batch: Batch) -> tuple[Encoded, Tensor]:
+        if self._latest is None or self._latest[0] is not batch:
+            self._latest = batch, super().scores(batch)
+        return self._latest[1]
+
+
+@torch.inference_mode()
+def predict(loaded: Checkpoint, examples: ExampleSet, wants_entities: Callable[[PageKey], bool]) -> Predictions:
+    """Run the model of `loaded` once over `examples`.
+
+    Args:
+        wants_entities: the pages whose label probabilities are kept.
+    """
+    device = world.single_process().device
+    task, feed = task_of(loaded), job.feed(loaded.recipe, loaded.tokenizer, examples)
+    model = _OneForwardPass(loaded.model.to(device).eval())
+    observations: list[Any] = []
+    outputs = WindowOutputs()
+    for part in feed.evaluation(rank=0, size=1):
+        batch = part.batch.to(device)
+        observations += task.observe(model, batch, part.examples)
+        wanted = [wants_entities((example.doc_id, example.page)) for example in part.examples]
+        if any(wanted):
+            probabilities = token_probabilities(*model.scores(batch), part.examples, loaded.temperature)
+            for example, of_tokens, keep in zip(part.examples, probabilities, wanted, strict=True):
+                if keep:
+                    outputs.add(example, of_tokens)
+    return Predictions(loaded, observations, outputs)

@@ -1,0 +1,59 @@
+"""Scores of expected and answered fields."""
+
+import pytest
+
+from layoutray.answers import FieldAnswer
+from layoutray.document import Field
+from layoutray.document.field_type import FieldType
+from layoutray.evaluation.fields import AnsweredDocument, judge, score_fields
+
+SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
+
+
+def answer(name: str, value: str, content: str, confidence: float = 1.0) -> FieldAnswer:
+    return FieldAnswer(name, value, content, confidence, confidence, ())
+
+
+def metrics_of(documents: list[AnsweredDocument]) -> dict[str, float]:
+    return score_fields(documents, judge(documents, SCHEMA), SCHEMA).metrics()
+
+
+def test_values_are_compared_as_normal_forms_as_kleister_writes_them_and_as_on_the_page() -> None:
+    documents = [
+        AnsweredDocument(
+            [Field("party", "Nike Inc."), Field("total", "RM 9.00")],
+            [answer("party", "NIKE INC.", "NIKE, Inc."), answer("total", "9", "RM 9.00")],
+        ),
+        AnsweredDocument([Field("party", "A")], []),
+    ]
+    scores = metrics_of(documents)
+    assert (scores["field_f1"], scores["field_recall.party"], scores["field_f1.total"]) == (
+        pytest.approx(0.8),
+        0.5,
+        1.0,
+    )
+    assert scores["geval_f1"] == pytest.approx(2 * 1 / (2 + 3)), (
+        "the data set does not write the total in its normal form"
+    )
+    assert scores["exact_f1"] == pytest.approx(2 * 1 / (2 + 3)), "the page writes the party in another way"
+
+
+def test_no_documents_are_no_mistakes() -> None:
+    assert metrics_of([])["field_f1"] == 1.0
+
+
+def test_the_best_min_score_of_a_field_of_many_values_excludes_the_wrong_values() -> None:
+    documents = [
+        AnsweredDocument(
+            [Field("party", "A"), Field("total", "1")],
+            [answer("party", "A", "A", 0.75), answer("total", "2", "2", 0.125)],
+        ),
+        AnsweredDocument(
+            [Field("party", "B"), Field("party", "D")],
+            [answer("party", "B", "B", 0.5), answer("party", "C", "C", 0.25)],
+        ),
+    ]
+    scores = metrics_of(documents)
+    assert scores["best_min_score.party"] == 0.375, "halfway between B's and C's"
+    assert "best_min_score.total" not in scores
+    assert scores["field_f1.party"] == pytest.approx(2 * 2 / (3 + 3))
