@@ -24,11 +24,11 @@ import safetensors.torch
 import torch
 from safetensors.torch import load_file
 
-from layoutray import architectures, tasks, tokenizer
+from layoutray import architectures, tokenizer
 from layoutray import recipe as recipes
 from layoutray.errors import CheckpointError, DocumentError, Reason, RecipeError
 from layoutray.recipe import Recipe
-from layoutray.store import shards, sources
+from layoutray.store import json_text, shards, sources
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Encoder
 from layoutray.tokenizer import Tokenizer
@@ -68,9 +68,7 @@ def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) ->
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         encoder = architecture.build(arch_config, vocab_size=vocabulary.vocab_size, pad_id=vocabulary.pad_id)
-        head = tasks.load(recipe.task.name).head(
-            cast(Encoder, encoder), len(labels), arch_config.dropout, recipe.task.writing
-        )
+        head = recipe.task.head(cast(Encoder, encoder), len(labels), arch_config.dropout)
         architecture.initialise(head, cast(Encoder, encoder).width)
     return TaskModel(encoder, head)
 
@@ -172,7 +170,8 @@ def _load(where: Path) -> Checkpoint:
     model = build_model(recipe, vocabulary, labels)
     load_weights(model, where / "model.safetensors")
     version = hashlib.sha256((where / "model.safetensors").read_bytes()).hexdigest()[:12]
-    metrics, provenance = read_json(where / "metrics.json"), read_json(where / "provenance.json")
+    metrics = {name: float(value) for name, value in read_json(where / "metrics.json").items()}
+    provenance = read_json(where / "provenance.json")
     temperature = _temperature(where / "calibration.json")
     return Checkpoint(recipe, labels, vocabulary, model.eval(), metrics, provenance, version, temperature)
 
@@ -234,7 +233,7 @@ def unique_tensors(model: TaskModel) -> dict[str, torch.Tensor]:
 
 def _recipe(file: Path) -> Recipe:
     try:
-        return recipes.from_dict(read_json(file))
+        return recipes.from_stored(read_json(file))
     except RecipeError as error:
         raise CheckpointError(f"{file} is no recipe of this version: {error}") from error
 
@@ -252,4 +251,4 @@ def _temperature(file: Path) -> float:
 
 
 def _json(content: Any) -> bytes:
-    return (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+    return (json_text.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()

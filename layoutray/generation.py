@@ -9,7 +9,7 @@ from typing import cast
 
 import torch
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled_document
 from layoutray.checkpoint import Checkpoint
@@ -18,8 +18,8 @@ from layoutray.document.field_type import FieldType
 from layoutray.errors import CheckpointError, InputError
 from layoutray.nn.beam_search import Search, beam_search
 from layoutray.selection import Selection, selections
-from layoutray.tasks import Writes
-from layoutray.tasks.writer import WritingHead
+from layoutray.tasks import WritesTexts, fields_of
+from layoutray.tasks.text_generation import TextGenerationHead
 from layoutray.tensors import Encoded, Pools
 
 _DOCUMENTS_PER_PASS = 8
@@ -57,12 +57,12 @@ class TextGenerator:
     def __init__(self, loaded: Checkpoint, device: torch.device, beams: int = 1) -> None:
         """Write with so many `beams`; one is greedy. Raises CheckpointError for a model of a task that writes nothing."""
         task = loaded.recipe.task
-        if not isinstance(tasks.load(task.name), Writes):
+        if not isinstance(task, WritesTexts):
             raise CheckpointError(
                 f"{loaded.recipe.name} is a model of {task.name}, which writes no texts; take one of a task such as summary"
             )
         self._vocabulary, self._max_length = loaded.tokenizer, loaded.recipe.max_length
-        self.fields: Mapping[str, FieldType] = task.fields
+        self.fields: Mapping[str, FieldType] = fields_of(task)
         self._model = loaded.model.to(device)
         self._device = device
         writing = task.writing
@@ -121,7 +121,7 @@ class TextGenerator:
     @torch.inference_mode()
     def _texts_of_batch(self, examples: Sequence[Example]) -> list[_WordsAndSums]:
         pad_id, encoded = self._vocabulary.pad_id, self._encoded(examples)
-        found = beam_search(cast(WritingHead, self._model.head).decoder, encoded, self._search)
+        found = beam_search(cast(TextGenerationHead, self._model.head).decoder, encoded, self._search)
         best = zip(found.words[:, 0].cpu(), found.sums[:, 0].tolist(), strict=True)
         return [(words[words != pad_id].tolist(), sums) for words, sums in best]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
 from layoutray.answers import Answer, Entity, PageAnswer
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled
@@ -15,6 +15,7 @@ from layoutray.document import Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import kind_of
 from layoutray.errors import CheckpointError
+from layoutray.tasks import TagsWords, fields_of
 
 _WINDOWS_PER_PASS = 16
 """Bounds the memory of one forward pass, however long the documents are."""
@@ -25,16 +26,16 @@ class Extractor:
 
     def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
         """Raises CheckpointError for a model that labels no words: one that was only pretrained, or that writes."""
-        if not loaded.labels:
-            task = loaded.recipe.task.name
+        task = loaded.recipe.task
+        if not (isinstance(task, TagsWords) and loaded.labels):
             raise CheckpointError(
-                f"{model_id} is a model of {task}, which finds no entities; fine-tune one for task entities or the like with "
-                "`layoutray finetune` and take that checkpoint"
+                f"{model_id} is a model of task {task.name}, which finds no entities; "
+                "fine-tune it with `layoutray finetune` for a task such as entities, and use that checkpoint"
             )
         self._checkpoint = loaded
         self._model = loaded.model.to(device)
         self._device = device
-        self._task = tasks.load(loaded.recipe.task.name)
+        self._task = task
         self.model_id = model_id
         self.model_version = loaded.version
 
@@ -56,7 +57,7 @@ class Extractor:
     @property
     def fields(self) -> Mapping[str, FieldType]:
         """The fields of a document that this model looks for, by their names; empty where its recipe names none."""
-        return self._checkpoint.recipe.task.fields
+        return fields_of(self._task)
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in order; pages share forward passes."""

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import pyarrow.compute as pc
 
-from layoutray import tasks
 from layoutray.answers import Entity, FieldAnswer
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field
@@ -20,7 +19,7 @@ from layoutray.metrics.field_f1 import exact_items, field_f1, geval_items
 from layoutray.prepare.whole_documents import documents_of, documents_together
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
-from layoutray.tasks import Writes
+from layoutray.tasks import WritesTexts, fields_of
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
 from layoutray.training import world
@@ -40,7 +39,7 @@ def field_pairs(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression,
     Raises:
         InputError: when no document has a value of these fields: no answers would then be perfect ones.
     """
-    schema = loaded.recipe.task.fields
+    schema = fields_of(loaded.recipe.task)
     if not schema:
         return []
     inside = [sources.join(folder, "pages") for folder in folders]
@@ -51,7 +50,7 @@ def field_pairs(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression,
             f"no document of {', '.join(folders)} that is measured has a value of the checkpoint's fields {', '.join(schema)}; "
             f"those there are {', '.join(sorted(stated)) or 'none'}; take a set that states them"
         )
-    if isinstance(tasks.load(loaded.recipe.task.name), Writes):
+    if isinstance(loaded.recipe.task, WritesTexts):
         answered = _written(loaded, inside, list(expected), beams)
     else:
         answered = {doc_id: field_answers(found, schema) for doc_id, found in _entities(loaded, inside, rows).items()}

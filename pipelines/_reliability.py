@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from layoutray import tasks
 from layoutray.checkpoint import Checkpoint
 from layoutray.document.field_type import FieldType
 from layoutray.metrics.calibration import Bin, accepted_share, bins, calibration_error
 from layoutray.report import png
 from layoutray.report.reliability import reliability
-from layoutray.tasks import Certainties
+from layoutray.tasks import Confidences, TagsWords, fields_of
 from pipelines._field_scores import Pair, judged
 
 
@@ -43,16 +42,18 @@ def reliability_picture(loaded: Checkpoint, seen: Sequence[Any], pairs: Sequence
         "words, temperature 1": _word_bins(loaded, seen, 1.0),
         f"words, temperature {loaded.temperature:.2f}": _word_bins(loaded, seen, loaded.temperature),
     }
-    if schema := loaded.recipe.task.fields:
+    if schema := fields_of(loaded.recipe.task):
         curves["fields"] = bins(*_field_certainties(pairs, schema, schema))
     return png.png(reliability(curves))
 
 
 def _word_bins(loaded: Checkpoint, seen: Sequence[Any], temperature: float) -> list[Bin]:
-    return bins(*tasks.load(loaded.recipe.task.name).certainties(seen, loaded.labels, temperature))
+    task = loaded.recipe.task
+    assert isinstance(task, TagsWords), "only words that a model labels have confidences"
+    return bins(*task.confidences(seen, loaded.labels, temperature))
 
 
-def _field_certainties(pairs: Sequence[Pair], schema: Mapping[str, FieldType], names: Collection[str]) -> Certainties:
+def _field_certainties(pairs: Sequence[Pair], schema: Mapping[str, FieldType], names: Collection[str]) -> Confidences:
     """How sure each answer to one of the fields `names` is, and whether its value is one of those that were expected."""
     answers, right = judged(pairs, schema, names)
     return np.array([answer.confidence for answer in answers], np.float64), np.array(right, np.bool_)

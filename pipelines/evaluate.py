@@ -1,7 +1,6 @@
 """Measure a checkpoint on pages with truth: perplexity, ROUGE of texts, or precision, recall and F1 of entities and documents' fields."""
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray import checkpoint, tasks, tracking
+from layoutray import checkpoint, tracking
 from layoutray.batching.examples import ExampleSet
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
@@ -24,10 +23,10 @@ from layoutray.prepare.encode import Encoder
 from layoutray.report import overlay, png
 from layoutray.report.confusion import confusion as confusion_picture
 from layoutray.report.page_picture import page_picture
-from layoutray.store import codec, shards, sources
+from layoutray.store import codec, json_text, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import PAGES
-from layoutray.tasks.summary import Summary
+from layoutray.tasks import TagsWords, WritesTexts, fields_of
 from layoutray.training import job, loop, world
 from pipelines import _terminal as terminal
 from pipelines._field_scores import field_pairs, scores_of
@@ -42,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     uri = options.tracking_uri or tracking.default_uri()
     folder, _ = tracking.checkpoint_folder(options.checkpoint, uri)
     loaded = checkpoint.load(folder)
-    task = tasks.load(loaded.recipe.task.name)
+    task, fields = loaded.recipe.task, fields_of(loaded.recipe.task)
     rows, measured = chosen(options), _measured(options)
     examples, letters = encoded(loaded, options.pages, rows, loaded.recipe.max_length)
     reasons = Counter(letter.reason for letter in letters)
@@ -54,9 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seen = observed(loaded, examples)
     pairs = field_pairs(loaded, options.pages, rows, options.beams)
     metrics = task.summarise(seen, loaded.labels) | word_calibration(loaded, seen)
-    if loaded.recipe.task.fields:
-        metrics |= scores_of(pairs, loaded.recipe.task.fields) | field_calibration(pairs, loaded.recipe.task.fields)
-    if isinstance(task, Summary):
+    if fields:
+        metrics |= scores_of(pairs, fields) | field_calibration(pairs, fields)
+    elif isinstance(task, WritesTexts):
         metrics |= text_scores(loaded, options.pages, rows, options.beams)
     if options.truth:
         metrics |= _with_lost(metrics, _lost_entities(options.pages, options.truth, rows))
@@ -75,15 +74,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         **counts,
         "metrics": metrics,
     }
-    sys.stdout.write(json.dumps(report, indent=2) + "\n")
+    sys.stdout.write(json_text.dumps(report, indent=2) + "\n")
     if options.json:
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        options.json.write_text(json_text.dumps(report, indent=2) + "\n", encoding="utf-8")
     if run := tracking.noted(folder, uri):
         run.log_metrics(int(loaded.metrics["step"]), {f"{measured}.{name}": value for name, value in metrics.items()})
-        if loaded.labels:
+        if isinstance(task, TagsWords):
             run.log_picture(f"confusion_{measured}", _confusion(task.confusion(seen, loaded.labels)))
             run.log_picture(f"reliability_{measured}", reliability_picture(loaded, seen, pairs))
-            for number, picture in enumerate(_overlays(loaded, options.pages, rows), start=1):
+            for number, picture in enumerate(_overlays(loaded, task, options.pages, rows), start=1):
                 run.log_picture(f"overlay_{measured}_{number}", picture)
     return 0
 
@@ -173,7 +172,7 @@ def observed(loaded: Checkpoint, examples: ExampleSet) -> list[Any]:
     """What the checkpoint's task observes on `examples`."""
     here = world.single_process()
     feed = job.feed(loaded.recipe, loaded.tokenizer, examples)
-    return loop.observe(loaded.model.to(here.device), tasks.load(loaded.recipe.task.name), feed, here)
+    return loop.observe(loaded.model.to(here.device), loaded.recipe.task, feed, here)
 
 
 def _measured(options: argparse.Namespace) -> str:
@@ -211,12 +210,9 @@ def _confusion(counts: Counter[tuple[str, str]]) -> bytes:
     return png.png(confusion_picture(counts, sorted({kind for pair in counts for kind in pair})))
 
 
-def _overlays(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression) -> Iterator[bytes]:
+def _overlays(loaded: Checkpoint, task: TagsWords, folders: Sequence[str], rows: pc.Expression) -> Iterator[bytes]:
     """The first few pages by id with what was found, and dashed what should have been: the same pages for every model."""
-    extractor, task = (
-        Extractor(loaded, loaded.recipe.name, world.single_process().device),
-        tasks.load(loaded.recipe.task.name),
-    )
+    extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
     first = PAGES.empty_table()
     for folder in folders:
         for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=rows & (pc.field("image") != "")):

@@ -19,9 +19,9 @@ from layoutray.generation import Text, TextGenerator
 from layoutray.nn.beam_search import Search, beam_search
 from layoutray.recipe import Recipe
 from layoutray.selection import Selection
-from layoutray.tasks.writer import WritingHead
+from layoutray.tasks.text_generation import TextGenerationHead
 from tests import jobs
-from tests.documents import pages, recipe
+from tests.documents import pages, recipe, with_writing
 from tests.jobs import vocabulary
 
 WHOLES = [pages(number) for number in range(11)]
@@ -30,7 +30,7 @@ WHOLES = [pages(number) for number in range(11)]
 def untrained(chosen: Recipe) -> Checkpoint:
     """A model whose texts depend on what it reads; those of the first weights repeat the last word."""
     model = checkpoint.build_model(chosen, vocabulary(), ()).eval()
-    if isinstance(model.head, WritingHead):
+    if isinstance(model.head, TextGenerationHead):
         for layer in model.head.decoder.layers:
             layer.cross_attention.output.weight.data *= 20
     return Checkpoint(chosen, (), vocabulary(), model, {}, {})
@@ -67,8 +67,7 @@ def test_texts_end_at_the_longest_and_beams_are_taken() -> None:
 
 def writing(**changes: int) -> Checkpoint:
     """A model whose recipe says how texts are written."""
-    chosen = recipe()
-    return untrained(replace(chosen, task=replace(chosen.task, writing=replace(chosen.task.writing, **changes))))
+    return untrained(with_writing(recipe(), **changes))
 
 
 def test_texts_are_as_long_as_the_recipe_says() -> None:

@@ -23,10 +23,11 @@ from torch import Tensor
 
 from layoutray import tasks, tokenizer
 from layoutray.checkpoint import Checkpoint
+from layoutray.config import override
 from layoutray.errors import CheckpointError
 from layoutray.importing.folder import assemble, read_settings, read_torch, recipe_of, tensors_by_name
 from layoutray.nn.weight_names.pyramidion import table
-from layoutray.tasks import Writes
+from layoutray.tasks import WritesTexts
 
 _FILES = ("checkpoint_best.pt", "checkpoint_last.pt")
 _DICTIONARIES = ("dict.txt", "dict.src.txt")
@@ -89,15 +90,21 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     _check_vocabulary(folder)
     settings = _settings(saved, file)
     model = encoder_settings(settings, file)
-    task = {"name": "summary", "writing": writing_settings(settings, file)}
+    task = _task_section(writing_settings(settings, file), overrides)
     chosen = recipe_of(folder, task, {"arch": "pyramidion", **model}, model["max_length"], overrides)
     names = table(model["halvings"])
-    if isinstance(tasks.load(chosen.task.name), Writes):
+    if isinstance(chosen.task, WritesTexts):
         _check_tied(weights, file)
     else:
         names = replace(names, dropped=(*names.dropped, "decoder"), own=("head",))
     facts = {"vocab_size": len(weights["encoder.embed_tokens.weight"]), "pad_token_id": _FIRST_PIECES.index("<pad>")}
     return assemble(file, facts, chosen, names, weights)
+
+
+def _task_section(writing: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """The section [task]: task summary or the one in `overrides`, and `writing` if that task has this key."""
+    name = str(override({"task": {"name": "summary"}}, overrides)["task"]["name"])
+    return {"name": name} | ({"writing": writing} if "writing" in tasks.setting_names(tasks.load(name)) else {})
 
 
 def encoder_settings(theirs: Mapping[str, Any], file: Path) -> dict[str, Any]:

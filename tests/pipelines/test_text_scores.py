@@ -1,7 +1,6 @@
 """ROUGE of a trained writer, through the verb."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -12,7 +11,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
 from pipelines import evaluate
 from pipelines._text_scores import first_sentence_scores
-from tests.documents import document, pages, recipe, summary, with_fields, write_documents
+from tests.documents import document, pages, recipe, summary, with_fields, with_writing, write_documents
 from tests.jobs import job, vocabulary, write_pages
 from tests.store.pages import page, word
 from tests.training.runs import alone
@@ -44,8 +43,7 @@ def test_a_writer_that_knows_its_documents_has_full_scores(tmp_path: Path) -> No
 @pytest.fixture
 def short(tmp_path: Path) -> list[str]:
     """Of `evaluate`: a checkpoint that reads and writes few tokens, and three documents for training."""
-    chosen = recipe(max_length=20)
-    chosen = replace(chosen, task=replace(chosen.task, writing=replace(chosen.task.writing, max_length=3)))
+    chosen = with_writing(recipe(max_length=20), max_length=3)
     checkpoint.save(
         tmp_path / "model",
         Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {"step": 0}, {}),

@@ -87,7 +87,7 @@ def test_a_page_whose_tags_do_not_fit_is_refused(tags: tuple[str | None, ...], m
 
 
 def test_pages_without_entities_cannot_be_learned_from() -> None:
-    with pytest.raises(InputError, match="no page carries entity tags"):
+    with pytest.raises(InputError, match="no page has entity tags"):
         TASK.label_names([["O"]])
 
 
@@ -98,7 +98,7 @@ def test_decoding_runs_over_the_whole_page() -> None:
     logits = {0: [0, 9, 0, 0, 0], 1: [0, 0, 2, 1, 0], 2: [0, 0, 0, 3, 0], 3: [5, 0, 0, 0, 0]}
     seen = TASK.observe(Fixed(logits, cuts), None, cuts)  # pyright: ignore[reportArgumentType]
     travelled = pickle.loads(pickle.dumps(list(reversed(seen))))
-    (whole,) = TASK.by_page(travelled, LABELS)
+    (whole,) = TASK.labels_by_page(travelled, LABELS)
     assert whole.gold == whole.predicted == ["B-total", "I-total", "I-total", "O"]
     assert TASK.summarise(travelled, LABELS)["f1"] == 1.0
     assert TASK.confusion(travelled, LABELS) == {("total", "total"): 3, ("O", "O"): 1}
@@ -117,7 +117,7 @@ def test_an_illegal_favourite_gives_way() -> None:
     made, logits = page("O", "O"), [0.0, 1.0, 3.0, 1.5, 0.5]
     one = example(made, 0, range(2))
     (seen,) = TASK.observe(Fixed(dict.fromkeys(range(2), logits), [one]), None, [one])  # pyright: ignore[reportArgumentType]
-    (whole,) = TASK.by_page([seen], LABELS)
+    (whole,) = TASK.labels_by_page([seen], LABELS)
     assert whole.predicted == ["B-total", "I-total"]
 
 
@@ -137,7 +137,7 @@ def test_a_legal_prediction_scores_as_in_task_entities() -> None:
     guess = ("B-total", "O", "O", "B-total", "I-total", "B-total")
     scores = {}
     for task, labels in ((TASK, LABELS), (Entities(), LABELS[:3])):
-        told = task.truth(page(*guess))
+        told = task.true_labels(page(*guess))
         seen = example(page(*tags), 0, range(6), task, labels)
         rows = {word: [float(label == told[word]) for label in labels] for word in range(6)}
         model = Fixed(rows | {-1: [0.0] * len(labels)}, [seen])
