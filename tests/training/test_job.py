@@ -95,7 +95,7 @@ def test_a_job_of_an_earlier_version_has_the_keys_of_every_task(tmp_path: Path) 
 
 
 def test_a_job_whose_best_perplexity_is_infinite_is_standard_json(tmp_path: Path) -> None:
-    one = job(tmp_path, recipe("masked_lm", steps=2, learning_rate=1e9, clip=0.0, evaluate_every=1))
+    one = job(tmp_path, recipe("masked_lm", steps=2, learning_rate=100.0, evaluate_every=1))
     jobs.train_in_place(one, worlds.single_process(), JsonLines(one.out / HISTORY))
     assert checkpoint.load(one.out).metrics["dev.perplexity"] == jobs.best(one) == math.inf
     assert read_history(one.out / HISTORY)["dev.perplexity"][0] == (1, math.inf)
