@@ -1,4 +1,4 @@
-"""A trained extractor: pages in, entities out."""
+"""A trained model that tags words: pages in, entities out."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,14 +18,14 @@ from layoutray.errors import CheckpointError
 from layoutray.tasks import TagsWords, fields_of
 
 _WINDOWS_PER_PASS = 16
-"""Bounds the memory of one forward pass, however long the documents are."""
+"""Bounds the memory of one forward pass, also for long documents."""
 
 
 class Extractor:
-    """A checkpoint ready to answer. Not thread safe: one per process or actor."""
+    """Finds entities with a checkpoint's model. Not thread-safe: make one for each process or actor."""
 
     def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
-        """Raises CheckpointError for a model that labels no words: one that was only pretrained, or that writes."""
+        """Raises CheckpointError for a model that tags no words: it was only pretrained, or it generates texts."""
         task = loaded.recipe.task
         if not (isinstance(task, TagsWords) and loaded.labels):
             raise CheckpointError(
@@ -41,26 +41,26 @@ class Extractor:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Extractor":
-        """The extractor in a checkpoint folder, on the first GPU where there is one.
+        """The model in a checkpoint folder, on the first GPU if there is one.
 
         Raises:
-            CheckpointError: when the folder is no checkpoint, or not of a model that finds entities.
+            CheckpointError: when the folder is not a checkpoint of a model that finds entities.
         """
         loaded = checkpoint.load(folder)
         return cls(loaded, loaded.recipe.name, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
     @property
     def entity_types(self) -> tuple[str, ...]:
-        """Names of the entities that this model looks for."""
+        """Types of the entities that this model finds."""
         return tuple(sorted({kind_of(label) for label in self._checkpoint.labels if label != "O"}))
 
     @property
     def fields(self) -> Mapping[str, FieldType]:
-        """The fields of a document that this model looks for, by their names; empty where its recipe names none."""
+        """The fields of a document that this model answers, by name; empty if its recipe names none."""
         return fields_of(self._task)
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
-        """Entities of each page, in order; pages share forward passes."""
+        """Entities of each page, in order. Windows of several pages share a forward pass."""
         vocabulary, max_length = self._checkpoint.tokenizer, self._checkpoint.recipe.max_length
         examples = [
             (row, example) for row, page in enumerate(pages) for example in unlabelled(page, vocabulary, max_length)
@@ -73,11 +73,12 @@ class Extractor:
             ):
                 outputs[row].append((example, probabilities))
         return [
-            self._task.answer(page, found, self._checkpoint.labels) for page, found in zip(pages, outputs, strict=True)
+            self._task.answer(page, windows, self._checkpoint.labels)
+            for page, windows in zip(pages, outputs, strict=True)
         ]
 
     def answers(self, pages: Sequence[Page]) -> list[Answer]:
-        """One answer per page, in order."""
+        """An answer for each page, in order."""
         return [
             Answer(
                 doc_id=page.doc_id,
@@ -105,6 +106,6 @@ class Extractor:
 
 def _in_input_order(shares: torch.Tensor, origin: torch.Tensor, length: int) -> torch.Tensor:
     ordered = torch.zeros(length, shares.shape[-1])
-    ordered[:, 0] = 1.0  # a token that the architecture dropped is no part of an entity
+    ordered[:, 0] = 1.0  # a token that the architecture dropped is in no entity
     ordered[origin] = shares
     return ordered

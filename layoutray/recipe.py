@@ -1,7 +1,7 @@
 """Recipes: the complete settings of a run, as TOML on disk and as frozen dataclasses in memory.
 
-There are three kinds. An ingest recipe says how files become pages with words, a mix recipe how pages of several data sets
-become one data set, and a training recipe how pages become a model.
+There are three kinds. An ingest recipe says how files become pages with words, a mix recipe how pages of several data
+sets become one data set, and a training recipe how pages become a model.
 """
 
 import dataclasses
@@ -32,14 +32,14 @@ class IngestRecipe:
         reader: name of the data set's reader.
         words: source of the words: `ocr` recognises them, `annotation` takes those of the data set.
         only: shell pattern of the names of files that are documents; other files are ignored and not counted.
-        splits: for `dev` and `test`, a regular expression, matched from the start of file names, of the documents in that
-            split. A split that the data set defines itself takes precedence.
-        measured: the data set's own split that becomes `test`. `dev` is for sets whose publisher does not release the truth
-            of test: the set's test is left out, and `dev_share` is taken from train.
-        dev_share, test_share: shares of the documents, selected by a hash of their id, that become dev and test if neither
-            the data set nor `splits` defines these splits.
-        split_by: regular expression with one group, searched in file names. Documents with the same group go into the same
-            split, because pages of one document may come as several files. Empty: each document on its own.
+        splits: for `dev` and `test`, a regular expression, matched from the start of file names, of the documents in
+            that split. A split that the data set defines itself takes precedence.
+        measured: the data set's own split that becomes `test`. `dev` is for sets whose publisher does not release the
+            truth of test: the set's test is left out, and `dev_share` is taken from train.
+        dev_share, test_share: shares of the documents, selected by a hash of their id, that become dev and test if
+            neither the data set nor `splits` defines these splits.
+        split_by: regular expression with one group, matched from the start of file names. Documents with the same group go into the
+            same split, because pages of one document may come as several files. Empty: each document on its own.
         pages_per_shard: pages that a writer commits together; a killed run loses at most this many per writer.
         recognition: settings of OCR.
     """
@@ -71,7 +71,8 @@ class IngestRecipe:
             raise RecipeError(f"pages_per_shard is {self.pages_per_shard}; it must be at least 1")
         if self.split_by and _groups(self.split_by) != 1:
             raise RecipeError(
-                f"split_by is {self.split_by!r}; it must be a regular expression with one group, for example '(.+)_[0-9]+'"
+                f"split_by is {self.split_by!r}; "
+                "it must be a regular expression with one group, for example '(.+)_[0-9]+'"
             )
 
 
@@ -113,8 +114,8 @@ class TokenizerRecipe:
     """The vocabulary.
 
     Attributes:
-        path: a `tokenizer.json`, or a folder with one or with an older kind of vocabulary file; empty trains a WordPiece
-            vocabulary on the training pages.
+        path: a `tokenizer.json`, or a folder with one or with an older kind of vocabulary file; empty trains a
+            WordPiece vocabulary on the training pages.
         vocab_size: size of a trained vocabulary.
     """
 
@@ -133,8 +134,8 @@ class TrainRecipe:
     Attributes:
         steps: optimiser steps.
         batch_size: examples per step, over all workers and accumulations.
-        micro_batch_size: examples per forward pass. Each micro-batch has its own random numbers, so that the loss does not
-            depend on the number of workers that share a step.
+        micro_batch_size: examples per forward pass. Each micro-batch has its own random numbers, so that the loss does
+            not depend on the number of workers that share a step.
         learning_rate: peak, after warm-up.
         warmup_steps: steps of linear increase from 0; then the rate decreases linearly to 0 at `steps`.
         weight_decay: of all parameters except biases and norms.
@@ -194,8 +195,8 @@ class Recipe:
 
     Attributes:
         task: the task with its settings: the section [task].
-        model: `arch` and all keys of that architecture's configuration. The section [model] may have a `size` and any of
-            these keys.
+        model: `arch` and all keys of that architecture's configuration. The section [model] may have a `size` and any
+            of these keys.
         filters: which pages `encode` takes; all by default.
         max_length: most tokens of an example (a window, or a document), its two special tokens included.
         seed: of initial weights, order of examples, dropout and masking.
@@ -267,8 +268,8 @@ def from_dict(values: Mapping[str, Any]) -> Recipe:
 def from_stored(values: Mapping[str, Any]) -> Recipe:
     """A recipe from the JSON in a checkpoint or a job, of this version or an earlier one. Raises RecipeError.
 
-    Earlier versions stored `mask_share`, `fields` and `writing` for every task, and ignored the keys that the task did not
-    use (`fields` had to be empty). These keys are dropped here; any other key that the task lacks is an error.
+    Earlier versions stored `mask_share`, `fields` and `writing` for every task, and ignored the keys that the task did
+    not use (`fields` had to be empty). These keys are dropped here; any other key that the task lacks is an error.
     """
     section = values.get("task")
     if not isinstance(section, Mapping) or "name" not in section:

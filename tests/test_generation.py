@@ -114,7 +114,7 @@ def test_each_line_has_the_probability_of_its_words_and_its_end() -> None:
 
 
 def test_models_that_write_nothing_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="small-masked_lm is a model of masked_lm, which writes no texts"):
+    with pytest.raises(CheckpointError, match="small-masked_lm is a model of task masked_lm, which generates no texts"):
         TextGenerator(untrained(jobs.recipe("masked_lm")), torch.device("cpu"))
     with pytest.raises(CheckpointError, match="is not a checkpoint"):
         TextGenerator.load(tmp_path)
@@ -143,5 +143,5 @@ def test_what_is_beyond_the_longest_text_is_not_kept() -> None:
 def test_a_model_that_keeps_all_shows_no_selection() -> None:
     writer = TextGenerator(untrained(recipe(model={"encoder": "vanilla"})), torch.device("cpu"))
     assert not writer.shows_selection
-    with pytest.raises(InputError, match=r"small-summary keeps all tokens, .* take one that pools"):
+    with pytest.raises(InputError, match=r"small-summary does not pool tokens by weighted sums; take one that pools"):
         writer.selections(WHOLES[:1])
