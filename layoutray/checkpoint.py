@@ -237,8 +237,11 @@ def unique_tensors(model: TaskModel) -> dict[str, torch.Tensor]:
 
 
 def _recipe(file: Path) -> Recipe:
+    values = read_json(file)
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{file} must contain a JSON object, not {values!r:.100}")
     try:
-        return recipes.from_stored(read_json(file))
+        return recipes.from_stored(cast(dict[str, Any], values))
     except RecipeError as error:
         raise CheckpointError(f"{file} is not a recipe that this version can read: {error}") from error
 

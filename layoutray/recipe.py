@@ -38,8 +38,9 @@ class IngestRecipe:
             truth of test: the set's test is left out, and `dev_share` is taken from train.
         dev_share, test_share: shares of the documents, selected by a hash of their id, that become dev and test if
             neither the data set nor `splits` defines these splits.
-        split_by: regular expression with one group, matched from the start of file names. Documents with the same group go into the
-            same split, because pages of one document may come as several files. Empty: each document on its own.
+        split_by: regular expression with one group, matched from the start of file names. Documents with the same
+            group go into the same split, because pages of one document may come as several files. Empty: each document
+            on its own.
         pages_per_shard: pages that a writer commits together; a killed run loses at most this many per writer.
         recognition: settings of OCR.
     """

@@ -172,6 +172,9 @@ def test_broken_json_and_a_foreign_recipe_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"metrics\.json is not valid JSON"):
         checkpoint.load(tmp_path)
     rewrite(tmp_path, "metrics.json", {})
+    rewrite(tmp_path, "recipe.json", [3])
+    with pytest.raises(CheckpointError, match=r"recipe\.json must contain a JSON object, not \[3\]"):
+        checkpoint.load(tmp_path)
     rewrite(tmp_path, "recipe.json", {"name": "x"})
     with pytest.raises(
         CheckpointError, match=r"recipe\.json is not a recipe that this version can read: recipe key task is missing"

@@ -80,6 +80,6 @@ def _check_graph(row: int, neighbours: NDArray[np.int32], words: int) -> None:
     if len(neighbours) != words or neighbours.min(initial=-1) < -1 or neighbours.max(initial=-1) >= words:
         raise SchemaError(
             f"example {row} of the batch has {words} words and {len(neighbours)} lists of neighbours with numbers from "
-            f"{neighbours.min(initial=-1)} to {neighbours.max(initial=-1)}; it must have a list for each word, and each "
-            f"number must be at least -1 and below {words}; make the examples again with `layoutray encode`"
+            f"{neighbours.min(initial=-1)} to {neighbours.max(initial=-1)}; it must have a list for each word, "
+            f"with numbers of at least -1 and below {words}; make the examples again with `layoutray encode`"
         )

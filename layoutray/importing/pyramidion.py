@@ -102,9 +102,12 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
 
 
 def _task_section(writing: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """The section [task]: task summary or the one in `overrides`, and `writing` if that task has this key."""
-    name = str(override({"task": {"name": "summary"}}, overrides)["task"]["name"])
-    return {"name": name} | ({"writing": writing} if "writing" in tasks.setting_names(tasks.load(name)) else {})
+    """The section [task] before the overrides: without `writing` if they name a task that lacks this key."""
+    match override({"task": {"name": "summary"}}, overrides):
+        case {"task": {"name": str(name)}} if "writing" not in tasks.setting_names(tasks.load(name)):
+            return {"name": name}
+        case _:
+            return {"name": "summary", "writing": writing}
 
 
 def encoder_settings(theirs: Mapping[str, Any], file: Path) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def examples(made: Page, max_length: int, *, labelled: bool = True) -> list[Exam
 
 
 def scored(example: Example, chosen: dict[int, tuple[int, float]]) -> tuple[Example, torch.Tensor]:
-    """Probabilities that give word `w` at its first token label `chosen[w][0]` with share `chosen[w][1]`; all else is sure to be date."""
+    """Probabilities: at the first token of word `w`, `chosen[w][1]` for label `chosen[w][0]`; 1 for date elsewhere."""
     shares = torch.zeros(len(example.input_ids), len(LABELS))
     shares[:, 1] = 1.0
     for token in np.flatnonzero(first_pieces(example.word_index)):
