@@ -24,7 +24,7 @@ from layoutray.tensors import Encoded, Pools
 
 _DOCUMENTS_PER_PASS = 8
 """Bounds the memory of one forward pass."""
-NO_SELECTION = "take one that pools, such as a pyramidion with encoder deep_pyramidion"
+NO_SELECTION = "take one that pools, for example a pyramidion with encoder deep_pyramidion"
 
 _TokensAndSums = tuple[list[int], list[float]]
 """The tokens of a text, and the log-probabilities of the text up to each token and of the text with its end."""
@@ -67,7 +67,7 @@ class TextGenerator:
         if not isinstance(task, WritesTexts):
             raise CheckpointError(
                 f"{loaded.recipe.name} is a model of task {task.name}, which generates no texts; "
-                "take a model of a task such as summary"
+                "take a model of another task, for example summary"
             )
         self._vocabulary, self._max_length = loaded.tokenizer, loaded.recipe.max_length
         self.fields: Mapping[str, FieldType] = fields_of(task)

@@ -30,7 +30,7 @@ class Extractor:
         if not (isinstance(task, TagsWords) and loaded.labels):
             raise CheckpointError(
                 f"{model_id} is a model of task {task.name}, which finds no entities; "
-                "fine-tune it with `layoutray finetune` for a task such as entities, and use that checkpoint"
+                "fine-tune it with `layoutray finetune` for another task, for example entities, and use that checkpoint"
             )
         self._checkpoint = loaded
         self._model = loaded.model.to(device)

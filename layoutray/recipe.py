@@ -196,8 +196,8 @@ class Recipe:
 
     Attributes:
         task: the task with its settings: the section [task].
-        model: `arch` and all keys of that architecture's configuration. The section [model] may have a `size` and any
-            of these keys.
+        model: `arch` and all keys of that architecture's configuration. In a file, [model] may name a `size`, and then
+            needs only the keys that differ from it.
         filters: which pages `encode` takes; all by default.
         max_length: most tokens of an example (a window, or a document), its two special tokens included.
         seed: of initial weights, order of examples, dropout and masking.

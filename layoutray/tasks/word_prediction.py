@@ -1,4 +1,4 @@
-"""What tasks share that are measured by their mean loss and its perplexity, such as the prediction of hidden tokens."""
+"""What tasks share that are measured by their mean loss and its perplexity, for example masked language modelling."""
 
 import math
 from collections.abc import Sequence
