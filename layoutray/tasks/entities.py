@@ -11,7 +11,7 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.tags import spans, split_tag
 from layoutray.errors import InputError
 from layoutray.metrics.entity_f1 import entity_f1
-from layoutray.tasks import Objective
+from layoutray.tasks import Objective, TagsWords
 from layoutray.tasks.field_answers import check_fields
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
 
@@ -76,4 +76,4 @@ def _entity(page: Page, kind: str, numbers: range, confidences: Sequence[float])
     return Entity(kind, content, geometric_mean(confidences), regions, tuple(numbers))
 
 
-TASK = Entities
+TASK: type[TagsWords] = Entities

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from layoutray.document import Page
 from layoutray.document.tags import spans, to_bioes, to_iob2
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.tasks import viterbi
+from layoutray.tasks import TagsWords, viterbi
 from layoutray.tasks.entities import Entities
 from layoutray.tasks.word_labels import PageLabels, WindowLabels
 
@@ -50,4 +50,4 @@ def _iob2(tags: Sequence[str]) -> list[str]:
     return to_iob2(spans(tags), len(tags))
 
 
-TASK = EntitiesBioes
+TASK: type[TagsWords] = EntitiesBioes

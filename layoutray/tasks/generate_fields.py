@@ -14,6 +14,7 @@ from layoutray.document import Document, Field, Page
 from layoutray.document.field_lines import as_it_stands, check_names, parse, render
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.tasks import WritesTexts
 from layoutray.tasks.field_answers import check_fields, field_answers
 from layoutray.tasks.text_generation import TextGeneration
 
@@ -71,4 +72,4 @@ def written_fields(
     )
 
 
-TASK = GenerateFields
+TASK: type[WritesTexts] = GenerateFields

@@ -9,7 +9,7 @@ from layoutray.answers import Entity, Region
 from layoutray.document import Box, Page
 from layoutray.errors import InputError
 from layoutray.metrics.docbank_area import area_scores
-from layoutray.tasks import Objective
+from layoutray.tasks import Objective, TagsWords
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
 
 
@@ -59,4 +59,4 @@ def _region(page: Page, label: str, numbers: tuple[int, ...], confidences: Seque
     return Entity(label, " ".join(word.text for word in words), confidence, (region,), numbers)
 
 
-TASK = LayoutLabels
+TASK: type[TagsWords] = LayoutLabels

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray.batching.collate import IGNORED
-from layoutray.tasks import Corruption
+from layoutray.tasks import Corruption, Task
 from layoutray.tasks.mask_share import check_mask_share
 from layoutray.tasks.model import targets_of_states
 from layoutray.tasks.word_prediction import WordPrediction
@@ -82,4 +82,4 @@ class MaskedLanguageModel(WordPrediction):
         return _Masking(tokenizer, self.mask_share)
 
 
-TASK = MaskedLanguageModel
+TASK: type[Task] = MaskedLanguageModel

@@ -17,7 +17,7 @@ from torch.nn import functional
 from layoutray.batching.collate import IGNORED
 from layoutray.errors import InputError
 from layoutray.nn.neighbourhood import PIXELS, NeighbourhoodPainter
-from layoutray.tasks import Corruption
+from layoutray.tasks import Corruption, Task
 from layoutray.tasks.word_prediction import WordPrediction
 from layoutray.tensors import Batch, Encoder, HasLayoutAutoencoder
 from layoutray.tokenizer import Tokenizer
@@ -72,4 +72,4 @@ class Neighbourhoods(WordPrediction):
         return _mark_words
 
 
-TASK = Neighbourhoods
+TASK: type[Task] = Neighbourhoods

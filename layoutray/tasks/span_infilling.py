@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from layoutray.batching.collate import IGNORED
-from layoutray.tasks import Corruption
+from layoutray.tasks import Corruption, HasDecoder
 from layoutray.tasks.mask_share import check_mask_share
 from layoutray.tasks.text_generation import TextGeneration
 from layoutray.tensors import Batch
@@ -122,4 +122,4 @@ class SpanInfilling(TextGeneration):
         return _Infilling(tokenizer, self.mask_share)
 
 
-TASK = SpanInfilling
+TASK: type[HasDecoder] = SpanInfilling

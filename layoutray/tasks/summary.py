@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from layoutray.document import SUMMARY, Document
 from layoutray.errors import DocumentError, Reason
+from layoutray.tasks import WritesTexts
 from layoutray.tasks.text_generation import TextGeneration
 
 
@@ -29,4 +30,4 @@ def summaries_of(document: Document) -> list[str]:
     return [field.value for field in document.fields if field.name == SUMMARY]
 
 
-TASK = Summary
+TASK: type[WritesTexts] = Summary

@@ -23,7 +23,6 @@ from tests.jobs import job, recipe
 from tests.training.runs import alone
 
 TAGGING: list[TagsWords] = [Entities(), EntitiesBioes(), LayoutLabels()]
-"""Checked by the type checker against the protocol."""
 WRITING: list[WritesTexts] = [Summary()]
 
 NEW_TASK = '''
@@ -138,3 +137,5 @@ def test_every_task_is_named_after_its_module() -> None:
         assert isinstance(task, Task)
     for task in (*TAGGING, *WRITING):
         assert tasks.load(task.name)() == task
+    assert all(isinstance(task, TagsWords) for task in TAGGING)
+    assert all(isinstance(task, WritesTexts) for task in WRITING)
