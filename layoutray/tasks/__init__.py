@@ -11,7 +11,7 @@ A head turns encoded states into a loss or into scores. `observe` reduces each b
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
 import torch
@@ -58,19 +58,14 @@ Objective = tuple[str, Literal["min", "max"]]
 class Task(Protocol):
     """What every task has."""
 
+    objective: ClassVar[Objective]
+    """The metric that selects the best checkpoint."""
+    of_documents: ClassVar[bool]
+    """Whether an example is a whole document; otherwise it is a window of a page."""
+
     @property
     def name(self) -> str:
         """The key `task.name` of recipes."""
-        ...
-
-    @property
-    def objective(self) -> Objective:
-        """The metric that selects the best checkpoint."""
-        ...
-
-    @property
-    def of_documents(self) -> bool:
-        """Whether an example is a whole document; otherwise it is a window of a page."""
         ...
 
     def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
