@@ -1,12 +1,12 @@
-"""Checkpoints: a folder with all that a model needs, and nothing that could run code.
+"""Checkpoints: a folder with everything that a model needs. No file can run code when it is loaded.
 
-recipe.json         the resolved training recipe; written last: without it, the others are of no use
+recipe.json         the resolved training recipe; written last: without it, the checkpoint is incomplete
 labels.json         names of the outputs, in order
 model.safetensors   weights
 tokenizer.json      vocabulary
-metrics.json        what was measured when it was saved
-provenance.json     data, code version and parents it came from
-calibration.json    the temperature of its probabilities; 1 where this file is not there
+metrics.json        metrics of the evaluation at which the model was saved
+provenance.json     data, code version and starting checkpoints of the model
+calibration.json    the temperature of its probabilities; 1 if this file is missing
 """
 
 import hashlib
@@ -24,11 +24,11 @@ import safetensors.torch
 import torch
 from safetensors.torch import load_file
 
-from layoutray import architectures, tasks, tokenizer
+from layoutray import architectures, tokenizer
 from layoutray import recipe as recipes
 from layoutray.errors import CheckpointError, DocumentError, Reason, RecipeError
 from layoutray.recipe import Recipe
-from layoutray.store import shards, sources
+from layoutray.store import json_text, shards, sources
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Encoder
 from layoutray.tokenizer import Tokenizer
@@ -36,19 +36,19 @@ from layoutray.tokenizer import Tokenizer
 REQUIRED = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "metrics.json", "provenance.json")
 FILES = (*REQUIRED, "calibration.json")
 _FIRST, _LAST = "metrics.json", "recipe.json"
-"""Written first and last. No two checkpoints of one training have the same metrics: the step is one of them."""
+"""Written first and last. Checkpoints of one training differ in their metrics, because the step is one of them."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model and all that belongs to it. Loaded ones are on the CPU, in evaluation mode.
+    """A model with its recipe, vocabulary and metrics. A loaded model is on the CPU, in evaluation mode.
 
     Attributes:
-        labels: names of the outputs, in order; empty for tasks without.
-        metrics: what was measured when it was saved.
-        provenance: data, code version and parents it came from.
-        version: hash of the weights: changes when they do; empty while it is not loaded from disk.
-        temperature: what logits are divided by before they become probabilities, fitted on dev.
+        labels: names of the outputs, in order; empty for tasks without labels.
+        metrics: those of the evaluation at which the model was saved.
+        provenance: data, code version and starting checkpoints of the model.
+        version: hash of the weights; empty for a checkpoint that was not loaded from disk.
+        temperature: logits are divided by it before they become probabilities; fitted on dev.
     """
 
     recipe: Recipe
@@ -62,23 +62,21 @@ class Checkpoint:
 
 
 def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) -> TaskModel:
-    """A fresh model of `recipe`, its weights drawn from the recipe's seed alone."""
+    """A fresh model of `recipe`. Its weights depend on the recipe's seed only."""
     architecture = architectures.load(recipe.arch)
     arch_config = recipe.arch_config
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         encoder = architecture.build(arch_config, vocab_size=vocabulary.vocab_size, pad_id=vocabulary.pad_id)
-        head = tasks.load(recipe.task.name).head(
-            cast(Encoder, encoder), len(labels), arch_config.dropout, recipe.task.writing
-        )
+        head = recipe.task.head(cast(Encoder, encoder), len(labels), arch_config.dropout)
         architecture.initialise(head, cast(Encoder, encoder).width)
     return TaskModel(encoder, head)
 
 
 def save(folder: str | Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint into `folder` (made when missing); its version follows from the weights and is not written.
+    """Write a checkpoint into `folder`, which is created if missing. Its version follows from the weights.
 
-    A reader finds the checkpoint of before, the new one, or, for a moment, none.
+    A process that reads `folder` meanwhile finds the previous checkpoint, the new one or, for a moment, none.
     """
     contents = {
         _FIRST: _json(checkpoint.metrics),
@@ -93,26 +91,29 @@ def save(folder: str | Path, checkpoint: Checkpoint) -> None:
 
 
 def load(folder: str | Path) -> Checkpoint:
-    """The checkpoint in `folder`; one at the address of an object store is copied to a temporary folder for as long as that takes.
+    """The checkpoint in `folder`. A checkpoint in an object store is copied to a temporary folder while it is loaded.
 
     Raises:
-        CheckpointError: when a file is missing or wrong, or the weights do not fit the recipe's model (names the tensors).
+        CheckpointError: when a file is missing or invalid, or when the weights do not fit the recipe's model; the
+            message names the tensors.
     """
-    # Training may write a better one meanwhile: unless the first file is the same at the end, the others are of several.
+    # Training may replace the checkpoint meanwhile. If its first file has changed at the end, the files that were read
+    # belong to different checkpoints.
     while True:
         first = _read(folder, _FIRST)
-        with local_copy(folder) as where:
-            loaded = _load(where)
+        with local_copy(folder) as local:
+            loaded = _load(local)
         if _read(folder, _FIRST) == first:
             return loaded
 
 
 @contextmanager
 def local_copy(folder: str | Path) -> Generator[Path]:
-    """The checkpoint in `folder` on this machine's disks: the folder itself, or a copy of what lies at an address while the block runs.
+    """A local folder with the checkpoint in `folder`: `folder` itself, or a temporary copy of an object store's folder.
 
     Raises:
-        CheckpointError: when it cannot be copied; one that the block raises names the address.
+        CheckpointError: when it cannot be copied. A CheckpointError of the block is raised again with the address in
+            place of the temporary folder.
     """
     address = str(folder)
     local = sources.local_path(address)
@@ -128,7 +129,7 @@ def local_copy(folder: str | Path) -> Generator[Path]:
 
 
 def read_vocabulary(folder: str | Path) -> Tokenizer:
-    """The tokenizer of a folder of examples or a checkpoint, on disks or at an address.
+    """The tokenizer of a folder of examples or of a checkpoint, on disk or in an object store.
 
     Raises:
         CheckpointError: as `tokenizer.load`.
@@ -144,14 +145,14 @@ def read_vocabulary(folder: str | Path) -> Tokenizer:
 
 
 def _fetch(address: str, folder: Path) -> None:
-    """Copy into `folder` what there is of a checkpoint."""
+    """Copy the files of a checkpoint that exist at `address` into `folder`."""
     for name in FILES:
         if (data := _read(address, name)) is not None:
             (folder / name).write_bytes(data)
 
 
 def _read(folder: str | Path, name: str) -> bytes | None:
-    """A file of a checkpoint; None where it is not there."""
+    """The content of a checkpoint's file; None if it does not exist."""
     try:
         return sources.read_bytes(sources.join(folder, name))
     except DocumentError as error:
@@ -160,33 +161,36 @@ def _read(folder: str | Path, name: str) -> bytes | None:
         return None
 
 
-def _load(where: Path) -> Checkpoint:
-    missing = [name for name in REQUIRED if not (where / name).is_file()]
+def _load(folder: Path) -> Checkpoint:
+    missing = [name for name in REQUIRED if not (folder / name).is_file()]
     if missing:
         raise CheckpointError(
-            f"{where} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(REQUIRED)}"
+            f"{folder} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(REQUIRED)}"
         )
-    recipe = _recipe(where / "recipe.json")
-    vocabulary = tokenizer.load(where)
-    labels = tuple(read_json(where / "labels.json"))
+    recipe = _recipe(folder / "recipe.json")
+    vocabulary = tokenizer.load(folder)
+    labels = tuple(read_json(folder / "labels.json"))
     model = build_model(recipe, vocabulary, labels)
-    load_weights(model, where / "model.safetensors")
-    version = hashlib.sha256((where / "model.safetensors").read_bytes()).hexdigest()[:12]
-    metrics, provenance = read_json(where / "metrics.json"), read_json(where / "provenance.json")
-    temperature = _temperature(where / "calibration.json")
+    load_weights(model, folder / "model.safetensors")
+    version = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()[:12]
+    metrics = {name: float(value) for name, value in read_json(folder / "metrics.json").items()}
+    provenance = read_json(folder / "provenance.json")
+    temperature = _temperature(folder / "calibration.json")
     return Checkpoint(recipe, labels, vocabulary, model.eval(), metrics, provenance, version, temperature)
 
 
 def load_weights(model: TaskModel, file: Path) -> None:
-    """Put the weights of `file` into `model`. Raises CheckpointError unless every tensor fits."""
+    """Load the weights in `file` into `model`. Raises CheckpointError unless every tensor fits."""
     weights = read_tensors(file)
     if problems := mismatch(weights, unique_tensors(model)):
         raise CheckpointError(f"{file} does not fit the model of its recipe: {problems}")
-    model.load_state_dict(weights, strict=False)  # tied tensors are stored once; all others were checked above
+    model.load_state_dict(
+        weights, strict=False
+    )  # not strict: tied tensors are stored once; all others were checked above
 
 
 def read_tensors(file: Path) -> dict[str, torch.Tensor]:
-    """The tensors of a safetensors file. Raises CheckpointError where it is none."""
+    """The tensors of a safetensors file. Raises CheckpointError for any other file."""
     try:
         return load_file(file)
     except (safetensors.SafetensorError, OSError) as error:
@@ -194,7 +198,7 @@ def read_tensors(file: Path) -> dict[str, torch.Tensor]:
 
 
 def read_json(file: Path) -> Any:
-    """What a JSON file says. Raises CheckpointError where it is none, or not there."""
+    """The content of a JSON file. Raises CheckpointError when it is missing or not valid JSON."""
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -204,25 +208,25 @@ def read_json(file: Path) -> Any:
 
 
 def mismatch(given: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> str:
-    """What keeps `given` tensors from being the `expected` ones: names that are missing or unexpected, other shapes; empty if nothing."""
+    """How `given` tensors differ from the `expected` ones: missing and unexpected names, other shapes; empty if not."""
     shapes = [
         f"{name} is {tuple(given[name].shape)}, the model needs {tuple(tensor.shape)}"
         for name, tensor in expected.items()
         if name in given and given[name].shape != tensor.shape
     ]
-    found = {"missing ": expected.keys() - given.keys(), "unexpected ": given.keys() - expected.keys(), "": shapes}
-    return "; ".join(f"{kind}{listed(names)}" for kind, names in found.items() if names)
+    problems = {"missing ": expected.keys() - given.keys(), "unexpected ": given.keys() - expected.keys(), "": shapes}
+    return "; ".join(f"{kind}{listed(names)}" for kind, names in problems.items() if names)
 
 
 def listed(names: Iterable[str], limit: int = 8) -> str:
-    """The first few of `names` in order, and how many more there are."""
+    """The first `limit` of the sorted `names`, and the number of the others."""
     ordered = sorted(names)
     more = f" and {len(ordered) - limit} more" if len(ordered) > limit else ""
     return ", ".join(ordered[:limit]) + more
 
 
 def unique_tensors(model: TaskModel) -> dict[str, torch.Tensor]:
-    """Tensors by name, those that share memory under their first name only, as safetensors demands."""
+    """Tensors by name. Tensors that share memory are listed under their first name only, as safetensors requires."""
     seen: set[int] = set()
     unique: dict[str, torch.Tensor] = {}
     for name, tensor in model.state_dict().items():
@@ -233,10 +237,13 @@ def unique_tensors(model: TaskModel) -> dict[str, torch.Tensor]:
 
 
 def _recipe(file: Path) -> Recipe:
+    values = read_json(file)
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{file} must contain a JSON object, not {values!r:.100}")
     try:
-        return recipes.from_dict(read_json(file))
+        return recipes.from_stored(cast(dict[str, Any], values))
     except RecipeError as error:
-        raise CheckpointError(f"{file} is no recipe of this version: {error}") from error
+        raise CheckpointError(f"{file} is not a recipe that this version can read: {error}") from error
 
 
 def _temperature(file: Path) -> float:
@@ -247,9 +254,9 @@ def _temperature(file: Path) -> float:
             return float(temperature)
         case other:
             raise CheckpointError(
-                f"{file} says {other!r:.100}; it must be an object with a temperature, a number above 0"
+                f"{file} contains {other!r:.100}; it must be an object with a temperature, a number above 0"
             )
 
 
 def _json(content: Any) -> bytes:
-    return (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+    return (json_text.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()

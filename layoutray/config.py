@@ -91,6 +91,8 @@ def to_dict(settings: object) -> dict[str, Any]:
 
 
 def _typed(kind: Any, value: Any, path: str) -> Any:
+    if dataclasses.is_dataclass(value):  # built by the caller; TOML has no such values
+        return value
     if dataclasses.is_dataclass(kind):
         if not isinstance(value, Mapping):
             raise RecipeError(f"recipe key {path} must be a section, got {value!r}")

@@ -1,4 +1,4 @@
-"""A trained writer: documents in, texts out."""
+"""A trained model that generates texts: documents in, texts out."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import cast
 
 import torch
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled_document
 from layoutray.checkpoint import Checkpoint
@@ -18,26 +18,27 @@ from layoutray.document.field_type import FieldType
 from layoutray.errors import CheckpointError, InputError
 from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.selection import Selection, selections
-from layoutray.tasks import Writes
-from layoutray.tasks.writer import WritingHead
+from layoutray.tasks import WritesTexts, fields_of
+from layoutray.tasks.text_generation import TextGenerationHead
 from layoutray.tensors import Encoded, PoolsTokens
 
 _DOCUMENTS_PER_PASS = 8
 """Bounds the memory of one forward pass."""
-NO_SELECTION = "take one that pools, such as a pyramidion with encoder deep_pyramidion"
+NO_SELECTION = "take one that pools, for example a pyramidion with encoder deep_pyramidion"
 
-_WordsAndSums = tuple[list[int], list[float]]
-"""A text, and its log-probability up to each of its words and with its end."""
+_TokensAndSums = tuple[list[int], list[float]]
+"""The tokens of a text, and the log-probabilities of the text up to each token and of the text with its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What was written about a document.
+    """The generated text about a document.
 
     Attributes:
-        tokens: of the document, the special ones included; 0 of one without words, about which nothing is written.
-        tokens_read: of these, fewer where the document is longer than the model takes.
-        chances: of each line of `text`: the probability that the model writes just this line, its end included, after those before it.
+        text: empty for a document without words.
+        tokens: length of the document, its special tokens included; 0 for a document without words.
+        tokens_read: number of tokens that the model read; less than `tokens` if the document is longer than it takes.
+        chances: for each line of `text`, the probability of the line and its end, given the lines before it.
     """
 
     text: str
@@ -47,22 +48,29 @@ class Text:
 
     @property
     def lines(self) -> list[tuple[str, float]]:
-        """Each line with its probability; none of a document without words."""
+        """Each line with its probability; no lines for a document without words."""
         return list(zip(self.text.split("\n"), self.chances, strict=bool(self.tokens)))
 
 
 class TextGenerator:
-    """A checkpoint ready to write. Not thread safe: one per process or actor."""
+    """Generates texts with a checkpoint's model. Not thread-safe: make one for each process or actor."""
 
     def __init__(self, loaded: Checkpoint, device: torch.device, beams: int = 1) -> None:
-        """Write with so many `beams`; one is greedy. Raises CheckpointError for a model of a task that writes nothing."""
+        """
+        Args:
+            beams: beam width; 1 is greedy.
+
+        Raises:
+            CheckpointError: for a model whose task generates no texts.
+        """
         task = loaded.recipe.task
-        if not isinstance(tasks.load(task.name), Writes):
+        if not isinstance(task, WritesTexts):
             raise CheckpointError(
-                f"{loaded.recipe.name} is a model of {task.name}, which writes no texts; take one of a task such as summary"
+                f"{loaded.recipe.name} is a model of task {task.name}, which generates no texts; "
+                "take a model of another task, for example summary"
             )
         self._vocabulary, self._max_length = loaded.tokenizer, loaded.recipe.max_length
-        self.fields: Mapping[str, FieldType] = task.fields
+        self.fields: Mapping[str, FieldType] = fields_of(task)
         self._model = loaded.model.to(device)
         self._device = device
         writing = task.writing
@@ -77,58 +85,59 @@ class TextGenerator:
         )
         encoder = self._model.encoder
         self.shows_selection = isinstance(encoder, PoolsTokens) and encoder.has_mixture
-        """Whether `selections` can say which words the model keeps."""
+        """Whether `selections` can tell which words the model keeps."""
         self.model_id = loaded.recipe.name
         self.model_version = loaded.version
 
     @classmethod
     def load(cls, folder: str | Path, beams: int = 1) -> "TextGenerator":
-        """The writer in a checkpoint folder, on the first GPU where there is one.
+        """The model in a checkpoint folder, on the first GPU if there is one.
 
         Raises:
-            CheckpointError: when the folder is no checkpoint, or not of a model that writes.
+            CheckpointError: when the folder is not a checkpoint of a model that generates texts.
         """
         return cls(checkpoint.load(folder), torch.device("cuda" if torch.cuda.is_available() else "cpu"), beams)
 
     def write(self, documents: Sequence[Sequence[Page]]) -> list[Text]:
-        """The text about each document, which is given as its pages in order."""
-        made = [unlabelled_document(pages, self._vocabulary, self._max_length) for pages in documents]
-        examples = [example for example, _ in made if example is not None]
-        texts = self._texts(examples)
+        """The text about each document; a document is given as its pages in order."""
+        prepared = [unlabelled_document(pages, self._vocabulary, self._max_length) for pages in documents]
+        texts = self._texts([example for example, _ in prepared if example is not None])
         return [
             self._text(*next(texts), length, len(example.input_ids)) if example else Text("", 0, 0)
-            for example, length in made
+            for example, length in prepared
         ]
 
     @torch.inference_mode()
     def selections(self, documents: Sequence[Sequence[Page]]) -> list[Selection]:
-        """What the model keeps of each document, to write from; nothing of one without words.
+        """The words of each document that the model keeps; none for a document without words.
 
         Raises:
-            InputError: for a model that does not show it.
+            InputError: for a model that does not have this information.
         """
         if not self.shows_selection:
-            raise InputError(f"{self.model_id} keeps all tokens, or no weighted sums of them: {NO_SELECTION}")
+            raise InputError(f"{self.model_id} does not pool tokens by weighted sums; {NO_SELECTION}")
         examples = [unlabelled_document(pages, self._vocabulary, self._max_length)[0] for pages in documents]
         return [
-            next(selections(self._encoded([one]), [one.word_index])) if one else Selection(0, 0, ()) for one in examples
+            next(selections(self._encoded([example]), [example.word_index])) if example else Selection(0, 0, ())
+            for example in examples
         ]
 
-    def _texts(self, examples: Sequence[Example]) -> Iterator[_WordsAndSums]:
+    def _texts(self, examples: Sequence[Example]) -> Iterator[_TokensAndSums]:
         for at in range(0, len(examples), _DOCUMENTS_PER_PASS):
             yield from self._texts_of_batch(examples[at : at + _DOCUMENTS_PER_PASS])
 
     @torch.inference_mode()
-    def _texts_of_batch(self, examples: Sequence[Example]) -> list[_WordsAndSums]:
+    def _texts_of_batch(self, examples: Sequence[Example]) -> list[_TokensAndSums]:
         pad_id, encoded = self._vocabulary.pad_id, self._encoded(examples)
-        found = beam_search(cast(WritingHead, self._model.head).decoder, encoded, self._search)
-        best = zip(found.tokens[:, 0].cpu(), found.log_probabilities[:, 0].tolist(), strict=True)
+        hypotheses = beam_search(cast(TextGenerationHead, self._model.head).decoder, encoded, self._search)
+        best = zip(hypotheses.tokens[:, 0].cpu(), hypotheses.log_probabilities[:, 0].tolist(), strict=True)
         return [(words[words != pad_id].tolist(), sums) for words, sums in best]
 
-    def _text(self, words: list[int], sums: list[float], tokens: int, tokens_read: int) -> Text:
-        ends = [*(place for place, word in enumerate(words) if word == self._vocabulary.start_id), len(words)]
+    def _text(self, ids: list[int], sums: list[float], tokens: int, tokens_read: int) -> Text:
+        # A start token ends a line.
+        ends = [*(place for place, token in enumerate(ids) if token == self._vocabulary.start_id), len(ids)]
         chances = (math.exp(after - before) for before, after in pairwise([0.0, *(sums[end] for end in ends)]))
-        return Text(self._vocabulary.ids_to_text(words), tokens, tokens_read, tuple(chances))
+        return Text(self._vocabulary.ids_to_text(ids), tokens, tokens_read, tuple(chances))
 
     def _encoded(self, examples: Sequence[Example]) -> Encoded:
         return self._model.encoded(collate(examples, self._vocabulary.pad_id).to(self._device))

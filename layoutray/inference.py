@@ -1,4 +1,4 @@
-"""A trained extractor: pages in, entities out."""
+"""A trained model that tags words: pages in, entities out."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
 from layoutray.answers import Answer, Entity, PageAnswer
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled
@@ -17,6 +17,7 @@ from layoutray.document import Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import kind_of
 from layoutray.errors import CheckpointError
+from layoutray.tasks import TagsWords, fields_of
 from layoutray.tensors import Encoded
 
 _WINDOWS_PER_PASS = 16
@@ -31,16 +32,16 @@ class Extractor:
     """
 
     def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
-        if not loaded.labels:
-            task = loaded.recipe.task.name
+        task = loaded.recipe.task
+        if not (isinstance(task, TagsWords) and loaded.labels):
             raise CheckpointError(
-                f"{model_id} is a model of task {task}, which finds no entities; "
+                f"{model_id} is a model of task {task.name}, which finds no entities; "
                 "fine-tune a model for a task such as entities with `layoutray finetune` and use that checkpoint"
             )
         self._checkpoint = loaded
         self._model = loaded.model.to(device)
         self._device = device
-        self._task = tasks.load(loaded.recipe.task.name)
+        self._task = task
         self.model_id = model_id
         self.model_version = loaded.version
 
@@ -62,7 +63,7 @@ class Extractor:
     @property
     def fields(self) -> Mapping[str, FieldType]:
         """The document fields that this model answers, by name; empty when its recipe names none."""
-        return self._checkpoint.recipe.task.fields
+        return fields_of(self._task)
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in the order of `pages`; windows of different pages share forward passes."""

@@ -1,7 +1,7 @@
-"""Recipes: what a run does, as TOML on disk and frozen dataclasses in memory. The record of a run is its input.
+"""Recipes: the complete settings of a run, as TOML on disk and as frozen dataclasses in memory.
 
-Three kinds: an ingest recipe says how files become pages with words, a mix recipe which pages of several data sets become
-one, and a training recipe how words become a model.
+There are three kinds. An ingest recipe says how files become pages with words, a mix recipe how pages of several data
+sets become one data set, and a training recipe how pages become a model.
 """
 
 import dataclasses
@@ -11,17 +11,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from layoutray import architectures, config, tasks
-from layoutray.document.field_lines import check_names
-from layoutray.document.field_type import FieldType
 from layoutray.document.filters import Filters
 from layoutray.errors import InputError, RecipeError
 from layoutray.ocr.settings import Recognition
-from layoutray.tasks import Writing
-from layoutray.tasks.entities import Entities
-from layoutray.tasks.generate_fields import GenerateFields
+from layoutray.tasks import Task
 
 Plugin = TypeVar("Plugin")
 
@@ -34,16 +30,19 @@ class IngestRecipe:
 
     Attributes:
         reader: name of the data set's reader.
-        words: `ocr` reads the pictures, `annotation` takes the words that the data set ships.
-        only: which files are documents, as a shell pattern of their names; the others are left out and counted nowhere.
-        splits: regular expressions, matched from the start of file names, of the documents that go to `dev` and to `test`, each where
-            the set has no such split of its own.
-        measured: the set's own split that becomes `test`: `dev` where the publisher keeps the truth of its test to himself. The set's test
-            is left out then, and `dev_share` is taken from train.
-        dev_share, test_share: share of documents, by hash of their id, that go to dev and test where neither says more.
-        split_by: regular expression over file names; documents whose first group is the same go into the same split, so that
-            pages of one document that come as several files do not leak. Empty: each document for itself.
-        pages_per_shard: pages committed together; what a killed run loses at most, per writer.
+        words: source of the words: `ocr` recognises them, `annotation` takes those of the data set.
+        only: shell pattern of the names of files that are documents; other files are ignored and not counted.
+        splits: for `dev` and `test`, a regular expression, matched from the start of file names, of the documents in
+            that split. A split that the data set defines itself takes precedence.
+        measured: the data set's own split that becomes `test`. `dev` is for sets whose publisher does not release the
+            truth of test: the set's test is left out, and `dev_share` is taken from train.
+        dev_share, test_share: shares of the documents, selected by a hash of their id, that become dev and test if
+            neither the data set nor `splits` defines these splits.
+        split_by: regular expression with one group, matched from the start of file names. Documents with the same
+            group go into the same split, because pages of one document may come as several files. Empty: each document
+            on its own.
+        pages_per_shard: pages that a writer commits together; a killed run loses at most this many per writer.
+        recognition: settings of OCR.
     """
 
     reader: str
@@ -60,29 +59,32 @@ class IngestRecipe:
     def __post_init__(self) -> None:
         if not (self.dev_share >= 0 and self.test_share >= 0 and self.dev_share + self.test_share < 1):
             raise RecipeError(
-                f"dev_share {self.dev_share} and test_share {self.test_share} must not be negative and must leave some training pages"
+                f"dev_share {self.dev_share} and test_share {self.test_share} must not be negative, "
+                "and their sum must be below 1, so that pages are left for training"
             )
         for split, pattern in self.splits.items():
             if split not in ("dev", "test") or not pattern or _groups(pattern) is None:
                 raise RecipeError(
-                    f"splits.{split} is {pattern!r}; allowed are dev and test, each with a regular expression of file names"
+                    f"splits.{split} is {pattern!r}; "
+                    "allowed are dev and test, each with a regular expression of file names"
                 )
         if self.pages_per_shard < 1:
             raise RecipeError(f"pages_per_shard is {self.pages_per_shard}; it must be at least 1")
         if self.split_by and _groups(self.split_by) != 1:
             raise RecipeError(
-                f"split_by is {self.split_by!r}; it must be a regular expression with one group, such as '(.+)_[0-9]+'"
+                f"split_by is {self.split_by!r}; "
+                "it must be a regular expression with one group, for example '(.+)_[0-9]+'"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class MixRecipe:
-    """How several PAGES data sets become one, as the Skim-Attention paper makes its MIX (section 4.1).
+    """How several PAGES data sets become one, as in the MIX of the Skim-Attention paper (section 4.1).
 
     Attributes:
-        shares: of the mix's pages, by the name of the data set's folder; they sum up to 1.
-        train, dev, test: pages of each split; 0 takes as many as the shares allow.
-        seed: which pages are taken where a data set has more than its share.
+        shares: shares of the mix's pages by the name of the data set's folder; their sum is 1.
+        train, dev, test: number of pages of each split; 0 takes as many as the shares allow.
+        seed: selects the pages of a data set that has more than its share.
     """
 
     shares: dict[str, float] = field(default_factory=dict[str, float])
@@ -93,24 +95,29 @@ class MixRecipe:
 
     def __post_init__(self) -> None:
         if not self.shares:
-            raise RecipeError("a mix needs [shares]: a part of 1 for each data set, by the name of its folder")
+            raise RecipeError(
+                "a mix needs [shares]: the share of each data set, by the name of its folder; their sum is 1"
+            )
         if min(self.shares.values()) <= 0 or not math.isclose(sum(self.shares.values()), 1, abs_tol=1e-6):
             stated = ", ".join(f"{name} = {share}" for name, share in self.shares.items())
             raise RecipeError(
-                f"the shares {stated} must be above 0 and sum up to 1, not to {sum(self.shares.values()):.6g}"
+                f"the shares {stated} must be above 0, and their sum must be 1; it is {sum(self.shares.values()):.6g}"
             )
         for split in ("train", "dev", "test"):
             if getattr(self, split) < 0:
                 raise RecipeError(
-                    f"{split} is {getattr(self, split)}; it must be 0 (as many as possible) or a number of pages"
+                    f"{split} is {getattr(self, split)}; it must be a number of pages, or 0 for as many as possible"
                 )
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerRecipe:
-    """Attributes:
-    path: a `tokenizer.json`, or a folder that holds one or an older vocabulary; empty trains a WordPiece vocabulary on the training pages.
-    vocab_size: of the trained vocabulary.
+    """The vocabulary.
+
+    Attributes:
+        path: a `tokenizer.json`, or a folder with one or with an older kind of vocabulary file; empty trains a
+            WordPiece vocabulary on the training pages.
+        vocab_size: size of a trained vocabulary.
     """
 
     path: str = ""
@@ -122,51 +129,23 @@ class TokenizerRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskRecipe:
-    """Attributes:
-    name: of the task.
-    mask_share: masked_lm and span_infilling: share of non-special tokens to predict (both papers' 15 %).
-    fields: entities and entities_bioes: the wanted fields of a document by their names, each a section of `FieldType`. Words
-        are then tagged from the documents' values, and tags that the pages have are not read. generate_fields: the fields to write.
-    writing: summary and generate_fields: how texts are written; of span_infilling, its decoder.
-    """
-
-    name: str
-    mask_share: float = 0.15
-    fields: dict[str, FieldType] = field(default_factory=dict[str, FieldType])
-    writing: Writing = field(default_factory=Writing)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.mask_share <= 1:
-            raise RecipeError(f"task.mask_share is {self.mask_share}; it must be above 0 and at most 1")
-        if not all(name.strip() and "=" not in name for name in self.fields):
-            raise RecipeError(
-                f"task.fields names {', '.join(map(repr, self.fields))}; a name must not be empty or hold ="
-            )
-        for name, wanted in self.fields.items():
-            if not 0 <= wanted.min_score < math.inf:
-                raise RecipeError(
-                    f"task.fields.{name}.min_score is {wanted.min_score}; it must be a number of at least 0"
-                )
-
-
-@dataclass(frozen=True, slots=True)
 class TrainRecipe:
-    """How long and how to optimise.
+    """Optimisation.
 
     Attributes:
         steps: optimiser steps.
-        batch_size: windows per step over all workers and accumulations.
-        micro_batch_size: windows per forward pass; a fixed unit with its own random numbers, which is why the loss does
-            not depend on how many workers share a step.
+        batch_size: examples per step, over all workers and accumulations.
+        micro_batch_size: examples per forward pass. Each micro-batch has its own random numbers, so that the loss does
+            not depend on the number of workers that share a step.
         learning_rate: peak, after warm-up.
-        warmup_steps: linear from 0; then linear decay to 0 at `steps`.
-        weight_decay: not on biases and norms.
+        warmup_steps: steps of linear increase from 0; then the rate decreases linearly to 0 at `steps`.
+        weight_decay: of all parameters except biases and norms.
         clip: largest gradient norm; 0 is off.
-        precision: `bf16` autocast (for GPUs, and CPUs that multiply in it) or `fp32`.
-        evaluate_every, checkpoint_every: in steps; 0 means at the end of training only.
-        box_jitter: stretch and move the boxes of each training window by up to this share of the page; 0 (the papers) is off.
-        patience: stop after this many evaluations without a better one; 0 is off.
+        precision: `bf16` autocast (for GPUs, and for CPUs with bf16 multiplication) or `fp32`.
+        evaluate_every, checkpoint_every: in steps; 0 means only at the end of training.
+        patience: stop after this many evaluations without an improvement; 0 is off.
+        box_jitter: stretch and shift the boxes of each training window by up to this share of the page; 0, as in the
+            papers, is off.
     """
 
     steps: int
@@ -204,7 +183,8 @@ class TrainRecipe:
             raise RecipeError(f"train.box_jitter is {self.box_jitter}; it must be at least 0 and below 1")
         if self.batch_size % self.micro_batch_size:
             raise RecipeError(
-                f"train.batch_size {self.batch_size} must be a multiple of train.micro_batch_size {self.micro_batch_size}"
+                f"train.batch_size {self.batch_size} must be a multiple of "
+                f"train.micro_batch_size {self.micro_batch_size}"
             )
         if self.warmup_steps > self.steps:
             raise RecipeError(f"train.warmup_steps {self.warmup_steps} must not exceed train.steps {self.steps}")
@@ -212,17 +192,19 @@ class TrainRecipe:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A whole training recipe.
+    """A complete training recipe.
 
     Attributes:
-        model: `arch`, optionally `size`, and any key of that architecture's configuration; resolved when read.
-        filters: which pages `encode` takes; all, unless something is stated.
-        max_length: tokens per window, or per document where a task writes, the two special ones included.
-        seed: of initial weights, order of windows, dropout and masking.
+        task: the task with its settings: the section [task].
+        model: `arch` and all keys of that architecture's configuration. In a file, [model] may name a `size`, and then
+            needs only the keys that differ from it.
+        filters: which pages `encode` takes; all by default.
+        max_length: most tokens of an example (a window, or a document), its two special tokens included.
+        seed: of initial weights, order of examples, dropout and masking.
     """
 
     name: str
-    task: TaskRecipe
+    task: Task
     train: TrainRecipe
     model: dict[str, Any]
     tokenizer: TokenizerRecipe = field(default_factory=TokenizerRecipe)
@@ -244,18 +226,18 @@ class Recipe:
 
     @property
     def arch_config(self) -> Any:
-        """The architecture's own configuration, complete."""
+        """The architecture's configuration."""
         return config.build(
             architectures.load(self.arch).config, {k: v for k, v in self.model.items() if k != "arch"}, "model"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Nested plain dict; `from_dict` gives the same recipe back."""
+        """Nested plain dict; `from_dict` turns it back into the same recipe."""
         return config.to_dict(self)
 
 
 def _groups(pattern: str) -> int | None:
-    """How many groups a regular expression has; None where it is none."""
+    """Number of groups of a regular expression; None if `pattern` is not one."""
     try:
         return re.compile(pattern).groups
     except re.error:
@@ -263,42 +245,39 @@ def _groups(pattern: str) -> int | None:
 
 
 def load(recipe: str, overrides: Sequence[str] = ()) -> Recipe:
-    """The training recipe in a TOML file, or shipped under that name. Raises RecipeError."""
+    """The training recipe in a TOML file, or the shipped one of that name. Raises RecipeError."""
     return from_dict(config.override(config.read_toml(_find(recipe)), overrides))
 
 
 def load_ingest(recipe: str, overrides: Sequence[str] = ()) -> IngestRecipe:
-    """The ingest recipe in a TOML file, or shipped under that name. Raises RecipeError."""
+    """The ingest recipe in a TOML file, or the shipped one of that name. Raises RecipeError."""
     return config.build(IngestRecipe, config.override(config.read_toml(_find(recipe)), overrides))
 
 
 def load_mix(recipe: str, overrides: Sequence[str] = ()) -> MixRecipe:
-    """The mix recipe in a TOML file, or shipped under that name. Raises RecipeError."""
+    """The mix recipe in a TOML file, or the shipped one of that name. Raises RecipeError."""
     return config.build(MixRecipe, config.override(config.read_toml(_find(recipe)), overrides))
 
 
 def from_dict(values: Mapping[str, Any]) -> Recipe:
-    """A recipe with its model configuration resolved: size expanded, every default filled in. Raises RecipeError."""
-    recipe = config.build(Recipe, values)
-    task = _named("task.name", recipe.task.name, tasks.load)
-    if recipe.task.fields and not isinstance(task, Entities | GenerateFields):
-        raise RecipeError(
-            f"task.fields needs a task that finds fields, such as entities_bioes; {recipe.task.name} finds none"
-        )
-    if isinstance(task, GenerateFields):
-        _check_written(recipe.task.fields)
+    """A recipe from nested `values`, with every default filled in and the model's size expanded. Raises RecipeError."""
+    task = {"task": _resolve_task(values["task"])} if "task" in values else {}
+    recipe = config.build(Recipe, {**values, **task})
     return dataclasses.replace(recipe, model=_resolve_model(recipe.model, recipe.max_length))
 
 
-def _check_written(fields: Mapping[str, FieldType]) -> None:
-    if not fields:
-        raise RecipeError(
-            "task.fields is missing: name the fields that generate_fields should write, such as total = { type = 'amount' }"
-        )
-    try:
-        check_names(fields)
-    except InputError as error:
-        raise RecipeError(f"recipe section task.fields: {error}") from error
+def from_stored(values: Mapping[str, Any]) -> Recipe:
+    """A recipe from the JSON in a checkpoint or a job, of this version or an earlier one. Raises RecipeError.
+
+    Earlier versions stored `mask_share`, `fields` and `writing` for every task, and ignored the keys that the task did
+    not use (`fields` had to be empty). These keys are dropped here; any other key that the task lacks is an error.
+    """
+    section = values.get("task")
+    if not isinstance(section, Mapping) or "name" not in section:
+        return from_dict(values)
+    keys = tasks.setting_names(_named("task.name", str(section["name"]), tasks.load))
+    dropped = {"mask_share", "writing", *(() if section.get("fields") else ("fields",))} - {*keys}
+    return from_dict({**values, "task": {key: value for key, value in section.items() if key not in dropped}})
 
 
 def to_json(recipe: Recipe | IngestRecipe | MixRecipe) -> str:
@@ -306,10 +285,27 @@ def to_json(recipe: Recipe | IngestRecipe | MixRecipe) -> str:
     return json.dumps(config.to_dict(recipe), indent=2, sort_keys=True)
 
 
+def _resolve_task(section: object) -> Task:
+    """The task of a section [task]."""
+    if not isinstance(section, Mapping):
+        raise RecipeError(f"recipe key task must be a section, got {section!r}")
+    values = cast(Mapping[str, Any], section)
+    if "name" not in values:
+        raise RecipeError("recipe key task.name is missing; name a task, for example name = 'masked_lm'")
+    name = str(values["name"])
+    task = _named("task.name", name, tasks.load)
+    try:
+        return config.build(task, values, "task")
+    except RecipeError as error:
+        if values.keys() <= {*tasks.setting_names(task)}:
+            raise
+        raise RecipeError(f"{error} (task {name})") from error  # a key that other tasks may have
+
+
 def _resolve_model(model: Mapping[str, Any], max_length: int) -> dict[str, Any]:
     values: dict[str, Any] = {"max_length": max_length, **model}
     if "arch" not in values:
-        raise RecipeError("recipe key model.arch is missing; name an architecture, e.g. arch = 'skimformer'")
+        raise RecipeError("recipe key model.arch is missing; name an architecture, for example arch = 'skimformer'")
     architecture = _named("model.arch", str(values.pop("arch")), architectures.load)
     size = values.pop("size", None)
     if size is not None and str(size) not in architecture.sizes:

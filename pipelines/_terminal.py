@@ -14,6 +14,7 @@ from rich.table import Table
 from layoutray import recipe
 from layoutray.errors import LayoutrayError
 from layoutray.recipe import IngestRecipe, MixRecipe, Recipe
+from layoutray.tasks import WritesTexts
 
 _SPEAK = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -92,7 +93,7 @@ def say_cuts(chosen: Recipe, documents: int, texts: int, where: str = "") -> Non
         say(
             f"{documents} documents have more tokens than max_length, {chosen.max_length}; of these only the beginning is read{where}"
         )
-    if texts:
+    if texts and isinstance(chosen.task, WritesTexts):
         longest = chosen.task.writing.max_length
         say(
             f"{texts} texts to write have more tokens than task.writing.max_length, {longest}; of these only the beginning counts{where}"

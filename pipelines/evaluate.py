@@ -1,19 +1,18 @@
 """Measure a checkpoint on pages with known answers: perplexity, ROUGE, or scores of entities and of document fields."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layoutray import tasks
 from layoutray.errors import DocumentError
 from layoutray.evaluation.evaluate import Evaluation, WordEvaluation, evaluate
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, confusion_picture, reliability_picture
 from layoutray.recipe import Recipe
+from layoutray.store import json_text
 from layoutray.tracking import Run
 from pipelines import _terminal as terminal
 from pipelines._evaluation_options import EvaluationOptions, add_evaluation_options
@@ -41,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tracked = options.evaluation.load()
     evaluation = evaluate(tracked.loaded, selection, beams=options.beams, truth=options.truth)
     _show(evaluation, tracked.loaded.recipe, selection)
-    text = json.dumps(_report(evaluation, options.evaluation.checkpoint, selection), indent=2) + "\n"
+    text = json_text.dumps(_report(evaluation, options.evaluation.checkpoint, selection), indent=2) + "\n"
     sys.stdout.write(text)
     if options.json:
         options.json.write_text(text, encoding="utf-8")
@@ -69,7 +68,7 @@ def _parse(arguments: Sequence[str] | None) -> _Options:
 def _show(evaluation: Evaluation, recipe: Recipe, selection: PageSelection) -> None:
     """The metrics as a table, and what they leave out."""
     encoded = evaluation.encoded
-    examples = "documents" if tasks.load(recipe.task.name).of_documents else "windows"
+    examples = "documents" if recipe.task.of_documents else "windows"
     title = f"{recipe.name} on {selection.name}, {len(encoded.examples)} {examples}"
     terminal.show_table(title, ("metric", "value"), sorted(evaluation.metrics.items()))
     if encoded.failed_pages:

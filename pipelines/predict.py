@@ -6,14 +6,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from layoutray import checkpoint, recipe, tasks, tracking
+from layoutray import checkpoint, recipe, tracking
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.predict import predict
 from layoutray.cluster.replicas import Replicas
 from layoutray.cluster.write import write
 from layoutray.store import sources
-from layoutray.tasks import Writes
+from layoutray.tasks import WritesTexts
 from pipelines import _terminal as terminal
 from pipelines._progress import ProgressShown
 
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not sources.exists(sources.join(ingested, "manifest.json")):
             ingested = sources.join(out, "ingested")
             ingest(sources.absolute(options.source), ingested, reading, progress=progress)
-        if isinstance(tasks.load(checkpoint.load(folder).recipe.task.name), Writes):
+        if isinstance(checkpoint.load(folder).recipe.task, WritesTexts):
             done = write(folder, ingested, out, replicas=replicas, beams=options.beams, progress=progress)
             terminal.say(
                 f"{done.documents} documents answered, {_failures(done.failed, ingested)}; texts in {options.out}"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutray import recipe as recipes
+from layoutray.config import override
 from layoutray.document import SUMMARY, Document, Field, Page
 from layoutray.recipe import Recipe
 from layoutray.store import codec, shards
@@ -33,10 +34,10 @@ FIELDS = {"Opening Word": {}, "total": {"type": "amount", "many": True}}
 def recipe(
     task: str = "summary", *, max_length: int = 160, model: dict[str, Any] | None = None, **train: Any
 ) -> Recipe:
-    fields = FIELDS if task == "generate_fields" else {}
+    fields = {"fields": FIELDS} if task == "generate_fields" else {}
     values = {
         "name": f"small-{task}",
-        "task": {"name": task, "writing": WRITING | {"max_length": 40 if fields else 30}, "fields": fields},
+        "task": {"name": task, "writing": WRITING | {"max_length": 40 if fields else 30}, **fields},
         "train": {
             "steps": 300,
             "batch_size": 8,
@@ -51,6 +52,12 @@ def recipe(
         "seed": 3,
     }
     return recipes.from_dict(values)
+
+
+def with_writing(chosen: Recipe, **changes: float) -> Recipe:
+    """`chosen` with changes in its section [task.writing]."""
+    assignments = [f"task.writing.{key}={value}" for key, value in changes.items()]
+    return recipes.from_dict(override(chosen.to_dict(), assignments))
 
 
 def pages(number: int, split: str = "train") -> list[Page]:

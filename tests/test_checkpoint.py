@@ -125,7 +125,8 @@ def test_the_temperature_is_kept_and_is_1_in_older_folders(tmp_path: Path) -> No
 def test_a_temperature_that_is_none_is_refused(content: Any, tmp_path: Path) -> None:
     rewrite(saved(tmp_path), "calibration.json", content)
     with pytest.raises(
-        CheckpointError, match=r"calibration\.json says .*; it must be an object with a temperature, a number above 0"
+        CheckpointError,
+        match=r"calibration\.json contains .*; it must be an object with a temperature, a number above 0",
     ):
         checkpoint.load(tmp_path)
 
@@ -171,8 +172,13 @@ def test_broken_json_and_a_foreign_recipe_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"metrics\.json is not valid JSON"):
         checkpoint.load(tmp_path)
     rewrite(tmp_path, "metrics.json", {})
+    rewrite(tmp_path, "recipe.json", [3])
+    with pytest.raises(CheckpointError, match=r"recipe\.json must contain a JSON object, not \[3\]"):
+        checkpoint.load(tmp_path)
     rewrite(tmp_path, "recipe.json", {"name": "x"})
-    with pytest.raises(CheckpointError, match=r"recipe\.json is no recipe of this version: recipe key task is missing"):
+    with pytest.raises(
+        CheckpointError, match=r"recipe\.json is not a recipe that this version can read: recipe key task is missing"
+    ):
         checkpoint.load(tmp_path)
 
 

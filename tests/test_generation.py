@@ -19,9 +19,9 @@ from layoutray.generation import Text, TextGenerator
 from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.recipe import Recipe
 from layoutray.selection import Selection
-from layoutray.tasks.writer import WritingHead
+from layoutray.tasks.text_generation import TextGenerationHead
 from tests import jobs
-from tests.documents import pages, recipe
+from tests.documents import pages, recipe, with_writing
 from tests.jobs import vocabulary
 
 WHOLES = [pages(number) for number in range(11)]
@@ -30,7 +30,7 @@ WHOLES = [pages(number) for number in range(11)]
 def untrained(chosen: Recipe) -> Checkpoint:
     """A model whose texts depend on what it reads; those of the first weights repeat the last word."""
     model = checkpoint.build_model(chosen, vocabulary(), ()).eval()
-    if isinstance(model.head, WritingHead):
+    if isinstance(model.head, TextGenerationHead):
         for layer in model.head.decoder.layers:
             layer.cross_attention.output.weight.data *= 20
     return Checkpoint(chosen, (), vocabulary(), model, {}, {})
@@ -67,8 +67,7 @@ def test_texts_end_at_the_longest_and_beams_are_taken() -> None:
 
 def writing(**changes: int) -> Checkpoint:
     """A model whose recipe says how texts are written."""
-    chosen = recipe()
-    return untrained(replace(chosen, task=replace(chosen.task, writing=replace(chosen.task.writing, **changes))))
+    return untrained(with_writing(recipe(), **changes))
 
 
 def test_texts_are_as_long_as_the_recipe_says() -> None:
@@ -115,7 +114,7 @@ def test_each_line_has_the_probability_of_its_words_and_its_end() -> None:
 
 
 def test_models_that_write_nothing_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="small-masked_lm is a model of masked_lm, which writes no texts"):
+    with pytest.raises(CheckpointError, match="small-masked_lm is a model of task masked_lm, which generates no texts"):
         TextGenerator(untrained(jobs.recipe("masked_lm")), torch.device("cpu"))
     with pytest.raises(CheckpointError, match="is not a checkpoint"):
         TextGenerator.load(tmp_path)
@@ -144,5 +143,5 @@ def test_what_is_beyond_the_longest_text_is_not_kept() -> None:
 def test_a_model_that_keeps_all_shows_no_selection() -> None:
     writer = TextGenerator(untrained(recipe(model={"encoder": "vanilla"})), torch.device("cpu"))
     assert not writer.shows_selection
-    with pytest.raises(InputError, match=r"small-summary keeps all tokens, .* take one that pools"):
+    with pytest.raises(InputError, match=r"small-summary does not pool tokens by weighted sums; take one that pools"):
         writer.selections(WHOLES[:1])

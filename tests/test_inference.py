@@ -129,6 +129,6 @@ def test_a_model_that_labels_no_words_is_refused() -> None:
     chosen = documents.recipe("generate_fields")
     loaded = Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {})
     with pytest.raises(
-        CheckpointError, match="small-generate_fields is a model of generate_fields, which finds no entities"
+        CheckpointError, match="small-generate_fields is a model of task generate_fields, which finds no entities"
     ):
         Extractor(loaded, chosen.name, torch.device("cpu"))

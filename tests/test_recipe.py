@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
-from layoutray import recipe
+from layoutray import recipe, registry
 from layoutray.document.field_type import FieldType
 from layoutray.errors import RecipeError
 from layoutray.recipe import IngestRecipe, MixRecipe, Recipe
+from layoutray.tasks import fields_of
+from layoutray.tasks.generation_settings import GenerationSettings
+from layoutray.tasks.masked_lm import MaskedLanguageModel
+from layoutray.tasks.summary import Summary
 
 
 def values(**changes: Any) -> dict[str, Any]:
@@ -56,7 +60,7 @@ def test_a_key_beside_the_size_wins() -> None:
 def test_the_wanted_fields_are_sections_with_their_type() -> None:
     fields = {"total": {"type": "amount"}, "party": {"type": "name", "many": True}}
     resolved = recipe.from_dict(values(task={"name": "entities", "fields": fields}))
-    assert resolved.task.fields == {"total": FieldType("amount"), "party": FieldType("name", many=True)}
+    assert fields_of(resolved.task) == {"total": FieldType("amount"), "party": FieldType("name", many=True)}
     assert recipe.from_dict(resolved.to_dict()) == resolved
 
 
@@ -84,14 +88,24 @@ def test_the_default_of_a_model_without_size_is_the_papers() -> None:
             r"task\.fields\.total\.min_score is -0\.5; it must be a number of at least 0",
         ),
         ({"task": {"name": "entities", "fields": {"a=b": {}}}}, r"task\.fields names 'a=b'"),
-        ({"task": {"name": "masked_lm", "fields": {"total": {}}}}, r"task\.fields needs a task that finds fields"),
+        (
+            {"task": {"name": "masked_lm", "fields": {}}},
+            r"unknown recipe key task\.fields; known here: name, mask_share \(task masked_lm\)",
+        ),
+        (
+            {"task": {"name": "masked_lm", "mask_shar": 0.1}},
+            r"unknown recipe key task\.mask_shar \(did you mean mask_share\?\); .* \(task masked_lm\)",
+        ),
+        ({"task": {"name": "layout_labels", "mask_share": 0.15}}, r"unknown recipe key task\.mask_share; .*: name \("),
+        ({"task": {"mask_share": 0.1}}, r"recipe key task\.name is missing"),
+        ({"task": "masked_lm"}, r"recipe key task must be a section, got 'masked_lm'"),
         (
             {"task": {"name": "generate_fields"}},
-            r"task\.fields is missing: name the fields that generate_fields should write",
+            r"task\.fields is missing: name the fields that generate_fields generates",
         ),
         (
             {"task": {"name": "generate_fields", "fields": {"a:b": {}}}},
-            r"section task\.fields: the field name is 'a:b'",
+            r"section task: task\.fields: the field name is 'a:b'",
         ),
         (
             {"task": {"name": "summary", "writing": {"min_length": 9, "max_length": 8}}},
@@ -115,6 +129,65 @@ def test_the_default_of_a_model_without_size_is_the_papers() -> None:
 def test_what_cannot_be_trained_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         recipe.from_dict(values(**changes))
+
+
+def test_a_task_is_the_section_of_its_recipe() -> None:
+    resolved = recipe.from_dict(values(task={"name": "masked_lm", "mask_share": 0.3}))
+    assert resolved.task == MaskedLanguageModel(mask_share=0.3)
+    assert resolved.to_dict()["task"] == {"name": "masked_lm", "mask_share": 0.3}
+
+
+OF_EVERY_TASK = {
+    "mask_share": 0.15,
+    "fields": {},
+    "writing": {
+        "max_length": 128,
+        "min_length": 0,
+        "no_repeat": 0,
+        "label_smoothing": 0.0,
+        "decoder": {
+            "layers": 6,
+            "heads": 8,
+            "feed_forward": 3072,
+            "dropout": 0.1,
+            "attention_dropout": 0.1,
+            "positions": "none",
+        },
+        "begin": "start",
+    },
+}
+"""What earlier versions stored in the section [task] of every recipe, if the user had set nothing but the name."""
+
+
+@pytest.mark.parametrize("name", sorted(registry.names("layoutray.tasks", "TASK")))
+def test_recipes_of_earlier_versions_have_the_keys_of_every_task(name: str) -> None:
+    fields = {"total": {"type": "amount"}} if name == "generate_fields" else {}
+    stored = values(task={"name": name, **OF_EVERY_TASK, "fields": fields})
+    own = {"name": name, "fields": fields} if fields else {"name": name}
+    assert recipe.from_stored(stored) == recipe.from_dict(values(task=own))
+    assert recipe.from_stored(recipe.from_stored(stored).to_dict()) == recipe.from_stored(stored)
+
+
+def test_keys_of_a_stored_recipe_that_its_task_ignored_are_dropped_and_its_own_are_kept() -> None:
+    task = {"name": "masked_lm", **OF_EVERY_TASK, "mask_share": 0.3, "writing": {"begin": "end", "max_length": 9}}
+    assert recipe.from_stored(values(task=task)).task == MaskedLanguageModel(mask_share=0.3)
+    task = {"name": "summary", **OF_EVERY_TASK, "mask_share": 0.3, "writing": {"begin": "end", "max_length": 9}}
+    assert recipe.from_stored(values(task=task)).task == Summary(writing=GenerationSettings(begin="end", max_length=9))
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ({"name": "masked_lm", **OF_EVERY_TASK, "mask": 0.1}, r"unknown recipe key task\.mask; "),
+        ({"name": "masked_lm", **OF_EVERY_TASK, "fields": {"total": {}}}, r"unknown recipe key task\.fields"),
+        ({"name": "no_task", **OF_EVERY_TASK}, r"task\.name: unknown name 'no_task'"),
+        (OF_EVERY_TASK, r"task\.name is missing"),
+        (3, "task must be a section"),
+    ],
+)
+def test_a_stored_recipe_that_no_version_wrote_is_refused(task: Any, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        recipe.from_stored(values(task=task))
 
 
 def test_overrides_reach_into_sections(tmp_path: Path) -> None:

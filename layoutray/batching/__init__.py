@@ -1,1 +1,1 @@
-"""Where documents become tensors."""
+"""From documents to tensors: windows of tokens, examples and batches."""

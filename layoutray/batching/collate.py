@@ -1,4 +1,4 @@
-"""Pad windows into the tensors of a batch."""
+"""Pad examples into the tensors of a batch."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,15 +13,15 @@ from layoutray.errors import SchemaError
 from layoutray.tensors import BOX_GRID, Batch
 
 IGNORED = -100
-"""Label of tokens that have no target."""
+"""Label of tokens without a target."""
 
 
 def collate(examples: Sequence[Example], pad_id: int) -> Batch:
-    """Examples padded on the right to the longest of them, and their graphs to the one of most words.
+    """Examples padded on the right to the longest of them, and their word graphs to the largest of them.
 
     Raises:
-        SchemaError: when a box is inverted or leaves 0..1000, a graph is not of its window's words, or a page has no area (an
-            embedding table, a gather or a division would fail without saying where).
+        SchemaError: when a box is inverted or leaves 0..1000, a word graph does not fit its window's words, or a page
+            has no area. Without these checks, an embedding table, a gather or a division fails and names no cause.
     """
     sizes = np.array([len(example.input_ids) for example in examples])
     boxes = _padded([example.boxes for example in examples], 0)
@@ -48,11 +48,11 @@ def collate(examples: Sequence[Example], pad_id: int) -> Batch:
 
 
 def _padded(rows: Sequence[NDArray[Any]], fill: int) -> NDArray[np.int64]:
-    """Rows of different lengths as one array, with `fill` behind the shorter ones."""
-    whole = np.full((len(rows), max(map(len, rows)), *rows[0].shape[1:]), fill, np.int64)
-    for row, values in zip(whole, rows, strict=True):
+    """Rows of different lengths as one array; shorter rows end in `fill`."""
+    array = np.full((len(rows), max(map(len, rows)), *rows[0].shape[1:]), fill, np.int64)
+    for row, values in zip(array, rows, strict=True):
         row[: len(values)] = values
-    return whole
+    return array
 
 
 def _check_boxes(boxes: NDArray[np.int64]) -> None:
@@ -71,15 +71,15 @@ def _check_pages(sizes: NDArray[np.int64]) -> None:
         row = int(np.argwhere((sizes < 1).any(-1))[0, 0])
         width, height = sizes[row]
         raise SchemaError(
-            f"the page of example {row} of the batch is {width} x {height} pixels; it must have at least one each way; "
-            "make its pages again with `layoutray ingest`, then the examples with `layoutray encode`"
+            f"the page of example {row} of the batch is {width} x {height} pixels; both must be at least 1; "
+            "make the pages again with `layoutray ingest`, then the examples with `layoutray encode`"
         )
 
 
 def _check_graph(row: int, neighbours: NDArray[np.int32], words: int) -> None:
     if len(neighbours) != words or neighbours.min(initial=-1) < -1 or neighbours.max(initial=-1) >= words:
         raise SchemaError(
-            f"example {row} of the batch has {words} words and {len(neighbours)} lists of neighbours, numbered "
-            f"{neighbours.min(initial=-1)} to {neighbours.max(initial=-1)}; it must have a list for each word, of numbers from 0 "
-            f"below {words} or -1; make the examples again with `layoutray encode`"
+            f"example {row} of the batch has {words} words and {len(neighbours)} lists of neighbours with numbers from "
+            f"{neighbours.min(initial=-1)} to {neighbours.max(initial=-1)}; it must have a list for each word, "
+            f"with numbers of at least -1 and below {words}; make the examples again with `layoutray encode`"
         )

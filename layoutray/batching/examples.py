@@ -1,4 +1,7 @@
-"""EXAMPLES as arrays: of a table, where a column is read once and a row is a view of it, or of one page."""
+"""Examples as arrays, from an EXAMPLES table or from pages.
+
+The columns of a table are read once; the arrays of an example are views of them.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,14 +19,15 @@ from layoutray.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One window of a page, or a whole document, which is numbered as the first window of its first page.
+    """One window of a page, or a whole document, which has the numbers of the first window of its first page.
 
     Attributes:
-        boxes: a row of x0 y0 x1 y1 in 0..1000 per token.
-        word_index: word of the page, or of the document, that each token came from, -1 for special tokens.
-        neighbours: a row of 8 per word of the window, see `Window`.
-        page_size: width and height in pixels, of a document's first page.
-        labels: target per token, -100 where none, or the tokens of the text to write; None where the task makes its own targets.
+        boxes: x0 y0 x1 y1 of each token, 0..1000.
+        word_index: index of each token's word in the page or document; -1 for special tokens.
+        neighbours: 8 words for each word of the window, see `Window`.
+        page_size: width and height in pixels, of the page or of the document's first page.
+        labels: target of each token (-100 for tokens without one), or the tokens of the text to generate; None if the
+            task makes its own targets.
     """
 
     doc_id: str
@@ -38,12 +42,12 @@ class Example:
 
 
 def unlabelled(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Example]:
-    """The windows of a page to ask a model about, in order; none for a page without words."""
+    """The windows of a page, in order and without labels; none for a page without words."""
     return [_unlabelled(page, number, window) for number, window in enumerate(windows(page, vocabulary, max_length))]
 
 
 def unlabelled_document(pages: Sequence[Page], vocabulary: Tokenizer, max_length: int) -> tuple[Example | None, int]:
-    """A document to ask a model about, as much of it as fits, and how many tokens all of it would take; None for one without words."""
+    """A document's first `max_length` tokens, without labels, and the number of all its tokens; None without words."""
     window, length = document_window(pages, vocabulary, max_length)
     return window and _unlabelled(pages[0], 0, window), length
 
@@ -64,7 +68,7 @@ def _unlabelled(page: Page, number: int, window: Window) -> Example:
 
 
 def row_of(page: Page, number: int, window: Window, labels: list[int] | None) -> dict[str, Any]:
-    """The EXAMPLES row of window `number` of a page, or of a document that begins with `page`."""
+    """The EXAMPLES row of window `number` of a page, or of a document whose first page is `page`."""
     return {
         "doc_id": page.doc_id,
         "page": page.number,
@@ -81,17 +85,17 @@ def row_of(page: Page, number: int, window: Window, labels: list[int] | None) ->
 
 
 class ExampleSet:
-    """Random access to the rows of an EXAMPLES table, in memory, without copies per row.
+    """Random access to the rows of an EXAMPLES table in memory; rows are not copied.
 
     Attributes:
-        lengths: tokens of each example.
+        lengths: number of tokens of each example.
     """
 
     lengths: NDArray[np.int64]
 
     def __init__(self, table: pa.Table) -> None:
         table = table.combine_chunks()
-        self._where = [
+        self._keys = [
             (row["doc_id"], row["page"], row["window"])
             for row in table.select(["doc_id", "page", "window"]).to_pylist()
         ]
@@ -110,7 +114,7 @@ class ExampleSet:
         self._label_offsets = labels.offsets.to_numpy()
 
     def __len__(self) -> int:
-        return len(self._where)
+        return len(self._keys)
 
     def __getitem__(self, index: int) -> Example:
         rows = slice(self._offsets[index], self._offsets[index + 1])
@@ -119,7 +123,7 @@ class ExampleSet:
             None if self._labels is None else self._labels[self._label_offsets[index] : self._label_offsets[index + 1]]
         )
         return Example(
-            *self._where[index],
+            *self._keys[index],
             self._ids[rows],
             self._boxes[rows],
             self._words[rows],
@@ -138,5 +142,5 @@ def _list_column(table: pa.Table, name: str) -> pa.LargeListArray:
 
 
 def _rows(column: pa.LargeListArray, width: int) -> NDArray[np.int32]:
-    """The values of a column of lists of lists of `width` numbers."""
+    """The inner lists, of `width` numbers each, of a column of lists of lists."""
     return column.values.flatten().to_numpy().reshape(-1, width)[: len(column.values)]

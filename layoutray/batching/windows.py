@@ -1,7 +1,8 @@
-"""Cut the words of a page into windows of tokens: with overflow, without stride, nothing dropped. Or join those of a whole document.
+"""Cut the words of a page into windows of tokens, or join the words of a document into one model input.
 
-The scheme of the Skim-Attention release (§1.3 of its data pipeline): a page becomes as many windows as it needs; every
-sub-token carries its word's box; special tokens carry zeros; a word cut by a window's border goes on in the next one.
+The scheme of the Skim-Attention release (§1.3 of its data pipeline): a page becomes as many windows as it needs,
+without overlap, and no token is dropped. Each token has the box of its word, and special tokens have zeros. A word that
+a window's border cuts continues in the next window.
 """
 
 from collections.abc import Sequence
@@ -23,11 +24,11 @@ class Window:
     """One model input.
 
     Attributes:
-        input_ids: start token, pieces, end token; at most the maximum length, unpadded.
-        boxes: a row of x0 y0 x1 y1 in 0..1000 per token.
-        word_index: word of the page, or of the document, that each token came from, -1 for special tokens.
-        neighbours: a row of at most 8 per word of the window, in order: its nearest neighbours in the graph of the window's words
-            (`document.word_graph`) on its page, counted from 0 in the window; -1 where there are fewer.
+        input_ids: start token, tokens of words, end token; not padded.
+        boxes: x0 y0 x1 y1 of each token, 0..1000.
+        word_index: index of each token's word in the page or document; -1 for special tokens.
+        neighbours: for each word of the window, in order, its 8 nearest neighbours in the graph of the window's words
+            on its page (`document.word_graph`), as indices of words of the window; -1 in place of missing neighbours.
     """
 
     input_ids: NDArray[np.int32]
@@ -37,7 +38,7 @@ class Window:
 
 
 def quantise(boxes: Float[np.ndarray, "words 4"]) -> Int[np.ndarray, "words 4"]:
-    """Boxes in shares of the page to the integer grid 0..1000, rounded to nearest; order of sides is kept."""
+    """Relative boxes as integers 0..BOX_GRID, rounded to nearest."""
     return np.clip(np.rint(np.asarray(boxes, np.float64) * BOX_GRID), 0, BOX_GRID).astype(np.int32)
 
 
@@ -49,27 +50,28 @@ def grid_boxes(page: Page) -> Int[np.ndarray, "words 4"]:
 
 
 def cut(words: list[str], boxes: Int[np.ndarray, "words 4"], tokenizer: Tokenizer, max_length: int) -> list[Window]:
-    """Windows of at most `max_length` tokens that together hold every piece of every word, in order.
-
-    A page without words gives no window.
-    """
-    ids, origin = _pieces(words, tokenizer)
-    room = max_length - 2
-    parts = [(ids[at : at + room], origin[at : at + room]) for at in range(0, len(ids), room)]
+    """Windows of at most `max_length` tokens with every token of every word, in order; none without words."""
+    ids, origin = _tokens(words, tokenizer)
+    step = max_length - 2  # the start and the end token
+    parts = [(ids[at : at + step], origin[at : at + step]) for at in range(0, len(ids), step)]
     return [_window(*part, boxes, word_neighbours(boxes[np.unique(part[1])]), tokenizer) for part in parts]
 
 
 def windows(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Window]:
-    """The model inputs of a page, in order; none for a page without words."""
+    """The windows of a page, in order; none for a page without words."""
     return cut([word.text for word in page.words], grid_boxes(page), vocabulary, max_length)
 
 
 def document_window(pages: Sequence[Page], vocabulary: Tokenizer, max_length: int) -> tuple[Window | None, int]:
-    """A document's pages, in order, as one model input of at most `max_length` tokens; and how many all of it would take.
+    """The first `max_length` tokens of a document as one model input, and the number of all its tokens.
 
-    Words are counted through the document, while boxes and neighbours are those of each page. None for a document without words.
+    The input is None for a document without words. Words are numbered through the document. Boxes are relative to the
+    word's page, and neighbours are words of the same page.
+
+    Args:
+        pages: of the document, in order.
     """
-    ids, origin = _pieces([word.text for page in pages for word in page.words], vocabulary)
+    ids, origin = _tokens([word.text for page in pages for word in page.words], vocabulary)
     kept = slice(max_length - 2)
     if not len(ids):
         return None, 0
@@ -80,11 +82,11 @@ def document_window(pages: Sequence[Page], vocabulary: Tokenizer, max_length: in
     return _window(ids[kept], origin[kept], boxes, neighbours, vocabulary), len(ids) + 2
 
 
-def _pieces(words: list[str], tokenizer: Tokenizer) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Ids of the pieces of all words, and the number of the word of each."""
-    pieces = tokenizer.words_to_ids(words)
-    ids = np.fromiter((piece for word in pieces for piece in word), np.int32)
-    return ids, np.repeat(np.arange(len(words), dtype=np.int32), [len(word) for word in pieces])
+def _tokens(words: list[str], tokenizer: Tokenizer) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Ids of the tokens of all words, and the index of each token's word."""
+    tokens = tokenizer.words_to_ids(words)
+    ids = np.fromiter((token for word in tokens for token in word), np.int32)
+    return ids, np.repeat(np.arange(len(words), dtype=np.int32), [len(word) for word in tokens])
 
 
 def _window(
@@ -94,24 +96,24 @@ def _window(
     neighbours: NDArray[np.int32],
     tokenizer: Tokenizer,
 ) -> Window:
-    nowhere = np.zeros((1, 4), np.int32)
+    no_box = np.zeros((1, 4), np.int32)
     return Window(
         np.concatenate(([tokenizer.start_id], ids, [tokenizer.end_id])).astype(np.int32),
-        np.concatenate((nowhere, boxes[origin], nowhere)).astype(np.int32),
+        np.concatenate((no_box, boxes[origin], no_box)).astype(np.int32),
         np.concatenate(([-1], origin, [-1])).astype(np.int32),
         neighbours,
     )
 
 
 def first_pieces(word_index: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """True on the first token of each word within a window: where labels stand and predictions are read.
+    """True on the first token of each word in a window: labels and predictions belong to these tokens.
 
-    A word that a border has cut is first again in the next window, as in the release.
+    As in the release, a word cut by a window's border has a first token in the next window too.
     """
     before = np.concatenate(([-1], word_index[:-1]))
     return (word_index >= 0) & (word_index != before)
 
 
 def within_window(word_index: NDArray[np.int32]) -> NDArray[np.int64]:
-    """For each token the number of its word among those of the window, from 0; -1 for special tokens."""
+    """The index of each token's word among the words of the window; -1 for special tokens."""
     return np.where(word_index >= 0, np.cumsum(first_pieces(word_index)) - 1, -1)

@@ -1,8 +1,8 @@
 """`prepare.encode` over the cluster: PAGES shards in, EXAMPLES shards out."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 import ray.data
 from ray.data import ActorPoolStrategy
 
-from layoutray import tasks
 from layoutray.cluster.connect import num_workers
 from layoutray.cluster.progress import Progress, follow, ignore_progress
 from layoutray.document.filters import Filters
@@ -21,9 +20,10 @@ from layoutray.recipe import Recipe
 from layoutray.store import codec, shards, sources
 from layoutray.store.card import Card
 from layoutray.store.schema import PAGES
+from layoutray.tasks import fields_of
 from layoutray.tokenizer import Tokenizer
 
-_FILTERS = tuple(field.name for field in fields(Filters))
+_FILTERS = tuple(field.name for field in dataclasses.fields(Filters))
 _PAGES_PER_SHARD = 256
 
 
@@ -46,7 +46,7 @@ def encode(
         raise InputError(
             f"{out} holds shards of an `encode` that did not finish; delete that folder, or give another --out"
         )
-    if recipe.filters != Filters() and tasks.load(recipe.task.name).of_documents:
+    if recipe.filters != Filters() and recipe.task.of_documents:
         raise InputError(
             f"[filters] refuse single pages, and task {recipe.task.name} reads whole documents; leave [filters] out"
         )
@@ -61,7 +61,8 @@ def encode(
         raise InputError(
             f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting"
         )
-    values = count_values(inputs, recipe.task.fields) if recipe.task.fields else 0
+    fields = fields_of(recipe.task)
+    values = count_values(inputs, fields) if fields else 0
     vocabulary = vocabulary_for(recipe.tokenizer, inputs, recipe.filters, recipe.task)
     encoder = Encoder(
         recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str(), tuple(inputs)

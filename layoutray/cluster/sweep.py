@@ -14,7 +14,6 @@ import torch
 from ray import tune
 from ray.exceptions import RayTaskError
 
-from layoutray import tasks
 from layoutray.cluster.connect import grows, num_workers
 from layoutray.errors import InputError
 from layoutray.store import sources
@@ -111,8 +110,8 @@ def train(
 def finished(value: Value, job: Job, seconds: float | None = None) -> Trial:
     """The trial of a job that is finished."""
     metric = jobs.best(job)
-    if math.isnan(metric):
-        return Trial(value, job, None, seconds, error=f"{objective(job)} is not a number: the training has diverged")
+    if not math.isfinite(metric):
+        return Trial(value, job, None, seconds, error=f"{objective(job)} is {metric}: the training has diverged")
     return Trial(value, job, metric, seconds)
 
 
@@ -120,7 +119,7 @@ def best_first(trials: Iterable[Trial]) -> list[Trial]:
     """In the order of the metric; among equals the smaller value, which is usually the cheaper one. Trials without a metric come last."""
 
     def rank(trial: Trial) -> tuple[float, Any]:
-        sign = 1 if _task(trial.job).objective[1] == "min" else -1
+        sign = 1 if trial.job.recipe.task.objective[1] == "min" else -1
         return (math.inf if trial.metric is None else sign * trial.metric), trial.value
 
     return sorted(trials, key=rank)
@@ -128,11 +127,7 @@ def best_first(trials: Iterable[Trial]) -> list[Trial]:
 
 def objective(job: Job) -> str:
     """What the trials are compared by."""
-    return f"dev.{_task(job).objective[0]}"
-
-
-def _task(job: Job) -> tasks.Task:
-    return tasks.load(job.recipe.task.name)
+    return f"dev.{job.recipe.task.objective[0]}"
 
 
 def _check(every: Iterable[Job], share: Share) -> None:

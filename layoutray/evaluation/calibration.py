@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from layoutray.evaluation.capabilities import task_of
+from layoutray.evaluation.capabilities import word_tagger
 from layoutray.evaluation.fields import JudgedAnswer, Schema
 from layoutray.evaluation.predictions import Predictions
 from layoutray.metrics.calibration import Bin, accepted_share, bins, calibration_error
-from layoutray.tasks import Certainties
+from layoutray.tasks import Confidences
 
 PRECISION = 0.99
 """Of the answers that `accepted_at_99` accepts."""
@@ -59,7 +59,7 @@ def calibrate_words(predictions: Predictions) -> WordCalibration:
     """The calibration of word labels by the observations of a pass."""
     loaded = predictions.loaded
     calibrated, uncalibrated = (
-        bins(*task_of(loaded).certainties(predictions.observations, loaded.labels, temperature))
+        bins(*word_tagger(loaded).confidences(predictions.observations, loaded.labels, temperature))
         for temperature in (loaded.temperature, 1.0)
     )
     return WordCalibration(loaded.temperature, calibrated, uncalibrated)
@@ -76,6 +76,6 @@ def calibrate_fields(judged: Sequence[JudgedAnswer], schema: Schema) -> FieldCal
     )
 
 
-def _certainties(judged: Iterable[JudgedAnswer]) -> Certainties:
+def _certainties(judged: Iterable[JudgedAnswer]) -> Confidences:
     pairs = [(one.answer.confidence, one.correct) for one in judged]
     return np.array([pair[0] for pair in pairs], np.float64), np.array([pair[1] for pair in pairs], np.bool_)

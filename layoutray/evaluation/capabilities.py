@@ -1,26 +1,30 @@
 """What the task of a checkpoint can do. The only module of this package that asks."""
 
-from layoutray import tasks
 from layoutray.checkpoint import Checkpoint
-from layoutray.tasks import Task, Writes
-from layoutray.tasks.summary import Summary
-
-
-def task_of(loaded: Checkpoint) -> Task:
-    """The task of a checkpoint."""
-    return tasks.load(loaded.recipe.task.name)
+from layoutray.errors import InputError
+from layoutray.tasks import TagsWords, WritesTexts, fields_of
 
 
 def tags_words(loaded: Checkpoint) -> bool:
-    """Whether the model gives each word a label, so that it finds entities."""
-    return bool(loaded.labels)
+    """Whether the model gives each word a label, and so finds entities."""
+    return isinstance(loaded.recipe.task, TagsWords)
+
+
+def word_tagger(loaded: Checkpoint) -> TagsWords:
+    """The task of a model that labels words. Raises InputError for other tasks."""
+    task = loaded.recipe.task
+    if not isinstance(task, TagsWords):
+        raise InputError(
+            f"task {task.name} labels no words; use a checkpoint of a task that does, for example entities"
+        )
+    return task
 
 
 def generates_texts(loaded: Checkpoint) -> bool:
     """Whether the model reads whole documents and generates texts: field values or summaries."""
-    return isinstance(task_of(loaded), Writes)
+    return isinstance(loaded.recipe.task, WritesTexts)
 
 
 def generates_summaries(loaded: Checkpoint) -> bool:
     """Whether the generated texts are summaries, which ROUGE scores."""
-    return isinstance(task_of(loaded), Summary)
+    return generates_texts(loaded) and not fields_of(loaded.recipe.task)

@@ -8,7 +8,7 @@ from typing import Protocol
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field, Page
 from layoutray.evaluation.calibration import FieldCalibration, WordCalibration, calibrate_fields, calibrate_words
-from layoutray.evaluation.capabilities import generates_summaries, generates_texts, tags_words, task_of
+from layoutray.evaluation.capabilities import generates_summaries, generates_texts, tags_words, word_tagger
 from layoutray.evaluation.entities import ScoreWithLost, score_with_lost
 from layoutray.evaluation.examples import EncodedPages, encode_pages
 from layoutray.evaluation.fields import (
@@ -24,6 +24,7 @@ from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, overlays, pages_to_draw
 from layoutray.evaluation.predictions import PageKey, Predictions, predict
 from layoutray.evaluation.texts import TextScores, score_generated_summaries
+from layoutray.tasks import fields_of
 
 
 class _Part(Protocol):
@@ -104,11 +105,11 @@ def evaluate(loaded: Checkpoint, selection: PageSelection, *, beams: int = 1, tr
             checkpoint's fields, or `truth` does not fit the checkpoint or the selection.
     """
     encoded = encode_pages(loaded, selection)
-    schema = loaded.recipe.task.fields
+    schema = fields_of(loaded.recipe.task)
     expected = labelled_documents(selection, schema) if schema else {}
     drawn = pages_to_draw(selection) if tags_words(loaded) else []
     predictions = predict(loaded, encoded.examples, _wants_entities(loaded, expected, drawn))
-    summary = task_of(loaded).summarise(predictions.observations, loaded.labels)
+    summary = loaded.recipe.task.summarise(predictions.observations, loaded.labels)
     return Evaluation(
         encoded,
         summary,
@@ -129,7 +130,7 @@ def _wants_entities(
 
 
 def _evaluate_words(predictions: Predictions, drawn: Sequence[Page]) -> WordEvaluation:
-    task, labels = task_of(predictions.loaded), predictions.loaded.labels
+    task, labels = word_tagger(predictions.loaded), predictions.loaded.labels
     confusion = task.confusion(predictions.observations, labels)
     return WordEvaluation(confusion, calibrate_words(predictions), tuple(overlays(predictions, drawn)))
 
@@ -138,7 +139,7 @@ def _evaluate_fields(
     predictions: Predictions, selection: PageSelection, expected: Mapping[str, Sequence[Field]], beams: int
 ) -> FieldEvaluation:
     loaded = predictions.loaded
-    schema = loaded.recipe.task.fields
+    schema = fields_of(loaded.recipe.task)
     if generates_texts(loaded):
         documents = generate_answers(loaded, selection, expected, beams)
     else:

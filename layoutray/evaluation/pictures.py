@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from layoutray.answers import Entity
 from layoutray.document import Page
 from layoutray.evaluation.calibration import FieldCalibration, WordCalibration
-from layoutray.evaluation.capabilities import task_of
+from layoutray.evaluation.capabilities import word_tagger
 from layoutray.evaluation.page_selection import PageSelection, page_tables
 from layoutray.evaluation.predictions import Predictions
 from layoutray.inference import entity_types
@@ -74,7 +74,7 @@ def pages_to_draw(selection: PageSelection) -> list[Page]:
 
 def overlays(predictions: Predictions, pages: Sequence[Page]) -> Iterator[PageOverlay]:
     """Each of `pages` with its found entities and those of its annotation."""
-    task, types = task_of(predictions.loaded), entity_types(predictions.loaded.labels)
+    task, types = word_tagger(predictions.loaded), entity_types(predictions.loaded.labels)
     for page, found in zip(pages, predictions.entities(pages), strict=True):
         truth = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
         yield PageOverlay(page, found, truth, types)

@@ -11,7 +11,7 @@ from layoutray.answers import Entity
 from layoutray.batching.examples import Example, ExampleSet
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
-from layoutray.evaluation.capabilities import task_of
+from layoutray.evaluation.capabilities import word_tagger
 from layoutray.inference import Extractor, token_probabilities
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Batch, Encoded
@@ -71,7 +71,7 @@ class Predictions:
         kept = [self.outputs.of_page(page) for page in pages]
         missing = [page for page, windows in zip(pages, kept, strict=True) if windows is None]
         extracted = iter(self._extract(missing) if missing else ())
-        task, labels = task_of(self.loaded), self.loaded.labels
+        task, labels = word_tagger(self.loaded), self.loaded.labels
         return [
             next(extracted) if windows is None else task.answer(page, windows, labels)
             for page, windows in zip(pages, kept, strict=True)
@@ -102,7 +102,7 @@ def predict(loaded: Checkpoint, examples: ExampleSet, wants_entities: Callable[[
         wants_entities: the pages whose label probabilities are kept.
     """
     device = world.single_process().device
-    task, feed = task_of(loaded), job.feed(loaded.recipe, loaded.tokenizer, examples)
+    task, feed = loaded.recipe.task, job.feed(loaded.recipe, loaded.tokenizer, examples)
     model = _OneForwardPass(loaded.model.to(device).eval())
     observations: list[Any] = []
     outputs = WindowOutputs()

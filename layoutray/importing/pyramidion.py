@@ -26,10 +26,11 @@ from torch import Tensor
 
 from layoutray import tasks, tokenizer
 from layoutray.checkpoint import Checkpoint
+from layoutray.config import override
 from layoutray.errors import CheckpointError
 from layoutray.importing.folder import assemble, build_recipe, read_settings, read_torch, tensors_by_name
 from layoutray.nn.weight_names.pyramidion import table
-from layoutray.tasks import Writes
+from layoutray.tasks import WritesTexts
 
 _FILES = ("checkpoint_best.pt", "checkpoint_last.pt")
 _DICTIONARIES = ("dict.txt", "dict.src.txt")
@@ -91,10 +92,10 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     _check_vocabulary(folder)
     settings = _settings(saved, file)
     model = encoder_settings(settings, file)
-    task = {"name": "summary", "writing": writing_settings(settings, file)}
+    task = _task_section(writing_settings(settings, file), overrides)
     recipe = build_recipe(folder, task, {"arch": "pyramidion", **model}, model["max_length"], overrides)
     names = table(model["halvings"])
-    if isinstance(tasks.load(recipe.task.name), Writes):
+    if isinstance(recipe.task, WritesTexts):
         _check_tied(weights, file)
     else:
         names = replace(names, dropped=(*names.dropped, "decoder"), ours_only=("head",))
@@ -103,6 +104,15 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
         "pad_token_id": _FIRST_PIECES.index("<pad>"),
     }
     return assemble(file, vocabulary, recipe, names, weights)
+
+
+def _task_section(writing: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """The section [task] before the overrides: without `writing` if they name a task that lacks this key."""
+    match override({"task": {"name": "summary"}}, overrides):
+        case {"task": {"name": str(name)}} if "writing" not in tasks.setting_names(tasks.load(name)):
+            return {"name": name}
+        case _:
+            return {"name": "summary", "writing": writing}
 
 
 def encoder_settings(theirs: Mapping[str, Any], file: Path) -> dict[str, Any]:

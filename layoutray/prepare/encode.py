@@ -10,21 +10,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray import checkpoint, tasks, tokenizer
+from layoutray import checkpoint, tokenizer
 from layoutray.batching.examples import row_of
-from layoutray.batching.windows import document_window, windows
+from layoutray.batching.windows import Window, document_window, windows
 from layoutray.document import Document, Page
-from layoutray.document.field_lines import parse
+from layoutray.document.field_lines import parse, to_lines
 from layoutray.document.filters import Filters
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.field_truth import tagged_pages
 from layoutray.prepare.whole_documents import documents_of, whole_documents
-from layoutray.recipe import TaskRecipe, TokenizerRecipe
+from layoutray.recipe import TokenizerRecipe
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import EXAMPLES, PAGES
-from layoutray.tasks import Task, Writes
-from layoutray.tasks.generate_fields import GenerateFields
+from layoutray.tasks import TagsWords, Task, WritesTexts, fields_of
 from layoutray.tokenizer import Tokenizer
 
 SPLITS = ("train", "dev", "test")
@@ -46,7 +45,7 @@ class Encoder:
         folders: of PAGES, with the documents beside them, whose values tag the words where the task wants fields, or are what to write.
     """
 
-    task: TaskRecipe
+    task: Task
     max_length: int
     labels: tuple[str, ...]
     vocabulary: str
@@ -59,32 +58,30 @@ class Encoder:
         without a page are of values found nowhere, and of documents and texts that were cut.
         """
         vocabulary = tokenizer.parse(self.vocabulary)
-        task = tasks.load(self.task.name)
         made, page_ids = list(codec.pages_of(pages)), pages["page_id"].to_pylist()
-        if task.of_documents:
-            rows, letters = self._documents(made, page_ids, task, vocabulary)
+        if self.task.of_documents:
+            rows, letters = self._documents(made, page_ids, vocabulary)
         else:
-            rows, letters = self._pages(made, page_ids, task, vocabulary)
+            rows, letters = self._pages(made, page_ids, vocabulary)
         return pa.Table.from_pylist(rows, schema=EXAMPLES), letters
 
-    def _pages(self, pages: list[Page], page_ids: Sequence[str], task: Task, vocabulary: Tokenizer) -> _RowsAndLetters:
+    def _pages(self, pages: list[Page], page_ids: Sequence[str], vocabulary: Tokenizer) -> _RowsAndLetters:
         rows: list[dict[str, Any]] = []
         letters: list[DeadLetter] = []
-        if self.task.fields:
-            pages, letters = tagged_pages(pages, self.folders, self.task.fields)
+        if fields := fields_of(self.task):
+            pages, letters = tagged_pages(pages, self.folders, fields)
         for page, page_id in zip(pages, page_ids, strict=True):
             found = enumerate(windows(page, vocabulary, self.max_length))
             try:
-                rows += [
-                    row_of(page, number, window, task.targets(page, window, self.labels)) for number, window in found
-                ]
+                rows += [row_of(page, number, window, self._targets(page, window)) for number, window in found]
             except DocumentError as error:
                 letters.append(_letter(error, page, page_id))
         return rows, letters
 
-    def _documents(
-        self, pages: Sequence[Page], page_ids: Sequence[str], task: Task, vocabulary: Tokenizer
-    ) -> _RowsAndLetters:
+    def _targets(self, page: Page, window: Window) -> list[int] | None:
+        return self.task.targets(page, window, self.labels) if isinstance(self.task, TagsWords) else None
+
+    def _documents(self, pages: Sequence[Page], page_ids: Sequence[str], vocabulary: Tokenizer) -> _RowsAndLetters:
         """Of the documents whose first page is among `pages`."""
         rows: list[dict[str, Any]] = []
         letters: list[DeadLetter] = []
@@ -92,27 +89,19 @@ class Encoder:
         for document, whole in whole_documents(self.folders, {page.doc_id for page in pages}, pages):
             if (first := (document.doc_id, whole[0].number)) in asked:
                 try:
-                    text = (
-                        vocabulary.text_to_ids(task.text(document, self.task.fields))
-                        if isinstance(task, Writes)
-                        else None
-                    )
+                    row, cuts = self._document(document, whole, vocabulary)
                 except DocumentError as error:
                     letters.append(_letter(error, whole[0], asked[first]))
                 else:
-                    row, cuts = self._document(document, whole, text, vocabulary)
                     rows += row
                     letters += cuts
         return rows, letters
 
-    def _document(
-        self, document: Document, pages: Sequence[Page], text: list[int] | None, vocabulary: Tokenizer
-    ) -> _RowsAndLetters:
-        """Args: text: to write; None where the task makes its own."""
+    def _document(self, document: Document, pages: Sequence[Page], vocabulary: Tokenizer) -> _RowsAndLetters:
         window, length = document_window(pages, vocabulary, self.max_length)
         lengths, labels = {Reason.CUT: (length, self.max_length)}, None
-        if text is not None:
-            longest = self.task.writing.max_length
+        if isinstance(self.task, WritesTexts):
+            text, longest = vocabulary.text_to_ids(self.task.text(document)), self.task.writing.max_length
             labels = text[:longest] if len(text) > longest else [*text, vocabulary.end_id]
             lengths[Reason.TEXT_CUT] = len(text), longest
         return [row_of(pages[0], 0, window, labels)] if window else [], list(_cuts(document, lengths))
@@ -144,7 +133,7 @@ def chosen(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:
 
 
 def vocabulary_for(
-    recipe: TokenizerRecipe, folders: Sequence[str], filters: Filters, task: TaskRecipe | None = None
+    recipe: TokenizerRecipe, folders: Sequence[str], filters: Filters, task: Task | None = None
 ) -> Tokenizer:
     """The recipe's tokenizer: loaded from its path, or trained on the training pages of the PAGES folders that pass `filters`.
 
@@ -154,7 +143,7 @@ def vocabulary_for(
     Raises:
         InputError: when one that is loaded does not have them.
     """
-    written = task.fields if task and isinstance(tasks.load(task.name), GenerateFields) else {}
+    written = fields_of(task) if isinstance(task, WritesTexts) else {}
     if not recipe.path:
         words = chain(_training_words(folders, filters), _words_to_write(written, folders))
         return tokenizer.train_wordpiece(words, recipe.vocab_size)
@@ -163,10 +152,12 @@ def vocabulary_for(
     return loaded
 
 
-def labels_for(task: TaskRecipe, folders: Iterable[str]) -> tuple[str, ...]:
-    """Names of the task's outputs: from its fields, or else from the tags of all pages of the PAGES folders."""
-    if task.fields:
-        return tasks.load(task.name).label_names([[f"B-{name}" for name in task.fields]])
+def labels_for(task: Task, folders: Iterable[str]) -> tuple[str, ...]:
+    """Names of the labels of a task that tags words, from its fields or else from the tags of all pages of the folders."""
+    if not isinstance(task, TagsWords):
+        return ()
+    if fields := fields_of(task):
+        return task.label_names([[f"B-{name}" for name in fields]])
     rows = (
         row
         for folder in folders
@@ -174,7 +165,7 @@ def labels_for(task: TaskRecipe, folders: Iterable[str]) -> tuple[str, ...]:
         for row in table["tags"].to_pylist()
         if row
     )
-    return tasks.load(task.name).label_names([tag for tag in row if tag is not None] for row in rows)
+    return task.label_names([tag for tag in row if tag is not None] for row in rows)
 
 
 def digest_of(encoder: Encoder, page_ids: Iterable[str]) -> str:

@@ -1,11 +1,13 @@
-"""Find entities: one BIOES tag per word, and of each page's taggings the best legal one.
+"""Find entities: one BIOES tag for each word, decoded to the best legal tagging of the whole page.
 
-The pages' IOB2 tags are learned as BIOES. Decoding (see `layoutray.tasks.viterbi`) runs over all words of a page, whatever windows it was
-cut into. Scores are those of task `entities`, from the decoded tags turned back into IOB2; the confidence of an entity is the geometric
-mean of the probabilities that the model gives the decoded tags, each for itself.
+The IOB2 tags of pages are learned as BIOES. Decoding (see `layoutray.tasks.viterbi`) covers all words of a page, also
+of a page that was cut into windows. Scores are those of task `entities`, after the decoded tags are converted back to
+IOB2. The confidence of an entity is the geometric mean of the probabilities of its decoded tags, each tag on its own.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,33 +15,34 @@ from numpy.typing import NDArray
 from layoutray.document import Page
 from layoutray.document.tags import spans, to_bioes, to_iob2
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.tasks import viterbi
+from layoutray.tasks import TagsWords, viterbi
 from layoutray.tasks.entities import Entities
 from layoutray.tasks.word_labels import PageLabels, WindowLabels
 
 
+@dataclass(frozen=True)
 class EntitiesBioes(Entities):
     """See the module's docstring."""
 
-    name = "entities_bioes"
-    prefixes = "BIES"
+    name: str = "entities_bioes"
+    prefixes: ClassVar[str] = "BIES"
 
-    def truth(self, page: Page) -> list[str | None]:
-        tags = super().truth(page)
+    def true_labels(self, page: Page) -> list[str | None]:
+        tags = super().true_labels(page)
         try:
             bioes = to_bioes(spans(tags), len(tags))
         except InputError as error:
             raise DocumentError(
                 Reason.BAD_ANNOTATION, f"page {page.number} of {page.source}: {error}", stage="encode"
             ) from error
-        return [None if tag is None else found for tag, found in zip(tags, bioes, strict=True)]
+        return [None if tag is None else label for tag, label in zip(tags, bioes, strict=True)]
 
     def decode(self, scores: NDArray[np.float32], labels: Sequence[str]) -> NDArray[np.intp]:
         return viterbi.decode(scores, labels)[0]
 
-    def by_page(self, observations: Sequence[WindowLabels], labels: Sequence[str]) -> list[PageLabels]:
+    def labels_by_page(self, observations: Sequence[WindowLabels], labels: Sequence[str]) -> list[PageLabels]:
         """In IOB2."""
-        pages = super().by_page(observations, labels)
+        pages = super().labels_by_page(observations, labels)
         return [PageLabels(page.areas, _iob2(page.gold), _iob2(page.predicted)) for page in pages]
 
 
@@ -47,4 +50,4 @@ def _iob2(tags: Sequence[str]) -> list[str]:
     return to_iob2(spans(tags), len(tags))
 
 
-TASK = EntitiesBioes()
+TASK: type[TagsWords] = EntitiesBioes

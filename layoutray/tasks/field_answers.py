@@ -1,8 +1,9 @@
-"""From the entities of a document to the values of its fields (LAMBERT, arXiv:2002.08087, version 1, section 4: inference).
+"""From the entities of a document to the values of its fields.
 
-Entities of a type that have the same normal form are one value, whose score is the sum of their confidences: what a document repeats
-weighs more. Entities without a normal form are no value of their type and are left out, as are values whose score is below the field's
-`min_score`: the paper answers the best value of a type, and does not say how many of a type that may have several.
+Source: LAMBERT, arXiv:2002.08087, version 1, section 4 (inference). Entities of one type with the same normal form are
+one value. Its score is the sum of their confidences, so that a repeated value scores higher. Entities without a normal
+form are left out, and so are values whose score is below the field's `min_score`. The paper answers the best value of a
+type; it does not say how to answer a type that may have several values.
 """
 
 import math
@@ -12,32 +13,43 @@ from collections.abc import Iterable, Mapping
 from layoutray.answers import Entity, FieldAnswer
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
+from layoutray.errors import InputError
 
 
 def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -> tuple[FieldAnswer, ...]:
-    """The values of a document's fields, in the order of `schema`: the best one, or all from the best on where a field may have many.
+    """The values of a document's fields, in the order of `schema`; several values of a field by falling score.
 
     Args:
-        entities: of all pages of the document, in order; types that `schema` does not name are passed over.
+        entities: of all pages of the document, in order; types that `schema` does not name are ignored.
         schema: the type of each field, by its name.
     """
-    same: dict[str, dict[str, list[Entity]]] = {name: defaultdict(list) for name in schema}
+    entities_of: dict[str, dict[str, list[Entity]]] = {name: defaultdict(list) for name in schema}
     for entity in entities:
         field = schema.get(entity.type)
         form = field and normal_form(entity.content, field)
         if form:
-            same[entity.type][form].append(entity)
+            entities_of[entity.type][form].append(entity)
     answers: list[FieldAnswer] = []
-    for name, values in same.items():
-        stated = (_answer(value, found) for value, found in values.items())
+    for name, values in entities_of.items():
+        candidates = (_answer(value, same) for value, same in values.items())
         ranked = sorted(
-            (one for one in stated if one.score >= schema[name].min_score), key=lambda answer: -answer.score
+            (answer for answer in candidates if answer.score >= schema[name].min_score),
+            key=lambda answer: -answer.score,
         )
         answers += ranked if schema[name].many else ranked[:1]
     return tuple(answers)
 
 
+def check_fields(fields: Mapping[str, FieldType]) -> None:
+    """Raise InputError for a field of [task.fields] whose name or `min_score` is not allowed."""
+    if not all(name.strip() and "=" not in name for name in fields):
+        raise InputError(f"task.fields names {', '.join(map(repr, fields))}; a name must not be empty or contain =")
+    for name, field in fields.items():
+        if not 0 <= field.min_score < math.inf:
+            raise InputError(f"task.fields.{name}.min_score is {field.min_score}; it must be a number of at least 0")
+
+
 def _answer(value: str, entities: list[Entity]) -> FieldAnswer:
-    surest = max(entities, key=lambda entity: entity.confidence)
+    best = max(entities, key=lambda entity: entity.confidence)
     score = math.fsum(entity.confidence for entity in entities)
-    return FieldAnswer(surest.type, value, surest.content, surest.confidence, score, surest.bounding_regions)
+    return FieldAnswer(best.type, value, best.content, best.confidence, score, best.bounding_regions)

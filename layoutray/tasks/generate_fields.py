@@ -1,54 +1,75 @@
-"""Fields by writing: a model reads a whole document and writes its values, a line `name: value` for each.
+"""Fields by text generation: the model reads a whole document and generates a line `name: value` for each value.
 
-It needs to be told no places of values, and may write what stands nowhere in so many words; what it writes has no place either. A
-field's confidence is the probability of its whole line under the model, the end of the line included, given the lines before it: that of
-exactly this statement, and so lower for a long value than the mean over tokens by which tagging models say how sure they are.
+Training needs no places of values, and the model can answer a value that does not occur on the page word for word. A
+generated value has no place. The confidence of a field is the probability of its whole line under the model, its end
+included, given the lines before it. For a long value it is lower than the confidence of a tagging model, which is a
+geometric mean over words.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from layoutray.answers import Entity, FieldAnswer
 from layoutray.document import Document, Field, Page
-from layoutray.document.field_lines import page_text_of, parse, to_lines
+from layoutray.document.field_lines import check_names, page_text_of, parse, to_lines
 from layoutray.document.field_type import FieldType
-from layoutray.errors import DocumentError, Reason
-from layoutray.tasks.field_answers import field_answers
-from layoutray.tasks.writer import Writer
+from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.tasks import WritesTexts
+from layoutray.tasks.field_answers import check_fields, field_answers
+from layoutray.tasks.text_generation import TextGeneration
 
 
-class GenerateFields(Writer):
-    """See the module's docstring."""
+@dataclass(frozen=True)
+class GenerateFields(TextGeneration):
+    """See the module's docstring.
 
-    name = "generate_fields"
+    Attributes:
+        fields: the fields to generate, by name; at least one.
+    """
 
-    def text(self, document: Document, fields: Mapping[str, FieldType]) -> str:
-        """The values of `fields` in their order, each once; empty where the document has values of other fields alone."""
+    name: str = "generate_fields"
+    fields: dict[str, FieldType] = field(default_factory=dict[str, FieldType])
+
+    def __post_init__(self) -> None:
+        check_fields(self.fields)
+        if not self.fields:
+            raise InputError(
+                f"task.fields is missing: name the fields that {self.name} generates, "
+                "for example total = { type = 'amount' }"
+            )
+        try:
+            check_names(self.fields)
+        except InputError as error:
+            raise InputError(f"task.fields: {error}") from error
+
+    def text(self, document: Document) -> str:
+        """The values of `fields` in their order, each value once; empty when the document has only other fields."""
         if not document.fields:
             raise DocumentError(
                 Reason.BAD_ANNOTATION,
-                f"{document.source} has no fields; this task needs a set that has them",
+                f"{document.source} has no fields; task {self.name} needs a data set with fields of documents",
                 stage="encode",
             )
         values: dict[Field, None] = dict.fromkeys(document.fields)
-        return to_lines(field for name in fields for field in values if field.name == name)
+        return to_lines(value for name in self.fields for value in values if value.name == name)
 
 
 def written_fields(
     lines: Iterable[tuple[str, float]], pages: Sequence[Page], schema: Mapping[str, FieldType]
 ) -> tuple[FieldAnswer, ...]:
-    """The values of fields that a text states about a document, in the order of `schema`, see `field_answers`.
+    """The values of fields in a generated text, in the order of `schema`, see `field_answers`.
 
-    Their contents are the words of the document that the model means, or where there are none, what it has written.
+    The content of a value is the document's words that match it, or the generated text when no words do.
 
     Args:
         lines: of the text, each with its probability.
         pages: of the document, in order.
     """
     words = [word.text for page in pages for word in page.words]
-    stated = [(field, chance) for line, chance in lines for field in parse(line, schema)]
+    values = [(value, probability) for line, probability in lines for value in parse(line, schema)]
     return field_answers(
-        [Entity(field.name, page_text_of(field.value, words), chance, (), ()) for field, chance in stated], schema
+        [Entity(one.name, page_text_of(one.value, words), probability, (), ()) for one, probability in values], schema
     )
 
 
-TASK = GenerateFields()
+TASK: type[WritesTexts] = GenerateFields

@@ -1,10 +1,11 @@
-"""Masked visual-language modelling: predict hidden words from their neighbours and their places (boxes stay visible).
+"""Masked visual-language modelling: predict hidden tokens from the other tokens and from all boxes, which stay visible.
 
-BERT's scheme as the Skim-Attention release uses it: 15 % of the non-special tokens are targets; of these 80 % become the
-mask token, 10 % a random one of the whole vocabulary, 10 % stay.
+BERT's scheme as the Skim-Attention release uses it: 15 % of the non-special tokens are targets. 80 % of the targets are
+replaced by the mask token, 10 % by a random token of the whole vocabulary, and 10 % are unchanged.
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -12,14 +13,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray.batching.collate import IGNORED
-from layoutray.tasks import Corruption, Writing, targets_of
+from layoutray.tasks import Corruption, Task
+from layoutray.tasks.mask_share import check_mask_share
+from layoutray.tasks.model import targets_of_states
 from layoutray.tasks.word_prediction import WordPrediction
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 
 
 class MaskedLanguageModelHead(nn.Module):
-    """Dense, gelu, LayerNorm, and a decoder tied to the word embedding, with a bias per word."""
+    """Dense layer, GELU, LayerNorm, and a decoder tied to the word embedding, with a bias for each token."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
@@ -32,10 +35,10 @@ class MaskedLanguageModelHead(nn.Module):
         return self._decode(encoded.states)
 
     def loss(self, encoded: Encoded, batch: Batch) -> Float[Tensor, ""]:
-        """Summed over targets. Only their states are decoded: six in seven rows of the vocabulary product are saved."""
-        targets = targets_of(encoded, batch)
-        chosen = targets != IGNORED
-        return functional.cross_entropy(self._decode(encoded.states[chosen]).float(), targets[chosen], reduction="sum")
+        """Summed over targets. Only their states are decoded, which saves six of seven rows of the largest product."""
+        targets = targets_of_states(encoded, batch)
+        hidden = targets != IGNORED
+        return functional.cross_entropy(self._decode(encoded.states[hidden]).float(), targets[hidden], reduction="sum")
 
     def _decode(self, states: Tensor) -> Tensor:
         return self.decoder(self.norm(functional.gelu(self.dense(states))))
@@ -49,26 +52,34 @@ class _Masking:
     def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
         ids = batch.input_ids
         special = torch.isin(ids, torch.tensor(self.tokenizer.special_ids))
-        chance = torch.rand(ids.shape, generator=generator)
-        target = (chance < self.share) & ~special
-        fate = torch.rand(ids.shape, generator=generator)
+        target = (torch.rand(ids.shape, generator=generator) < self.share) & ~special
+        replacement = torch.rand(ids.shape, generator=generator)
         random_ids = torch.randint(self.tokenizer.vocab_size, ids.shape, generator=generator)
-        corrupted = torch.where(target & (fate < 0.8), torch.full_like(ids, self.tokenizer.mask_id), ids)
-        corrupted = torch.where(target & (fate >= 0.9), random_ids, corrupted)
+        corrupted = torch.where(target & (replacement < 0.8), torch.full_like(ids, self.tokenizer.mask_id), ids)
+        corrupted = torch.where(target & (replacement >= 0.9), random_ids, corrupted)
         return replace(batch, input_ids=corrupted, labels=ids.masked_fill(~target, IGNORED))
 
 
+@dataclass(frozen=True)
 class MaskedLanguageModel(WordPrediction):
-    """See the module's docstring."""
+    """See the module's docstring.
 
-    name = "masked_lm"
-    predicted = "masked_tokens"
+    Attributes:
+        mask_share: share of the non-special tokens to predict.
+    """
 
-    def head(self, encoder: Encoder, num_labels: int, dropout: float, writing: Writing) -> nn.Module:
+    name: str = "masked_lm"
+    mask_share: float = 0.15
+    predicted: ClassVar[str] = "masked_tokens"
+
+    def __post_init__(self) -> None:
+        check_mask_share(self.mask_share)
+
+    def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
         return MaskedLanguageModelHead(encoder)
 
-    def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption:
-        return _Masking(tokenizer, mask_share)
+    def corruption(self, tokenizer: Tokenizer) -> Corruption:
+        return _Masking(tokenizer, self.mask_share)
 
 
-TASK = MaskedLanguageModel()
+TASK: type[Task] = MaskedLanguageModel

@@ -1,10 +1,13 @@
-"""The pretraining of LAMBERT's autoencoder (its appendix): paint what stands round each word from the vector that was made of it.
+"""The pretraining of LAMBERT's layout autoencoder (appendix of the paper).
 
-Only the encoder's layout embedding is trained, from places alone; texts go unread, and all other weights stay as they are.
+The task is to draw the bitmap of each word's surroundings from the vector that the autoencoder made of it.
+
+Only the encoder's layout embedding is trained, from boxes alone. Texts are not read, and all other weights are
+unchanged.
 """
 
-from dataclasses import replace
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import ClassVar, cast
 
 import torch
 from jaxtyping import Float
@@ -14,57 +17,59 @@ from torch.nn import functional
 from layoutray.batching.collate import IGNORED
 from layoutray.errors import InputError
 from layoutray.nn.word_bitmaps import PIXELS, BitmapDecoder
-from layoutray.tasks import Corruption, Writing
+from layoutray.tasks import Corruption, Task
 from layoutray.tasks.word_prediction import WordPrediction
 from layoutray.tensors import Batch, Encoder, HasLayoutAutoencoder
 from layoutray.tokenizer import Tokenizer
 
 
 class NeighbourhoodHead(nn.Module):
-    """The other half of the autoencoder."""
+    """The decoding half of the autoencoder."""
 
     def __init__(self) -> None:
         super().__init__()
         self.painter = BitmapDecoder()
 
-    def loss_of(self, encoder: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+    def encoder_loss(self, encoder: nn.Module, batch: Batch) -> Float[Tensor, ""]:
         """Cross-entropy of pixels: the mean over each bitmap, summed over words."""
-        pictures, vectors = cast(HasLayoutAutoencoder, encoder).encode_bitmaps(batch)
+        bitmaps, vectors = cast(HasLayoutAutoencoder, encoder).encode_bitmaps(batch)
         painted = self.painter(vectors).float()
-        return functional.binary_cross_entropy_with_logits(painted, pictures.float(), reduction="sum") / PIXELS**2
+        return functional.binary_cross_entropy_with_logits(painted, bitmaps.float(), reduction="sum") / PIXELS**2
 
 
-def _words(batch: Batch, generator: torch.Generator) -> Batch:
-    """A target on the first token of each word: one bitmap each."""
-    assert batch.word_index is not None, "neighbourhoods need a batch that says which words it holds"
-    before = functional.pad(batch.word_index[:, :-1], (1, 0), value=-1)
-    first = (batch.word_index >= 0) & (batch.word_index != before)
+def _mark_words(batch: Batch, generator: torch.Generator) -> Batch:
+    """Put a target on the first token of each word, because a word has one bitmap."""
+    assert batch.word_index is not None, "task neighbourhoods needs a batch with the word of each token"
+    previous = functional.pad(batch.word_index[:, :-1], (1, 0), value=-1)
+    first = (batch.word_index >= 0) & (batch.word_index != previous)
     return replace(batch, labels=torch.zeros_like(batch.input_ids).masked_fill(~first, IGNORED))
 
 
+@dataclass(frozen=True)
 class Neighbourhoods(WordPrediction):
-    """See the module's docstring. The `perplexity` is a pixel's, from 1 (all is painted as it is) to 2 (nothing is known)."""
+    """See the module's docstring. `perplexity` is that of a pixel: 1 is a perfect prediction, 2 is a random guess."""
 
-    name = "neighbourhoods"
-    predicted = "neighbourhoods"
+    name: str = "neighbourhoods"
+    predicted: ClassVar[str] = "neighbourhoods"
 
-    def head(self, encoder: Encoder, num_labels: int, dropout: float, writing: Writing) -> nn.Module:
-        """Freezes all of the encoder but what is trained here.
+    def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
+        """The head; freezes all of the encoder except its layout embedding.
 
         Raises:
-            InputError: when the encoder has no such layout embedding.
+            InputError: when the encoder has no layout autoencoder.
         """
         if not isinstance(encoder, HasLayoutAutoencoder):
             raise InputError(
-                "task neighbourhoods trains LAMBERT's autoencoder alone; take model.arch=lambert, model.layout=autoencoder"
+                "task neighbourhoods trains LAMBERT's autoencoder alone; "
+                "set model.arch=lambert and model.layout=autoencoder"
             )
         trained = encoder.layout_autoencoder()
         cast(nn.Module, encoder).requires_grad_(False)
         trained.requires_grad_(True)
         return NeighbourhoodHead()
 
-    def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption:
-        return _words
+    def corruption(self, tokenizer: Tokenizer) -> Corruption:
+        return _mark_words
 
 
-TASK = Neighbourhoods()
+TASK: type[Task] = Neighbourhoods

@@ -1,14 +1,15 @@
-"""Span infilling, which pretrains an encoder and its decoder together: some pieces of a document are taken out of it, each of them leaves
-one mask token in its place, and the decoder writes them.
+"""Span infilling: pretrain an encoder and its decoder together.
 
-Spans and targets are T5's (arXiv:1910.10683, section 3.1.4): 15 % of the tokens, in spans of 3 on average, and the decoder writes what is
-missing and nothing else. BART (arXiv:1910.13461) has the whole text written; that takes as many steps as the document has tokens,
-thousands of long ones, while the tasks that this prepares for write a text much shorter than what they read. The mask is BART's: the same
-token for every span, as vocabularies have no other; where T5 tells spans apart by tokens of their own, here they are the lines of the
-text to write, in their order.
+Spans of a document's tokens are removed. Each span leaves one mask token, and the decoder generates the removed tokens.
 
-The mask token stands where its span begins (its box and its word are those of the span's first token). How long the text to write is
-follows from the share that is taken out, not from `writing.max_length`.
+Spans and targets are those of T5 (arXiv:1910.10683, section 3.1.4): 15 % of the tokens, in spans of 3 tokens on
+average, and the decoder generates only what was removed. In BART (arXiv:1910.13461) the decoder generates the whole
+text, which takes one step for each token of the document. Documents have thousands of tokens, and the tasks that follow
+this pretraining generate much shorter texts. As in BART, every span has the same mask token: vocabularies have only
+one. T5 marks each span by a token of its own; here each span is one line of the text to generate, in their order.
+
+A mask token has the box and the word of the first token of its span. The length of the text to generate follows from
+`mask_share`; `writing.max_length` does not limit it.
 """
 
 from collections.abc import Sequence
@@ -20,8 +21,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from layoutray.batching.collate import IGNORED
-from layoutray.tasks import Corruption
-from layoutray.tasks.writer import Writer
+from layoutray.tasks import Corruption, HasDecoder
+from layoutray.tasks.mask_share import check_mask_share
+from layoutray.tasks.text_generation import TextGeneration
 from layoutray.tensors import Batch
 from layoutray.tokenizer import Tokenizer
 
@@ -37,75 +39,87 @@ class _Infilling:
         assert batch.word_index is not None
         assert batch.neighbours is not None
         hidden = torch.stack([self._hidden(mask, generator) for mask in batch.mask])
-        opens = hidden & ~hidden.roll(1, 1)  # the first token is never hidden, nor is the last
-        read = batch.mask & (~hidden | opens)
-        masked = batch.input_ids.masked_fill(opens, self.tokenizer.mask_id)
-        words = [_left(*row) for row in zip(batch.word_index, batch.neighbours, read, strict=True)]
+        starts = hidden & ~hidden.roll(1, 1)  # neither the first nor the last token of a document is ever hidden
+        kept = batch.mask & (~hidden | starts)
+        masked = batch.input_ids.masked_fill(starts, self.tokenizer.mask_id)
+        words = [_renumbered(*row) for row in zip(batch.word_index, batch.neighbours, kept, strict=True)]
         return replace(
             batch,
-            input_ids=_padded([ids[kept] for ids, kept in zip(masked, read, strict=True)], self.tokenizer.pad_id),
-            boxes=_padded([boxes[kept] for boxes, kept in zip(batch.boxes, read, strict=True)], 0),
-            mask=_padded([kept[kept] for kept in read], False),
-            labels=_padded([self._missing(*row) for row in zip(batch.input_ids, hidden, opens, strict=True)], IGNORED),
+            input_ids=_padded([ids[row] for ids, row in zip(masked, kept, strict=True)], self.tokenizer.pad_id),
+            boxes=_padded([boxes[row] for boxes, row in zip(batch.boxes, kept, strict=True)], 0),
+            mask=_padded([row[row] for row in kept], False),
+            labels=_padded([self._text(*row) for row in zip(batch.input_ids, hidden, starts, strict=True)], IGNORED),
             word_index=_padded([index for index, _ in words], -1),
             neighbours=_padded([neighbours for _, neighbours in words], -1),
         )
 
     def _hidden(self, mask: Bool[Tensor, " length"], generator: torch.Generator) -> Bool[Tensor, " length"]:
-        """Between the first and the last token of a document."""
+        """Which tokens of a document to remove."""
         hidden = torch.zeros_like(mask)
-        inside = int(mask.sum()) - 2
-        hidden[1 : inside + 1] = spans(inside, self.share, generator)
+        between = int(mask.sum()) - 2  # the special tokens at both ends stay
+        hidden[1 : between + 1] = spans(between, self.share, generator)
         return hidden
 
-    def _missing(
-        self, ids: Int[Tensor, " length"], hidden: Bool[Tensor, " length"], opens: Bool[Tensor, " length"]
+    def _text(
+        self, ids: Int[Tensor, " length"], hidden: Bool[Tensor, " length"], starts: Bool[Tensor, " length"]
     ) -> Int[Tensor, " targets"]:
-        """The hidden tokens, a line for each span, and the end."""
-        gone, begins = ids[hidden], opens[hidden]
-        lines = torch.stack([torch.full_like(gone, self.tokenizer.start_id), gone], 1)[
-            torch.stack([begins, torch.ones_like(begins)], 1)
+        """The text to generate: the hidden tokens of each span, separated by start tokens, and the end token."""
+        removed, first = ids[hidden], starts[hidden]
+        lines = torch.stack([torch.full_like(removed, self.tokenizer.start_id), removed], 1)[
+            torch.stack([first, torch.ones_like(first)], 1)
         ]
         return torch.cat([lines[1:], ids.new_tensor([self.tokenizer.end_id])])
 
 
 def spans(length: int, share: float, generator: torch.Generator) -> Bool[Tensor, " length"]:
-    """True on about `share` of the tokens, at least on one and never on all, in spans with something left between them."""
-    gone = min(max(round(length * share), 1), length - 1)
-    if gone < 1:
+    """True on about `share` of the tokens, in separate spans: at least on one token, and never on all."""
+    removed = min(max(round(length * share), 1), length - 1)
+    if removed < 1:
         return torch.zeros(length, dtype=torch.bool)
-    count = min(max(round(gone / _MEAN_SPAN), 1), length - gone)
-    lengths = torch.stack([_parts(length - gone, count, generator), _parts(gone, count, generator)], 1)
+    count = min(max(round(removed / _MEAN_SPAN), 1), length - removed)
+    lengths = torch.stack([_parts(length - removed, count, generator), _parts(removed, count, generator)], 1)
     return torch.tensor([False, True]).repeat(count).repeat_interleave(lengths.flatten())
 
 
 def _parts(total: int, count: int, generator: torch.Generator) -> Int[Tensor, " count"]:
-    """`total` as the sum of so many numbers above 0; every way to do that is equally likely."""
+    """`count` positive integers whose sum is `total`; every such sequence is equally likely."""
     borders = torch.randperm(total - 1, generator=generator)[: count - 1].sort().values + 1
     return torch.diff(borders, prepend=torch.tensor([0]), append=torch.tensor([total]))
 
 
-def _left(
-    word_index: Int[Tensor, " length"], neighbours: Int[Tensor, "words 8"], read: Bool[Tensor, " length"]
-) -> tuple[Int[Tensor, " read"], Int[Tensor, "left 8"]]:
-    """The words of the tokens that are read, and the neighbours of these words, both counted anew; a word that is gone is nobody's."""
-    left = word_index[read & (word_index >= 0)].unique()
-    number = left.new_full((len(neighbours) + 1,), -1)  # one more, for the -1 of tokens without a word
-    number[left] = torch.arange(len(left))
-    return number[word_index[read]], number[neighbours[left]]
+def _renumbered(
+    word_index: Int[Tensor, " length"], neighbours: Int[Tensor, "words 8"], kept: Bool[Tensor, " length"]
+) -> tuple[Int[Tensor, " kept"], Int[Tensor, "remaining 8"]]:
+    """The word of each kept token, and the neighbours of the remaining words, both renumbered from 0.
+
+    Removed words are taken out of all lists of neighbours: -1 takes their place.
+    """
+    remaining = word_index[kept & (word_index >= 0)].unique()
+    number = remaining.new_full((len(neighbours) + 1,), -1)  # the last entry is for tokens without a word (index -1)
+    number[remaining] = torch.arange(len(remaining))
+    return number[word_index[kept]], number[neighbours[remaining]]
 
 
 def _padded(rows: Sequence[Tensor], fill: float) -> Tensor:
     return pad_sequence(list(rows), batch_first=True, padding_value=fill)
 
 
-class SpanInfilling(Writer):
-    """See the module's docstring."""
+@dataclass(frozen=True)
+class SpanInfilling(TextGeneration):
+    """See the module's docstring.
 
-    name = "span_infilling"
+    Attributes:
+        mask_share: share of the non-special tokens to remove.
+    """
 
-    def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption:
-        return _Infilling(tokenizer, mask_share)
+    name: str = "span_infilling"
+    mask_share: float = 0.15
+
+    def __post_init__(self) -> None:
+        check_mask_share(self.mask_share)
+
+    def corruption(self, tokenizer: Tokenizer) -> Corruption:
+        return _Infilling(tokenizer, self.mask_share)
 
 
-TASK = SpanInfilling()
+TASK: type[HasDecoder] = SpanInfilling

@@ -1,27 +1,28 @@
-"""Summarisation: write what a person might have written about a whole document."""
+"""Summarisation: generate the summary of a whole document."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 from layoutray.document import SUMMARY, Document
-from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
-from layoutray.tasks.writer import Writer
+from layoutray.tasks import WritesTexts
+from layoutray.tasks.text_generation import TextGeneration
 
 
-class Summary(Writer):
-    """See the module's docstring. Of several summaries of a document the first is learned."""
+@dataclass(frozen=True)
+class Summary(TextGeneration):
+    """See the module's docstring. If a document has several summaries, the first is learned."""
 
-    name = "summary"
+    name: str = "summary"
 
-    def text(self, document: Document, fields: Mapping[str, FieldType]) -> str:
-        given = summaries_of(document)
-        if not given:
+    def text(self, document: Document) -> str:
+        summaries = summaries_of(document)
+        if not summaries:
             raise DocumentError(
                 Reason.BAD_ANNOTATION,
-                f"{document.source} has no summary; this task needs a set that has them",
+                f"{document.source} has no summary; task {self.name} needs a data set with summaries",
                 stage="encode",
             )
-        return given[0]
+        return summaries[0]
 
 
 def summaries_of(document: Document) -> list[str]:
@@ -29,4 +30,4 @@ def summaries_of(document: Document) -> list[str]:
     return [field.value for field in document.fields if field.name == SUMMARY]
 
 
-TASK = Summary()
+TASK: type[WritesTexts] = Summary

@@ -1,7 +1,7 @@
 """The best BIOES tagging of a sequence: Viterbi decoding in float64 under hard constraints.
 
-Legal are sequences that start with O, B- or S-, end with O, E- or S-, and in which B- and I- are followed by I- or E- of the same type
-(the decoding of FormNet, arXiv:2203.08411, which names no transition scores).
+A legal sequence starts with O, B- or S- and ends with O, E- or S-. B- and I- are followed by I- or E- of the same type,
+other tags by O, B- or S-. This is the decoding of FormNet (arXiv:2203.08411), which states no transition scores.
 """
 
 from collections.abc import Sequence
@@ -14,18 +14,16 @@ from layoutray.document.tags import split_tag
 from layoutray.errors import InputError
 
 
-def decode(
-    scores: NDArray[np.floating], labels: Sequence[str], transitions: NDArray[np.floating] | None = None
-) -> tuple[NDArray[np.intp], float]:
+def decode(scores: NDArray[np.floating], labels: Sequence[str]) -> tuple[NDArray[np.intp], float]:
     """The legal sequence of labels with the highest sum of scores, and that sum.
 
     Args:
-        scores: (words, labels) log-probabilities, or anything that differs from them by a constant per word.
+        scores: (words, labels) log-probabilities, or values that differ from them by a constant per word.
         labels: BIOES tags in the order of the scores.
-        transitions: (labels, labels) scores from a word's label to the next one's, added to those of the words; none is all zeros.
 
     Raises:
-        InputError: for a label that is no tag, scores of another width, and when no legal sequence has a finite score.
+        InputError: for a label that is not a BIOES tag, for scores of another width, and when no legal sequence has a
+            finite score.
     """
     if scores.ndim != 2 or scores.shape[1] != len(labels):
         raise InputError(
@@ -34,12 +32,11 @@ def decode(
     if not len(scores):
         return np.zeros(0, np.intp), 0.0
     start, end, follows = _constraints(tuple(labels))
-    moves = follows if transitions is None else follows + np.asarray(transitions, np.float64).T
     before = np.zeros(scores.shape, np.intp)
     rows = np.arange(len(labels))
     best = scores[0].astype(np.float64) + start
     for word in range(1, len(scores)):
-        paths = moves + best
+        paths = follows + best
         before[word] = paths.argmax(1)
         best = paths[rows, before[word]] + scores[word]
     best += end
@@ -61,7 +58,7 @@ def _traced(before: NDArray[np.intp], last: int) -> NDArray[np.intp]:
 
 @lru_cache(maxsize=8)
 def _constraints(labels: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """0 where it is legal to start with a label, to end with it, and (to, from) to follow another; minus infinity elsewhere."""
+    """Scores of a label at the start, at the end, and (to, from) after another label: 0 if legal, else -infinity."""
     tags = [split_tag(label) for label in labels]
     opens = np.array([prefix in "OBS" for prefix, _ in tags])
     closes = np.array([prefix in "OES" for prefix, _ in tags])

@@ -1,9 +1,11 @@
-"""What tasks share that give each word one label, read at the word's first token."""
+"""What tasks share that give each word one label, predicted at the word's first token."""
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -20,37 +22,43 @@ from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import DocumentError, Reason
 from layoutray.metrics import calibration, confusion
-from layoutray.tasks import Certainties, Corruption, TaskModel, Writing, targets_of, unchanged
+from layoutray.tasks import Confidences, Corruption, TaskModel, no_corruption
+from layoutray.tasks.model import targets_of_states
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 
 _CERTAIN = 100.0
-"""Logit of the first label, the others' being 0, at tokens that the architecture has dropped: no part of an entity."""
+"""Logit of the first label (the others are 0) at tokens that the architecture dropped: they are in no entity."""
 
 
 class WordLabelling(ABC):
     """The part of such a task that does not depend on what its labels mean."""
 
-    of_documents = False
+    of_documents: ClassVar[bool] = False
 
-    def truth(self, page: Page) -> list[str | None]:
-        """The true label of each word of a page, None where it has none. Raises DocumentError where its tags do not fit the task."""
+    def true_labels(self, page: Page) -> list[str | None]:
+        """The true label of each word of a page; None for a word without a label.
+
+        Raises:
+            DocumentError: (bad_annotation) when the page's tags do not fit the task.
+        """
         return [word.tag for word in page.words]
 
     def decode(self, scores: NDArray[np.float32], labels: Sequence[str]) -> NDArray[np.intp]:
-        """The number of the label of each word of a page, from the logits or log-probabilities (words, labels): each word's highest."""
+        """The index of each word's label, from the page's logits or log-probabilities (words, labels): the highest."""
         return scores.argmax(1)
 
-    def targets(self, page: Page, window: Window, labels: Sequence[str]) -> list[int] | None:
-        """See `layoutray.tasks.Task`.
+    def targets(self, page: Page, window: Window, labels: Sequence[str]) -> list[int]:
+        """See `layoutray.tasks.TagsWords`.
 
-        Regions need not cover a page: of their labels, a word without a tag has no target where other words of the page have one.
+        Regions need not cover a page: if `labels` are of regions and any word of the page has a tag, a word without a
+        tag has no target.
 
         Raises:
-            DocumentError: (bad_annotation) when a word has a tag that `labels` lack, or has none and `labels` are of entities or no
-                word of the page has one.
+            DocumentError: (bad_annotation) when a word has a tag that is not in `labels`; when a word has no tag and
+                `labels` are of entities; when no word of the page has a tag.
         """
-        truth = self.truth(page)
+        truth = self.true_labels(page)
         index: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
         if OUTSIDE not in index and any(tag is not None for tag in truth):
             index[None] = IGNORED
@@ -60,11 +68,11 @@ class WordLabelling(ABC):
             for word, starts in zip(window.word_index.tolist(), first.tolist(), strict=True)
         ]
 
-    def head(self, encoder: Encoder, num_labels: int, dropout: float, writing: Writing) -> nn.Module:
+    def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
         return TokenClassificationHead(encoder.width, num_labels, dropout)
 
-    def corruption(self, tokenizer: Tokenizer, mask_share: float) -> Corruption:
-        return unchanged
+    def corruption(self, tokenizer: Tokenizer) -> Corruption:
+        return no_corruption
 
     def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list["WindowLabels"]:
         encoded, logits = model.scores(batch)
@@ -74,15 +82,15 @@ class WordLabelling(ABC):
             for row, example in enumerate(examples)
         ]
 
-    def by_page(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> list["PageLabels"]:
-        """Windows in any order put together, and their words labelled; a word cut by a border counts once, at its start."""
+    def labels_by_page(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> list["PageLabels"]:
+        """The labels of each page, from its windows in any order. A word cut by a window's border counts once."""
         return [
-            PageLabels(page.areas.tolist(), _named(page.gold, labels), _named(self.decode(page.scores, labels), labels))
+            PageLabels(page.areas.tolist(), _names(page.gold, labels), _names(self.decode(page.scores, labels), labels))
             for page in _whole_pages(observations)
         ]
 
     def confusion(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> Counter[tuple[str, str]]:
-        pages = self.by_page(observations, labels)
+        pages = self.labels_by_page(observations, labels)
         return confusion.count([page.gold for page in pages], [page.predicted for page in pages])
 
     def temperature(self, observations: Sequence["WindowLabels"]) -> float:
@@ -94,31 +102,46 @@ class WordLabelling(ABC):
         )
         return calibration.temperature(logits, gold)
 
-    def certainties(
+    def confidences(
         self, observations: Sequence["WindowLabels"], labels: Sequence[str], temperature: float
-    ) -> Certainties:
-        sure, right = [np.zeros(0)], [np.zeros(0, np.bool_)]
+    ) -> Confidences:
+        confidences, correct = [np.zeros(0)], [np.zeros(0, np.bool_)]
         for page in _whole_pages(observations):
-            chosen = self.decode(page.scores, labels)
-            sure.append(softmax(page.scores / temperature, 1)[np.arange(len(chosen)), chosen])
-            right.append(chosen == page.gold)
-        return np.concatenate(sure), np.concatenate(right)
+            predicted = self.decode(page.scores, labels)
+            confidences.append(softmax(page.scores / temperature, 1)[np.arange(len(predicted)), predicted])
+            correct.append(predicted == page.gold)
+        return np.concatenate(confidences), np.concatenate(correct)
 
     def answer(
         self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
     ) -> tuple[Entity, ...]:
-        shares = _word_shares(page, outputs, len(labels))
-        chosen = self.decode(np.log(np.maximum(shares, np.finfo(np.float32).tiny)), labels)
-        sure = shares[np.arange(len(chosen)), chosen]
-        return self.entities_from_tags(page, _named(chosen, labels), sure.tolist())
+        probabilities = _word_probabilities(page, outputs, len(labels))
+        predicted = self.decode(np.log(np.maximum(probabilities, np.finfo(np.float32).tiny)), labels)
+        confidences = probabilities[np.arange(len(predicted)), predicted]
+        return self.entities_from_tags(page, _names(predicted, labels), confidences.tolist())
 
     @abstractmethod
-    def entities_from_tags(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
+    def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:
+        """See `layoutray.tasks.TagsWords`."""
+
+    @abstractmethod
+    def summarise(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> dict[str, float]:
         """See `layoutray.tasks.Task`."""
 
+    @abstractmethod
+    def entities_from_tags(
+        self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]
+    ) -> tuple[Entity, ...]:
+        """See `layoutray.tasks.TagsWords`."""
 
-def _named(chosen: NDArray[np.integer], labels: Sequence[str]) -> list[str]:
-    numbers: list[int] = chosen.tolist()
+
+def geometric_mean(confidences: Sequence[float]) -> float:
+    """The confidence of an entity, from those of its words."""
+    return math.exp(math.fsum(math.log(max(confidence, 1e-12)) for confidence in confidences) / len(confidences))
+
+
+def _names(indices: NDArray[np.integer], labels: Sequence[str]) -> list[str]:
+    numbers: list[int] = indices.tolist()
     return [labels[number] for number in numbers]
 
 
@@ -136,7 +159,7 @@ class TokenClassificationHead(nn.Module):
     def loss(self, encoded: Encoded, batch: Batch) -> Float[Tensor, ""]:
         logits = self(encoded).float()
         return functional.cross_entropy(
-            logits.flatten(0, 1), targets_of(encoded, batch).flatten(), ignore_index=IGNORED, reduction="sum"
+            logits.flatten(0, 1), targets_of_states(encoded, batch).flatten(), ignore_index=IGNORED, reduction="sum"
         )
 
 
@@ -145,11 +168,11 @@ class WindowLabels:
     """True label and logits of each word that starts in one window.
 
     Attributes:
-        words: numbers of the words within the page.
-        areas: of the words' boxes, in millionths of the page.
-        gold: numbers of the true labels.
+        words: indices of the words within the page.
+        areas: areas of the words' boxes, in millionths of the page.
+        gold: indices of the true labels.
         scores: (words, labels) logits.
-        kept: whether the architecture kept the word's token; the logits of dropped ones are not the model's.
+        kept: whether the architecture kept the word's token; logits of dropped tokens do not come from the model.
     """
 
     doc_id: str
@@ -172,35 +195,35 @@ class PageLabels:
 
 
 def _whole_pages(observations: Sequence[WindowLabels]) -> Iterator[WindowLabels]:
-    """The windows of each page as one, whatever order they come in; of a word cut by a border its start stays."""
+    """The joined windows of each page, in any order. Of a word cut by a border, the part in the first window counts."""
     pages: dict[tuple[str, int], list[WindowLabels]] = defaultdict(list)
-    for seen in sorted(observations, key=lambda seen: (seen.doc_id, seen.page, seen.window)):
-        pages[seen.doc_id, seen.page].append(seen)
+    for window in sorted(observations, key=lambda window: (window.doc_id, window.page, window.window)):
+        pages[window.doc_id, window.page].append(window)
     for (doc_id, page), windows in pages.items():
-        words, first = np.unique(np.concatenate([seen.words for seen in windows]), return_index=True)
+        words, first = np.unique(np.concatenate([window.words for window in windows]), return_index=True)
         columns = ("areas", "gold", "scores", "kept")
         yield WindowLabels(
             doc_id,
             page,
             0,
             words,
-            *(np.concatenate([getattr(seen, name) for seen in windows])[first] for name in columns),
+            *(np.concatenate([getattr(window, name) for window in windows])[first] for name in columns),
         )
 
 
-def _word_shares(page: Page, outputs: Sequence[tuple[Example, Tensor]], num_labels: int) -> NDArray[np.float32]:
-    """Probabilities (words, labels) of a page's words, each read where it starts; words in no window have the first label, for certain.
+def _word_probabilities(page: Page, outputs: Sequence[tuple[Example, Tensor]], num_labels: int) -> NDArray[np.float32]:
+    """Probabilities (words, labels) of a page's words at their first tokens; the first label for words in no window.
 
     Args:
         outputs: windows of the page in order, each with its tokens' probabilities (length, labels).
     """
-    shares = np.zeros((len(page.words), num_labels), np.float32)
-    shares[:, 0] = 1.0
-    # Backwards, so that of a word cut by a border its start stays.
+    of_words = np.zeros((len(page.words), num_labels), np.float32)
+    of_words[:, 0] = 1.0
+    # In reverse order: of a word cut by a border, the part in the first window counts.
     for example, probabilities in reversed(outputs):
         starts = np.flatnonzero(first_pieces(example.word_index))
-        shares[example.word_index[starts]] = probabilities.numpy()[starts]
-    return shares
+        of_words[example.word_index[starts]] = probabilities.numpy()[starts]
+    return of_words
 
 
 def _window_labels(example: Example, scores: NDArray[np.float32], origin: NDArray[np.int64]) -> WindowLabels:
@@ -226,12 +249,12 @@ def _window_labels(example: Example, scores: NDArray[np.float32], origin: NDArra
 def _target(tag: str | None, page: Page, word: int, index: Mapping[str | None, int]) -> int:
     if tag not in index:
         known = ", ".join(label for label in index if label is not None)
-        wrong = (
+        problem = (
             "has no tag; this task needs a labelled set" if tag is None else f"has tag {tag}; the model knows {known}"
         )
         raise DocumentError(
             Reason.BAD_ANNOTATION,
-            f"word {word} ({page.words[word].text!r}) on page {page.number} of {page.source} {wrong}",
+            f"word {word} ({page.words[word].text!r}) on page {page.number} of {page.source} {problem}",
             stage="encode",
         )
     return index[tag]

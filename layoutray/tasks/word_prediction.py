@@ -1,75 +1,50 @@
-"""What tasks share that predict words of the vocabulary, and label none of the page's."""
+"""What tasks share that are measured by their mean loss and its perplexity, for example masked language modelling."""
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Sequence
+from typing import ClassVar
 
-import numpy as np
-from torch import Tensor
-
-from layoutray.answers import Entity
 from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
-from layoutray.batching.windows import Window
-from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.tasks import Certainties, TaskModel
+from layoutray.tasks import Objective, TaskModel
 from layoutray.tensors import Batch
 
 
 class WordPrediction:
-    """The part of such a task that does not depend on which words are predicted.
+    """The part of such a task that does not depend on what is predicted.
 
     Attributes:
-        predicted: what these words are called among the metrics.
+        predicted: the metric that counts the predictions.
     """
 
-    name: str
-    predicted: str
-    of_documents = False
-    objective: tuple[str, Literal["min", "max"]] = ("perplexity", "min")
-
-    def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:
-        return ()
-
-    def targets(self, page: Page, window: Window, labels: Sequence[str]) -> list[int] | None:
-        return None
+    predicted: ClassVar[str]
+    of_documents: ClassVar[bool] = False
+    objective: ClassVar[Objective] = ("perplexity", "min")
 
     def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list[tuple[float, int]]:
+        """The summed loss of a batch, and its number of targets."""
         assert batch.labels is not None
         return [(float(model(batch)), int((batch.labels != IGNORED).sum()))]
 
     def summarise(self, observations: Sequence[tuple[float, int]], labels: Sequence[str]) -> dict[str, float]:
-        """Mean loss over all predicted words, and its exponential, the perplexity."""
-        # fsum: the same result in whatever order workers hand in their part.
+        """Mean loss over all targets, and its exponential, the perplexity (infinite where a float cannot hold it).
+
+        Raises:
+            InputError: when there are no targets.
+        """
+        # fsum: the result does not depend on the order in which workers deliver their observations.
         total, count = math.fsum(loss for loss, _ in observations), sum(count for _, count in observations)
         if count == 0:
             raise InputError(
-                f"there are no {self.predicted.replace('_', ' ')}; the set is empty, or too little of it is to be predicted"
+                f"there are no {self.predicted.replace('_', ' ')}: "
+                "the set is empty, or too small a share of its tokens is predicted"
             )
-        return {"loss": total / count, "perplexity": math.exp(total / count), self.predicted: float(count)}
+        return {"loss": total / count, "perplexity": _exponential(total / count), self.predicted: float(count)}
 
-    def confusion(self, observations: Sequence[tuple[float, int]], labels: Sequence[str]) -> Counter[tuple[str, str]]:
-        return Counter()
 
-    def temperature(self, observations: Sequence[tuple[float, int]]) -> float:
-        return 1.0
-
-    def certainties(
-        self, observations: Sequence[tuple[float, int]], labels: Sequence[str], temperature: float
-    ) -> Certainties:
-        return np.zeros(0), np.zeros(0, np.bool_)
-
-    def answer(
-        self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
-    ) -> tuple[Entity, ...]:
-        raise self._finds_nothing()
-
-    def entities_from_tags(self, page: Page, tags: Sequence[str | None], sure: Sequence[float]) -> tuple[Entity, ...]:
-        raise self._finds_nothing()
-
-    def _finds_nothing(self) -> InputError:
-        return InputError(
-            f"a {self.name} checkpoint finds no entities; fine-tune one for them with `layoutray finetune` and use that"
-        )
+def _exponential(loss: float) -> float:
+    try:
+        return math.exp(loss)
+    except OverflowError:  # above 709.78
+        return math.inf

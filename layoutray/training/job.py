@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
 from layoutray import recipe as recipes
 from layoutray.batching.examples import ExampleSet
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError, InputError, RecipeError
 from layoutray.recipe import Recipe
-from layoutray.store import shards, sources
+from layoutray.store import json_text, shards, sources
 from layoutray.store.card import Card
 from layoutray.store.schema import EXAMPLES
 from layoutray.tasks import TaskModel
@@ -72,7 +72,6 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
         shards.remove_half_written(str(job.out))
     vocabulary = checkpoint.read_vocabulary(job.examples)
     model, fresh = _starting_model(job, vocabulary, card.labels)
-    task = tasks.load(job.recipe.task.name)
     splits = read_splits(job.examples)
     keep = partial(
         _keep, job.out, Checkpoint(job.recipe, card.labels, vocabulary, model, {}, _provenance(job, card, fresh))
@@ -80,7 +79,7 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
     evaluation = feed(job.recipe, vocabulary, splits["dev"]) if len(splits["dev"]) else None
     loop = Loop(
         model,
-        task,
+        job.recipe.task,
         card.labels,
         feed(job.recipe, vocabulary, splits["train"]),
         evaluation,
@@ -93,7 +92,7 @@ def train(job: Job, world: World, reporter: Reporter, state: Path, resume_from: 
     if evaluation is None and world.leads:
         keep(model, {"step": float(progress.step)}, 1.0)
     if world.leads:
-        shards.write_bytes(json.dumps(asdict(progress)).encode(), str(job.out), FINISHED)
+        shards.write_bytes(json_text.dumps(asdict(progress)).encode(), str(job.out), FINISHED)
     return progress
 
 
@@ -164,15 +163,14 @@ def finished(job: Job) -> bool:
 
 def best(job: Job) -> float:
     """The task's objective on dev at the best checkpoint of a finished job that has dev pages."""
-    return json.loads(sources.read_bytes(sources.join(job.out, FINISHED)))["best"]
+    return float(json.loads(sources.read_bytes(sources.join(job.out, FINISHED)))["best"])
 
 
 def feed(recipe: Recipe, vocabulary: Tokenizer, examples: ExampleSet) -> Feed:
     """The batches of `recipe` from `examples`."""
-    corruption = tasks.load(recipe.task.name).corruption(vocabulary, recipe.task.mask_share)
     return Feed(
         examples,
-        corruption,
+        recipe.task.corruption(vocabulary),
         vocabulary.pad_id,
         recipe.train.batch_size,
         recipe.train.micro_batch_size,
@@ -199,7 +197,7 @@ def _identity(job: Job) -> dict[str, Any]:
 def _as_of_now(identity: Mapping[str, Any]) -> Mapping[str, Any]:
     """What `_identity` gave in this version or an earlier one: keys that recipes have got since then have their defaults."""
     try:
-        return {**identity, "recipe": recipes.from_dict(identity.get("recipe", {})).to_dict()}
+        return {**identity, "recipe": recipes.from_stored(identity.get("recipe", {})).to_dict()}
     except RecipeError:  # of keys that there are no more, or it is no recipe
         return identity
 

@@ -13,7 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from layoutray.batching.collate import IGNORED
 from layoutray.recipe import TrainRecipe
-from layoutray.tasks import Task, TaskModel
+from layoutray.tasks import TagsWords, Task, TaskModel
 from layoutray.tensors import Scheduled
 from layoutray.training import resume
 from layoutray.training.feed import Feed, MicroBatch
@@ -112,7 +112,8 @@ class Loop:
             self.progress.best, self.progress.best_step, self.progress.worse = value, self.progress.step, 0
             if self.world.leads:
                 metrics = {f"dev.{key}": number for key, number in values.items()} | {"step": float(self.progress.step)}
-                keep_best(self.model, metrics, self.task.temperature(seen))
+                temperature = self.task.temperature(seen) if isinstance(self.task, TagsWords) else 1.0
+                keep_best(self.model, metrics, temperature)
         else:
             self.progress.worse += 1
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from layoutray.store import shards, sources
+from layoutray.store import json_text, shards, sources
 
 _SHOWN = ("loss", "tokens_per_second", "dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1")
 """What fits on a line; everything else is in MLflow."""
@@ -140,7 +140,7 @@ class JsonLines:
         if folder is not None:
             self._rows.append({"event": "saved", "step": step})
             where, _, name = self._file.rpartition("/")
-            shards.write_bytes("".join(json.dumps(row) + "\n" for row in self._rows).encode(), where, name)
+            shards.write_bytes("".join(json_text.dumps(row) + "\n" for row in self._rows).encode(), where, name)
 
 
 def read_history(file: str | Path) -> dict[str, list[tuple[int, float]]]:
@@ -150,7 +150,7 @@ def read_history(file: str | Path) -> dict[str, list[tuple[int, float]]]:
         if row.pop("event") == "metrics":
             step = row.pop("step")
             for name, value in row.items():
-                series.setdefault(name, []).append((step, value))
+                series.setdefault(name, []).append((step, float(value)))
     return series
 
 

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from layoutray import checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.store import shards, sources
+from layoutray.store import json_text, shards, sources
 from layoutray.tasks import TaskModel
 
 _PROGRESS = "progress.json"
@@ -79,13 +79,14 @@ def _names(progress: Progress) -> tuple[str, str]:
 
 
 def _progress(folder: str | Path) -> Progress:
-    return Progress(**json.loads(sources.read_bytes(sources.join(folder, _PROGRESS))))
+    values = json.loads(sources.read_bytes(sources.join(folder, _PROGRESS)))
+    return Progress(**values | {"best": None if values["best"] is None else float(values["best"])})
 
 
 def _write(folder: str, tensors: Mapping[str, bytes], progress: Progress) -> None:
     for name, data in tensors.items():
         shards.write_bytes(data, folder, name)
-    shards.write_bytes(json.dumps(asdict(progress)).encode(), folder, _PROGRESS)
+    shards.write_bytes(json_text.dumps(asdict(progress)).encode(), folder, _PROGRESS)
     shards.remove(uri for uri in sources.list_files(folder) if uri.rpartition("/")[2] not in (_PROGRESS, *tensors))
 
 

@@ -1,6 +1,7 @@
 """Where a model's weights come from at the start: from trained encoders and decoders, or freshly drawn."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from torch import Tensor
 
@@ -8,9 +9,10 @@ from layoutray import architectures, checkpoint
 from layoutray.architectures import Parent
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
+from layoutray.nn.decoder import Decoder, DecoderConfig
 from layoutray.recipe import Recipe
-from layoutray.tasks import TaskModel
-from layoutray.tasks.writer import WritingHead
+from layoutray.tasks import HasDecoder, TaskModel
+from layoutray.tasks.text_generation import TextGenerationHead
 from layoutray.tokenizer import Tokenizer
 
 
@@ -39,9 +41,9 @@ def start_model(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folders
             )
         giver |= dict.fromkeys(tensors, folder)
         model.encoder.load_state_dict(tensors, strict=False)
-        if isinstance(model.head, WritingHead) and isinstance(source.model.head, WritingHead):
-            _check_decoder(folder, source.recipe, recipe)
-            model.head.decoder.load_state_dict(source.model.head.decoder.state_dict())
+        if isinstance(recipe.task, HasDecoder) and isinstance(source.recipe.task, HasDecoder):
+            _check_decoder(folder, source.recipe.task.writing.decoder, recipe.task.writing.decoder)
+            _decoder(model).load_state_dict(_decoder(source.model).state_dict())
     return tuple(sorted({name for name, _ in model.encoder.named_parameters()} - giver.keys())) if folders else ()
 
 
@@ -67,9 +69,13 @@ def _fitting(folder: str, source: Checkpoint, recipe: Recipe, target: Mapping[st
     return given
 
 
-def _check_decoder(folder: str, source: Recipe, recipe: Recipe) -> None:
+def _decoder(model: TaskModel) -> Decoder:
+    return cast(TextGenerationHead, model.head).decoder
+
+
+def _check_decoder(folder: str, source: DecoderConfig, recipe: DecoderConfig) -> None:
     for name in ("layers", "heads", "feed_forward", "positions"):
-        theirs, ours = getattr(source.task.writing.decoder, name), getattr(recipe.task.writing.decoder, name)
+        theirs, ours = getattr(source, name), getattr(recipe, name)
         if theirs != ours:
             key = f"task.writing.decoder.{name}"
             raise CheckpointError(f"{folder} has {key} {theirs!r}, the recipe has {ours!r}; they must agree")

@@ -18,10 +18,10 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.filters import Filters
 from layoutray.errors import InputError, SchemaError
 from layoutray.prepare.encode import Encoder, digest_of, labels_for, vocabulary_for
-from layoutray.recipe import TaskRecipe
 from layoutray.store import codec, shards
 from layoutray.store.card import Card
 from layoutray.store.schema import DEAD_LETTERS, EXAMPLES
+from layoutray.tasks.entities import Entities
 from tests.jobs import page, pages, recipe, write_pages
 
 pytestmark = pytest.mark.ray
@@ -116,6 +116,6 @@ def test_values_that_no_page_states_leave_nothing_to_learn(tmp_path: Path) -> No
         ("party", "none of the 3 values .* stands on a page"),
         ("partie", "names partie, .* there are party"),
     ):
-        task = TaskRecipe("entities", fields={name: FieldType("name")})
+        task = Entities(fields={name: FieldType("name")})
         with pytest.raises(InputError, match=message):
             encode(dataclasses.replace(RECIPE, task=task), [folder], str(tmp_path / name))

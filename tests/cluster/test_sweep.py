@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import math
 import os
 import signal
 from collections.abc import Iterator, Mapping
@@ -102,10 +103,11 @@ def test_a_small_perplexity_is_good() -> None:
     assert [trial.value for trial in sweep.best_first(trials)] == [1e-2, 1e-3, 1e-4]
 
 
-def test_a_training_that_has_diverged_has_no_metric(tmp_path: Path) -> None:
-    (tmp_path / jobs.FINISHED).write_text(json.dumps({"step": 4, "best": float("nan")}))
+@pytest.mark.parametrize("best", [math.nan, math.inf, "NaN", "Infinity"])
+def test_a_training_that_has_diverged_has_no_metric(best: float | str, tmp_path: Path) -> None:
+    (tmp_path / jobs.FINISHED).write_text(json.dumps({"step": 4, "best": best}))
     trial = sweep.finished(1, Job(recipe("masked_lm"), "", tmp_path))
-    assert (trial.metric, trial.error) == (None, "dev.perplexity is not a number: the training has diverged")
+    assert (trial.metric, trial.error) == (None, f"dev.perplexity is {float(best)}: the training has diverged")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
 from layoutray.checkpoint import Checkpoint
 from layoutray.nn.decoder import DecoderConfig
 from layoutray.nn.weight_names.pyramidion import table
-from layoutray.tasks import TaskModel, Writing
-from layoutray.tasks.writer import WritingHead
+from layoutray.tasks import GenerationSettings, TaskModel
+from layoutray.tasks.text_generation import TextGenerationHead
 from tests.importing.reverse_import import state_to_theirs
 
 ARGS: dict[str, Any] = {
@@ -57,7 +57,7 @@ def weights() -> dict[str, Tensor]:
     """Random weights under fairseq's names, including unused ones of the release."""
     torch.manual_seed(5)
     encoder = ARCHITECTURE.build(PyramidionConfig(**OURS | {"halvings": (0, 1, 2)}), vocab_size=PIECES, pad_id=1)
-    head = WritingHead(encoder, Writing(decoder=DecoderConfig(layers=1, heads=4, feed_forward=64)))
+    head = TextGenerationHead(encoder, GenerationSettings(decoder=DecoderConfig(layers=1, heads=4, feed_forward=64)))
     state = state_to_theirs(table((0, 1, 2)), TaskModel(encoder, head).state_dict())
     unused = {"encoder.pooler.scorer.0.weight": torch.zeros(1, 32), "encoder.pooler.scorer.0.bias": torch.zeros(1)}
     unused |= {

@@ -15,6 +15,7 @@ from layoutray.errors import CheckpointError
 from layoutray.generation import TextGenerator
 from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.nn.decoder import DecoderConfig
+from layoutray.tasks import HasDecoder
 from pipelines.__main__ import main
 from tests.importing.fairseq import ARGS, OURS, pieces, read, weights, write_checkpoint
 from tests.jobs import page
@@ -33,6 +34,7 @@ def test_settings_become_the_recipe_and_weights_the_model(tmp_path: Path) -> Non
         state["head.decoder.layers.0.cross_attention.key.weight"], theirs["decoder.layers.0.encoder_attn.k_proj.weight"]
     )
     assert made.provenance["fresh"] == []
+    assert isinstance(made.recipe.task, HasDecoder)
     writing = made.recipe.task.writing
     decoder = DecoderConfig(layers=1, heads=4, feed_forward=64, positions="reference_parity")
     assert (writing.max_length, writing.begin, writing.decoder) == (24, "end", decoder)

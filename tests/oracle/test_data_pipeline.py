@@ -14,7 +14,7 @@ from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import cut, first_pieces
 from layoutray.document import Box, Page, Provenance, Word
-from layoutray.tasks.entities import TASK
+from layoutray.tasks.entities import Entities
 from layoutray.tokenizer import Tokenizer
 from tests.oracle.cases import files
 
@@ -41,7 +41,7 @@ def examples(facts: dict[str, Any], vocabulary: Tokenizer, max_length: int) -> l
     for number, (words, boxes, tags) in enumerate(zip(facts["words"], facts["boxes"], facts["tags"], strict=True)):
         document = page(words, [names[tag] for tag in tags])
         for window in cut(words, np.array(boxes, np.int32), vocabulary, max_length):
-            targets = TASK.targets(document, window, names)
+            targets = Entities().targets(document, window, names)
             assert targets is not None
             labels = np.array(targets, np.int32)
             made.append(

@@ -11,7 +11,7 @@ from layoutray.document import Box, Page, Word
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import OUTSIDE
 from layoutray.readers.annotation import ANNOTATED
-from layoutray.tasks.entities import TASK
+from layoutray.tasks.entities import Entities
 from layoutray.tasks.field_answers import field_answers
 from tests.oracle.cases import files
 
@@ -21,7 +21,7 @@ def entities(tokens: list[tuple[str, str, float]]) -> tuple[Entity, ...]:
     words = tuple(Word(text, Box(0, 0, 1, 1)) for text, _, _ in tokens)
     page = Page("d", 1, 100, 100, words, source="d", image="", split="test", provenance=ANNOTATED)
     tags = [OUTSIDE if kind == OUTSIDE else f"I-{kind}" for _, kind, _ in tokens]
-    return TASK.entities_from_tags(page, tags, [score for _, _, score in tokens])
+    return Entities().entities_from_tags(page, tags, [score for _, _, score in tokens])
 
 
 def scored(found: tuple[Entity, ...], kinds: Any, *, many: bool) -> list[tuple[str, str, float]]:

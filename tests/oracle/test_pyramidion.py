@@ -14,8 +14,8 @@ from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
 from layoutray.importing.pyramidion import encoder_settings, writing_settings
 from layoutray.nn.attention import attention_probabilities, split_heads
 from layoutray.nn.weight_names.pyramidion import table
-from layoutray.tasks import TaskModel, Writing
-from layoutray.tasks.writer import WritingHead
+from layoutray.tasks import GenerationSettings, TaskModel
+from layoutray.tasks.text_generation import TextGenerationHead
 from layoutray.tensors import Batch, Encoded
 from tests.oracle.cases import Case, files, read
 
@@ -31,7 +31,7 @@ class Reference:
 
     case: Case
     config: PyramidionConfig
-    writing: Writing
+    writing: GenerationSettings
 
     @property
     def batch(self) -> Batch:
@@ -47,7 +47,7 @@ class Reference:
         encoder = ARCHITECTURE.build(
             changed or self.config, vocab_size=self.case.facts["dictionary"]["size"], pad_id=self.pad_id
         )
-        model = TaskModel(encoder, WritingHead(encoder, self.writing))
+        model = TaskModel(encoder, TextGenerationHead(encoder, self.writing))
         model.load_state_dict(table(self.config.halvings).state_to_ours(self.case.group("sd")))
         return model.eval()
 
@@ -55,7 +55,7 @@ class Reference:
 def reference(file: Path) -> Reference:
     case = read(file)
     theirs = case.facts["args"]
-    writing = config.build(Writing, writing_settings(theirs, file))
+    writing = config.build(GenerationSettings, writing_settings(theirs, file))
     return Reference(case, PyramidionConfig(**encoder_settings(theirs, file)), writing)
 
 

@@ -170,7 +170,7 @@ def test_what_a_model_has_not_read_is_not_shown_as_left_out(
 
 def test_a_selection_needs_a_model_that_writes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["picture", "selection", str(here / "model"), str(here / "pages")]) == 1
-    assert "which writes no texts" in capsys.readouterr().err
+    assert "which generates no texts" in capsys.readouterr().err
 
 
 def trained(folder: Path, seed: int, **train: int) -> str:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from layoutray import tasks
 from layoutray.document import Page
 from layoutray.document.filters import Filters
 from layoutray.prepare.encode import Encoder, digest_of, labels_for, vocabulary_for
-from layoutray.recipe import TaskRecipe, TokenizerRecipe
+from layoutray.recipe import TokenizerRecipe
 from layoutray.store import codec
 from layoutray.store.schema import EXAMPLES
 from tests.jobs import page, pages, vocabulary, write_pages
@@ -18,7 +19,7 @@ LABELS = ("O", "B-date", "I-date", "B-total", "I-total")
 
 
 def encoder(task: str = "entities", max_length: int = 24) -> Encoder:
-    return Encoder(TaskRecipe(task), max_length, LABELS if task == "entities" else (), VOCABULARY.inner.to_str())
+    return Encoder(tasks.load(task)(), max_length, LABELS if task == "entities" else (), VOCABULARY.inner.to_str())
 
 
 def table(made: list[Page]) -> pa.Table:
@@ -83,8 +84,8 @@ def test_labels_come_from_all_pages_of_all_folders(tmp_path: Path) -> None:
     folders = [
         write_pages(tmp_path / name, made) + "/pages" for name, made in (("a", [untagged(page(1))]), ("b", pages(24)))
     ]
-    assert labels_for(TaskRecipe("entities"), folders) == LABELS
-    assert labels_for(TaskRecipe("masked_lm"), folders) == ()
+    assert labels_for(tasks.load("entities")(), folders) == LABELS
+    assert labels_for(tasks.load("masked_lm")(), folders) == ()
 
 
 def test_labels_are_of_tagged_words_alone(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_labels_are_of_tagged_words_alone(tmp_path: Path) -> None:
     made = dataclasses.replace(
         page(1), words=(dataclasses.replace(first, tag="title"), *(dataclasses.replace(w, tag=None) for w in others))
     )
-    assert labels_for(TaskRecipe("layout_labels"), [write_pages(tmp_path, [made]) + "/pages"]) == ("title",)
+    assert labels_for(tasks.load("layout_labels")(), [write_pages(tmp_path, [made]) + "/pages"]) == ("title",)
 
 
 def test_the_digest_changes_with_pages_settings_and_vocabulary_but_not_with_order() -> None:

@@ -1,6 +1,5 @@
 """Examples of whole documents: one each, whichever of their pages come together."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +16,8 @@ from layoutray.prepare.whole_documents import whole_documents
 from layoutray.recipe import TokenizerRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import EXAMPLES, PAGES
-from tests.documents import document, pages, recipe, summary, values, with_fields, write_documents
+from layoutray.tasks import fields_of
+from tests.documents import document, pages, recipe, summary, values, with_fields, with_writing, write_documents
 from tests.jobs import vocabulary
 
 VOCABULARY = vocabulary()
@@ -40,9 +40,8 @@ def folder(tmp_path: Path) -> str:
 
 
 def encoder(folder: str, max_length: int = 160, longest_text: int = 30) -> Encoder:
-    task = recipe().task
-    writing = replace(task.writing, max_length=longest_text)
-    return Encoder(replace(task, writing=writing), max_length, (), VOCABULARY.inner.to_str(), (folder,))
+    task = with_writing(recipe(), max_length=longest_text).task
+    return Encoder(task, max_length, (), VOCABULARY.inner.to_str(), (folder,))
 
 
 def test_documents_are_whole_and_in_order(folder: str) -> None:
@@ -113,7 +112,7 @@ def test_vocabularies_have_the_names_of_fields_that_are_to_be_written(folder: st
     write_documents(tmp_path, [with_fields(whole, *values(whole), Field("other", "ω")) for whole in WHOLES])
     trained = vocabulary_for(TokenizerRecipe(vocab_size=120), [folder], Filters(), task)
     lines = trained.ids_to_text(trained.text_to_ids("Opening Word: total\ntotal: 9"))
-    assert parse(lines, task.fields) == [Field("Opening Word", "total"), Field("total", "9")]
+    assert parse(lines, fields_of(task)) == [Field("Opening Word", "total"), Field("total", "9")]
     assert trained.words_to_ids(["ω"]) == [[trained.unknown_id]]
     trained.save(tmp_path / "tokenizer.json")
     loaded = TokenizerRecipe(path=str(tmp_path / "tokenizer.json"))

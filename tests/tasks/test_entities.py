@@ -44,7 +44,7 @@ def examples(made: Page, max_length: int, *, labelled: bool = True) -> list[Exam
 
 
 def scored(example: Example, chosen: dict[int, tuple[int, float]]) -> tuple[Example, torch.Tensor]:
-    """Probabilities that give word `w` at its first token label `chosen[w][0]` with share `chosen[w][1]`; all else is sure to be date."""
+    """Probabilities: at the first token of word `w`, `chosen[w][1]` for label `chosen[w][0]`; 1 for date elsewhere."""
     shares = torch.zeros(len(example.input_ids), len(LABELS))
     shares[:, 1] = 1.0
     for token in np.flatnonzero(first_pieces(example.word_index)):
@@ -60,7 +60,7 @@ def test_labels_are_both_tags_of_every_type() -> None:
 
 @pytest.mark.parametrize(
     ("tags", "message"),
-    [([["O"]], "no page carries entity tags"), ([["O", "paragraph"]], "'paragraph' is neither IOB2 nor BIOES")],
+    [([["O"]], "no page has entity tags"), ([["O", "paragraph"]], "'paragraph' is neither IOB2 nor BIOES")],
 )
 def test_pages_without_entities_cannot_be_learned_from(tags: list[list[str]], message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -108,7 +108,7 @@ def test_a_word_cut_by_a_border_counts_once() -> None:
             return Encoded(logits, origin < sizes[:, None], origin), logits
 
     seen = TASK.observe(Oracle(), None, cuts)  # pyright: ignore[reportArgumentType]
-    (whole,) = TASK.by_page(list(reversed(seen)), LABELS)
+    (whole,) = TASK.labels_by_page(list(reversed(seen)), LABELS)
     assert whole.gold == whole.predicted == ["B-date", "I-date", "O"]
     assert TASK.summarise(seen, LABELS) == {
         "precision": 1.0,
@@ -143,19 +143,19 @@ def test_confidences_and_temperature_are_of_the_words_that_the_model_saw() -> No
 
         return TASK.observe(Dropping(), None, [one])  # pyright: ignore[reportArgumentType]
 
-    sure, right = TASK.certainties(seen(set()), LABELS, 2.0)
-    assert sure == pytest.approx([math.exp(2) / (math.exp(2) + 4)] * 4)
-    assert right.tolist() == [True, True, False, True]
+    confidences, correct = TASK.confidences(seen(set()), LABELS, 2.0)
+    assert confidences == pytest.approx([math.exp(2) / (math.exp(2) + 4)] * 4)
+    assert correct.tolist() == [True, True, False, True]
     # Of four equal scores with one error, the best probability is 3 in 4: exp(4 / T) = 12.
     assert TASK.temperature(seen(set())) == pytest.approx(4 / math.log(12), rel=1e-3)
     without = seen({places[3]})
-    assert TASK.certainties(without, LABELS, 2.0)[0][3] == pytest.approx(1.0)
-    assert TASK.certainties(without, LABELS, 2.0)[1].tolist() == [True, True, False, False], (
+    assert TASK.confidences(without, LABELS, 2.0)[0][3] == pytest.approx(1.0)
+    assert TASK.confidences(without, LABELS, 2.0)[1].tolist() == [True, True, False, False], (
         "a dropped word is in no entity, for certain"
     )
     assert TASK.temperature(without) == pytest.approx(4 / math.log(8), rel=1e-3)
     assert TASK.temperature([]) == 1
-    assert TASK.certainties([], LABELS, 1.0)[0].shape == (0,)
+    assert TASK.confidences([], LABELS, 1.0)[0].shape == (0,)
 
 
 def test_an_answer_has_the_words_the_mean_confidence_and_a_region_per_line() -> None:

@@ -87,18 +87,19 @@ def test_a_page_whose_tags_do_not_fit_is_refused(tags: tuple[str | None, ...], m
 
 
 def test_pages_without_entities_cannot_be_learned_from() -> None:
-    with pytest.raises(InputError, match="no page carries entity tags"):
+    with pytest.raises(InputError, match="no page has entity tags"):
         TASK.label_names([["O"]])
 
 
 def test_decoding_runs_over_the_whole_page() -> None:
-    """Words 0 to 3 stand in two windows of two. Window by window, the first would have to end and the second to begin anew."""
+    """Words 0 to 3 are in two windows of two. Decoded one by one, the first window would end an entity and the second
+    would begin one."""
     made = page("B-total", "I-total", "I-total", "O")
     cuts = [example(made, 0, range(2)), example(made, 1, range(2, 4))]
     logits = {0: [0, 9, 0, 0, 0], 1: [0, 0, 2, 1, 0], 2: [0, 0, 0, 3, 0], 3: [5, 0, 0, 0, 0]}
     seen = TASK.observe(Fixed(logits, cuts), None, cuts)  # pyright: ignore[reportArgumentType]
     travelled = pickle.loads(pickle.dumps(list(reversed(seen))))
-    (whole,) = TASK.by_page(travelled, LABELS)
+    (whole,) = TASK.labels_by_page(travelled, LABELS)
     assert whole.gold == whole.predicted == ["B-total", "I-total", "I-total", "O"]
     assert TASK.summarise(travelled, LABELS)["f1"] == 1.0
     assert TASK.confusion(travelled, LABELS) == {("total", "total"): 3, ("O", "O"): 1}
@@ -116,8 +117,9 @@ def test_an_illegal_favourite_gives_way() -> None:
     """Each word's best label is I-total, which no sequence may start or end with."""
     made, logits = page("O", "O"), [0.0, 1.0, 3.0, 1.5, 0.5]
     one = example(made, 0, range(2))
-    (seen,) = TASK.observe(Fixed(dict.fromkeys(range(2), logits), [one]), None, [one])  # pyright: ignore[reportArgumentType]
-    (whole,) = TASK.by_page([seen], LABELS)
+    model = Fixed(dict.fromkeys(range(2), logits), [one])
+    (seen,) = TASK.observe(model, None, [one])  # pyright: ignore[reportArgumentType]
+    (whole,) = TASK.labels_by_page([seen], LABELS)
     assert whole.predicted == ["B-total", "I-total"]
 
 
@@ -137,11 +139,12 @@ def test_a_legal_prediction_scores_as_in_task_entities() -> None:
     guess = ("B-total", "O", "O", "B-total", "I-total", "B-total")
     scores = {}
     for task, labels in ((TASK, LABELS), (Entities(), LABELS[:3])):
-        told = task.truth(page(*guess))
+        told = task.true_labels(page(*guess))
         seen = example(page(*tags), 0, range(6), task, labels)
         rows = {word: [float(label == told[word]) for label in labels] for word in range(6)}
         model = Fixed(rows | {-1: [0.0] * len(labels)}, [seen])
-        scores[task.name] = task.summarise(task.observe(model, None, [seen]), labels)  # pyright: ignore[reportArgumentType]
+        observations = task.observe(model, None, [seen])  # pyright: ignore[reportArgumentType]
+        scores[task.name] = task.summarise(observations, labels)
     assert scores["entities"] == scores["entities_bioes"]
     assert scores["entities"]["f1"] == pytest.approx(2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2))
 

@@ -4,16 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from layoutray import tasks
 from layoutray.document import Box, Field, Page, Word
 from layoutray.document.field_type import FieldType
-from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.tasks import Writes
-from layoutray.tasks.generate_fields import written_fields
+from layoutray.errors import DocumentError, Reason
+from layoutray.tasks import AnswersFields, TagsWords, WritesTexts
+from layoutray.tasks.generate_fields import GenerateFields, written_fields
 from tests.documents import pages, with_fields
 
-TASK = tasks.load("generate_fields")
 SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
+TASK = GenerateFields(fields=SCHEMA)
 
 
 def page(*words: str) -> Page:
@@ -21,7 +20,6 @@ def page(*words: str) -> Page:
 
 
 def test_the_text_has_the_wanted_fields_in_the_order_of_the_schema() -> None:
-    assert isinstance(TASK, Writes)
     given = [
         Field("total", "9.00"),
         Field("address", "Here"),
@@ -29,10 +27,10 @@ def test_the_text_has_the_wanted_fields_in_the_order_of_the_schema() -> None:
         Field("party", "A"),
         Field("total", "9.00"),
     ]
-    assert TASK.text(with_fields(pages(0), *given), SCHEMA) == "party: B Co\nparty: A\ntotal: 9.00"
-    assert TASK.text(with_fields(pages(0), given[1]), SCHEMA) == ""
+    assert TASK.text(with_fields(pages(0), *given)) == "party: B Co\nparty: A\ntotal: 9.00"
+    assert TASK.text(with_fields(pages(0), given[1])) == ""
     with pytest.raises(DocumentError, match=r"receipt-0\.png has no fields") as refused:
-        TASK.text(with_fields(pages(0)), SCHEMA)
+        TASK.text(with_fields(pages(0)))
     assert refused.value.reason is Reason.BAD_ANNOTATION
 
 
@@ -61,7 +59,7 @@ def test_lines_that_say_nothing_give_no_fields() -> None:
     )
 
 
-def test_it_finds_no_entities() -> None:
-    assert TASK.label_names([["B-a"]]) == ()
-    with pytest.raises(InputError, match="a generate_fields checkpoint finds no entities"):
-        TASK.answer(pages(0)[0], [], ())
+def test_it_writes_texts_and_answers_fields_and_does_not_tag_words() -> None:
+    assert isinstance(TASK, WritesTexts)
+    assert isinstance(TASK, AnswersFields)
+    assert not isinstance(TASK, TagsWords)

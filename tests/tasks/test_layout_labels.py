@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from layoutray import tasks
 from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import DocumentError, InputError
+from layoutray.tasks.layout_labels import LayoutLabels
 from layoutray.tasks.word_labels import WindowLabels
 from layoutray.tensors import Encoded
 
-TASK = tasks.load("layout_labels")
+TASK = LayoutLabels()
 LABELS = ("paragraph", "table", "title")
 ALONE = np.full((1, MAX_NEIGHBOURS), -1, np.int32)
 """The neighbours of a word that has none."""
@@ -31,7 +31,7 @@ def page(*words: tuple[str, str | None, int]) -> Page:
 
 def test_labels_are_those_of_the_data_in_alphabetical_order() -> None:
     assert TASK.label_names([["title", "paragraph"], ["table"], []]) == LABELS
-    with pytest.raises(InputError, match="no page carries region labels"):
+    with pytest.raises(InputError, match="no page has region labels"):
         TASK.label_names([[], []])
 
 

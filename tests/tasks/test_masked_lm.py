@@ -2,20 +2,18 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
-from layoutray import tasks
 from layoutray.batching.collate import IGNORED
 from layoutray.errors import InputError
-from layoutray.tasks import TaskModel
-from layoutray.tasks.masked_lm import MaskedLanguageModelHead
+from layoutray.tasks import TagsWords, TaskModel, WritesTexts
+from layoutray.tasks.masked_lm import MaskedLanguageModel, MaskedLanguageModelHead
 from layoutray.tensors import Batch, Encoded
-from tests.jobs import page, vocabulary
+from tests.jobs import vocabulary
 
-TASK = tasks.load("masked_lm")
+TASK = MaskedLanguageModel()
 VOCABULARY = vocabulary()
 WORDS = torch.arange(5, VOCABULARY.vocab_size)
 
@@ -31,7 +29,7 @@ def text(rows: int, length: int) -> Batch:
 
 
 def masked(batch: Batch, seed: int, share: float = 0.15) -> Batch:
-    return TASK.corruption(VOCABULARY, share)(batch, torch.Generator().manual_seed(seed))
+    return MaskedLanguageModel(mask_share=share).corruption(VOCABULARY)(batch, torch.Generator().manual_seed(seed))
 
 
 def test_shares_are_berts() -> None:
@@ -119,9 +117,9 @@ def test_perplexity_weighs_words_not_batches() -> None:
         TASK.summarise([(0.0, 0)], ())
 
 
-def test_it_makes_its_own_targets_and_answers_nothing() -> None:
-    window = np.zeros(0)
-    assert TASK.label_names([["B-a"]]) == ()
-    assert TASK.targets(page(1), window, ()) is None  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match="fine-tune"):
-        TASK.answer(page(1), [], ())
+def test_the_perplexity_of_a_huge_loss_is_infinite() -> None:
+    assert TASK.summarise([(2000.0, 2)], ()) == {"loss": 1000.0, "perplexity": math.inf, "masked_tokens": 2.0}
+
+
+def test_it_neither_tags_words_nor_writes_texts() -> None:
+    assert not isinstance(TASK, TagsWords | WritesTexts)

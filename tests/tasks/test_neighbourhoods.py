@@ -1,19 +1,20 @@
-"""Painting neighbourhoods trains a LAMBERT's layout embedding, and nothing else of it."""
+"""Task neighbourhoods trains LAMBERT's layout embedding, and nothing else."""
 
 from pathlib import Path
 
 import pytest
 import torch
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
 from layoutray import recipe as recipes
 from layoutray.errors import InputError
 from layoutray.recipe import Recipe
+from layoutray.tasks.neighbourhoods import Neighbourhoods
 from tests.architectures.contract import padded, random_batch
 from tests.jobs import job, recipe, vocabulary
 from tests.training.runs import alone
 
-TASK = tasks.load("neighbourhoods")
+TASK = Neighbourhoods()
 LAMBERT = {"arch": "lambert", "hidden": 32, "layers": 1, "heads": 2, "feed_forward": 32}
 
 
@@ -23,7 +24,7 @@ def lambert(task: str, layout: str, **train: float) -> Recipe:
 
 
 def test_each_word_is_one_target() -> None:
-    labels = TASK.corruption(vocabulary(), 0.15)(padded(random_batch()), torch.Generator()).labels
+    labels = TASK.corruption(vocabulary())(padded(random_batch()), torch.Generator()).labels
     assert labels is not None
     assert (labels[:, :24:2] == 0).all()
     assert (labels[:, 1:24:2] == -100).all()

@@ -7,19 +7,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import unlabelled_document
 from layoutray.document import Page
-from layoutray.tasks import Writes
-from layoutray.tasks.span_infilling import spans
+from layoutray.tasks import HasDecoder, WritesTexts
+from layoutray.tasks.span_infilling import SpanInfilling, spans
 from layoutray.tensors import Batch
 from tests import jobs
 from tests.documents import document, pages, recipe, write_documents
 from tests.jobs import vocabulary
 from tests.training.runs import alone
 
-TASK = tasks.load("span_infilling")
 VOCABULARY = vocabulary()
 WHOLES = [pages(number) for number in range(8)]
 
@@ -30,7 +29,7 @@ def batch(wholes: Sequence[Sequence[Page]] = WHOLES) -> Batch:
 
 
 def gapped(seed: int, share: float = 0.3) -> Batch:
-    return TASK.corruption(VOCABULARY, share)(batch(), torch.Generator().manual_seed(seed))
+    return SpanInfilling(mask_share=share).corruption(VOCABULARY)(batch(), torch.Generator().manual_seed(seed))
 
 
 def lines(row: torch.Tensor) -> list[list[int]]:
@@ -79,7 +78,7 @@ def test_every_way_to_hide_is_drawn() -> None:
 
 def test_what_is_left_keeps_its_place_and_its_neighbours() -> None:
     whole = batch([[jobs.page(number)] for number in range(8)])
-    given = TASK.corruption(VOCABULARY, 0.3)(whole, torch.Generator().manual_seed(2))
+    given = SpanInfilling(mask_share=0.3).corruption(VOCABULARY)(whole, torch.Generator().manual_seed(2))
     assert whole.word_index is not None
     assert whole.neighbours is not None
     assert given.word_index is not None
@@ -109,8 +108,9 @@ def test_the_generator_decides_the_gaps() -> None:
 
 
 def test_it_makes_its_own_texts() -> None:
-    assert TASK.of_documents
-    assert not isinstance(TASK, Writes)
+    assert SpanInfilling.of_documents
+    assert isinstance(SpanInfilling(), HasDecoder)
+    assert not isinstance(SpanInfilling(), WritesTexts)
 
 
 def test_a_decoder_learns_to_fill_in_and_hands_on_all_its_weights(tmp_path: Path) -> None:

@@ -1,29 +1,27 @@
-"""Writers learn each word from the true ones before it."""
+"""Models that generate texts learn each token from the true ones before it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from torch.nn import functional
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
 from layoutray.batching.collate import IGNORED
-from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.errors import DocumentError, Reason
 from layoutray.generation import TextGenerator
-from layoutray.tasks import TaskModel, Writes
+from layoutray.tasks import AnswersFields, TagsWords, TaskModel, WritesTexts
+from layoutray.tasks.summary import Summary
 from layoutray.tensors import Batch
-from tests.documents import document, pages, recipe, summary, write_documents
+from tests.documents import document, pages, recipe, summary, with_writing, write_documents
 from tests.jobs import job, vocabulary
 from tests.training.runs import alone
 
-TASK = tasks.load("summary")
+TASK = Summary()
 
 
 def model(smoothing: float = 0.0) -> TaskModel:
-    chosen = recipe()
-    writing = replace(chosen.task.writing, label_smoothing=smoothing)
-    return checkpoint.build_model(replace(chosen, task=replace(chosen.task, writing=writing)), vocabulary(), ())
+    return checkpoint.build_model(with_writing(recipe(), label_smoothing=smoothing), vocabulary(), ())
 
 
 def batch() -> Batch:
@@ -34,10 +32,9 @@ def batch() -> Batch:
 
 
 def test_the_text_is_the_first_summary_and_a_document_without_one_is_refused() -> None:
-    assert isinstance(TASK, Writes)
-    assert TASK.text(document(pages(0), "one", "two"), {}) == "one"
+    assert TASK.text(document(pages(0), "one", "two")) == "one"
     with pytest.raises(DocumentError, match=r"receipt-0\.png has no summary") as refused:
-        TASK.text(document(pages(0)), {})
+        TASK.text(document(pages(0)))
     assert refused.value.reason is Reason.BAD_ANNOTATION
 
 
@@ -75,10 +72,9 @@ def test_the_decoder_reads_the_words_of_the_encoder_by_the_same_table() -> None:
     assert silent == []
 
 
-def test_it_finds_no_entities() -> None:
-    assert TASK.label_names([["B-a"]]) == ()
-    with pytest.raises(InputError, match="a summary checkpoint finds no entities"):
-        TASK.answer(pages(0)[0], [], ())
+def test_it_writes_texts_and_neither_tags_words_nor_answers_fields() -> None:
+    assert isinstance(TASK, WritesTexts)
+    assert not isinstance(TASK, TagsWords | AnswersFields)
 
 
 def test_it_learns_eight_documents_by_heart(tmp_path: Path) -> None:

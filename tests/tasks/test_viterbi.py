@@ -1,7 +1,7 @@
-"""Viterbi: the best legal sequence, whatever the labels' order and the transitions, at once for pages of any length."""
+"""Viterbi: the best legal sequence for any order of the labels, fast for pages of any length."""
 
 import time
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -20,13 +20,12 @@ def is_legal(tags: tuple[str, ...]) -> bool:
     return to_bioes(spans(tags), len(tags)) == list(tags)
 
 
-@given(st.integers(0, 4), st.permutations(LABELS), st.integers(0, 2**32 - 1), st.booleans())
-def test_no_legal_sequence_is_better(length: int, labels: list[str], seed: int, learnt: bool) -> None:
-    random = np.random.default_rng(seed)
-    scores, moves = random.normal(size=(length, 9)), random.normal(size=(9, 9)) * learnt
-    path, score = decode(scores, labels, moves if learnt else None)
+@given(st.integers(0, 4), st.permutations(LABELS), st.integers(0, 2**32 - 1))
+def test_no_legal_sequence_is_better(length: int, labels: list[str], seed: int) -> None:
+    scores = np.random.default_rng(seed).normal(size=(length, 9))
+    path, score = decode(scores, labels)
     totals = {
-        chosen: scores[range(length), chosen].sum() + sum(moves[pair] for pair in pairwise(chosen))
+        chosen: scores[range(length), chosen].sum()
         for chosen in product(range(9), repeat=length)
         if is_legal(tuple(labels[number] for number in chosen))
     }

@@ -13,9 +13,9 @@ from layoutray.batching.examples import ExampleSet
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.prepare.encode import Encoder
-from layoutray.recipe import TaskRecipe
 from layoutray.store import codec
 from layoutray.store.schema import EXAMPLES
+from layoutray.tasks import TagsWords
 from layoutray.training.feed import Feed, MicroBatch
 from tests.jobs import pages, vocabulary
 
@@ -26,10 +26,12 @@ def feed(
     *, batch_size: int = 8, micro_batch_size: int = 2, seed: int = 5, task: str = "masked_lm", made: Sequence[Page] = ()
 ) -> Feed:
     made = made or pages(13)
-    labels = tasks.load(task).label_names([[str(word.tag) for word in page.words] for page in made])
-    encoder = Encoder(TaskRecipe(task), 32, labels, VOCABULARY.inner.to_str())
+    chosen = tasks.load(task)()
+    tags = [[str(word.tag) for word in page.words] for page in made]
+    labels = chosen.label_names(tags) if isinstance(chosen, TagsWords) else ()
+    encoder = Encoder(chosen, 32, labels, VOCABULARY.inner.to_str())
     table, _ = encoder(codec.pages_table(made, [page.source for page in made]))
-    corruption = tasks.load(task).corruption(VOCABULARY, 0.15)
+    corruption = chosen.corruption(VOCABULARY)
     return Feed(ExampleSet(table), corruption, VOCABULARY.pad_id, batch_size, micro_batch_size, seed)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,9 +17,10 @@ from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import EXAMPLES
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
-from layoutray.training.reporter import History
+from layoutray.training.reporter import HISTORY, History, JsonLines, read_history
 from tests.jobs import elsewhere, job, pages, recipe
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
+from tests.test_recipe import OF_EVERY_TASK
 from tests.training.runs import StopAfter, Stopped, alone
 
 
@@ -66,7 +68,7 @@ def test_a_recipe_may_have_got_keys_since_a_job_was_finished(tmp_path: Path) -> 
     one = job(tmp_path, recipe("masked_lm", steps=2))
     alone(one)
     noted = json.loads((one.out / jobs.JOB).read_text())
-    del noted["recipe"]["train"]["patience"], noted["recipe"]["task"]["writing"]
+    del noted["recipe"]["train"]["patience"], noted["recipe"]["task"]["mask_share"]
     (one.out / jobs.JOB).write_text(json.dumps(noted))
     assert jobs.finished(one)
     with pytest.raises(CheckpointError, match="another recipe"):
@@ -77,6 +79,29 @@ def test_a_recipe_may_have_got_keys_since_a_job_was_finished(tmp_path: Path) -> 
         (one.out / jobs.JOB).write_text(json.dumps(other))
         with pytest.raises(CheckpointError, match="another recipe"):
             jobs.finished(one)
+
+
+def test_a_job_of_an_earlier_version_has_the_keys_of_every_task(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("entities", steps=2))
+    alone(one)
+    noted = json.loads((one.out / jobs.JOB).read_text())
+    noted["recipe"]["task"] = {"name": "entities", **OF_EVERY_TASK}
+    (one.out / jobs.JOB).write_text(json.dumps(noted))
+    assert jobs.finished(one)
+    noted["recipe"]["task"] |= {"fields": {"total": {}}}
+    (one.out / jobs.JOB).write_text(json.dumps(noted))
+    with pytest.raises(CheckpointError, match="another recipe"):
+        jobs.finished(one)
+
+
+def test_a_job_whose_best_perplexity_is_infinite_is_standard_json(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=2, learning_rate=100.0, evaluate_every=1))
+    jobs.train_in_place(one, worlds.single_process(), JsonLines(one.out / HISTORY))
+    assert checkpoint.load(one.out).metrics["dev.perplexity"] == jobs.best(one) == math.inf
+    assert read_history(one.out / HISTORY)["dev.perplexity"][0] == (1, math.inf)
+    for file in (*one.out.glob("*.json"), one.out / HISTORY):
+        for line in file.read_text().splitlines() if file.suffix == ".jsonl" else [file.read_text()]:
+            json.loads(line, parse_constant=pytest.fail)
 
 
 def test_what_was_interrupted_is_gone_on_with_in_place(tmp_path: Path) -> None:

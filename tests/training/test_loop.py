@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
+from layoutray.tasks import TagsWords
 from layoutray.training import job as jobs
 from layoutray.training import loop, resume, world
 from layoutray.training.job import Job
@@ -90,7 +91,7 @@ def test_the_kept_checkpoint_is_the_best_evaluation(tmp_path: Path) -> None:
     loaded = checkpoint.load(one.out)
     assert (loaded.metrics["step"], loaded.metrics["dev.perplexity"]) == (step, best)
     dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
-    task = tasks.load("masked_lm")
+    task = loaded.recipe.task
     values = task.summarise(loop.observe(loaded.model, task, dev, world.single_process()), ())
     assert values["perplexity"] == pytest.approx(best, rel=1e-6), "the weights in it are those that were measured"
 
@@ -100,7 +101,8 @@ def test_the_kept_temperature_is_the_best_on_dev(tmp_path: Path) -> None:
     alone(one)
     loaded = checkpoint.load(one.out)
     dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
-    task = tasks.load("entities")
+    task = loaded.recipe.task
+    assert isinstance(task, TagsWords)
     seen = loop.observe(loaded.model, task, dev, world.single_process())
     assert loaded.temperature != 1
     assert loaded.temperature == pytest.approx(task.temperature(seen), rel=1e-4)

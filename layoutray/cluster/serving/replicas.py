@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from PIL import Image
 from ray import serve
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
 from layoutray.answers import Entity, Problem
 from layoutray.checkpoint import Checkpoint
 from layoutray.cluster.serving.failures import problem_of
@@ -30,7 +30,7 @@ from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.page import RecognisedPage
 from layoutray.ocr.settings import Recognition
 from layoutray.selection import Selection
-from layoutray.tasks import Writes
+from layoutray.tasks import WritesTexts
 from layoutray.training import world
 
 Item = TypeVar("Item")
@@ -113,7 +113,7 @@ def load_model(loaded: Checkpoint, beams: int) -> Extractor | TextGenerator:
     Raises:
         CheckpointError: when the checkpoint was only pretrained.
     """
-    if isinstance(tasks.load(loaded.recipe.task.name), Writes):
+    if isinstance(loaded.recipe.task, WritesTexts):
         return TextGenerator(loaded, world.single_process().device, beams)
     return Extractor(loaded, loaded.recipe.name, world.single_process().device)
 

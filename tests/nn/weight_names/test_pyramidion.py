@@ -5,8 +5,8 @@ import pytest
 from layoutray.architectures.pyramidion import ARCHITECTURE
 from layoutray.nn.decoder import DecoderConfig
 from layoutray.nn.weight_names.pyramidion import table
-from layoutray.tasks import TaskModel, Writing
-from layoutray.tasks.writer import WritingHead
+from layoutray.tasks import GenerationSettings, TaskModel
+from layoutray.tasks.text_generation import TextGenerationHead
 
 
 @pytest.mark.parametrize("halvings", [(0, 0), (0, 2), (1, 1)])
@@ -14,7 +14,9 @@ def test_every_parameter_has_one_name_on_each_side(halvings: tuple[int, ...]) ->
     encoder = ARCHITECTURE.build(replace(ARCHITECTURE.sizes["tiny"], halvings=halvings), vocab_size=20, pad_id=1)
     names = table(halvings)
     ours = list(
-        TaskModel(encoder, WritingHead(encoder, Writing(decoder=DecoderConfig(layers=2, heads=4)))).state_dict()
+        TaskModel(
+            encoder, TextGenerationHead(encoder, GenerationSettings(decoder=DecoderConfig(layers=2, heads=4)))
+        ).state_dict()
     )
     theirs = [names.to_theirs(name) for name in ours]
     assert len(set(theirs)) == len(ours)

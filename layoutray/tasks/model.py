@@ -1,0 +1,67 @@
+"""An encoder with a task's head."""
+
+from typing import Protocol, cast, runtime_checkable
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from layoutray.errors import InputError
+from layoutray.tensors import Batch, Encoded, Encoder
+
+
+class Head(Protocol):
+    """A module that turns encoded states into scores and into a loss."""
+
+    def __call__(self, encoded: Encoded) -> Float[Tensor, "batch kept labels"]: ...
+
+    def loss(self, encoded: Encoded, batch: Batch) -> Float[Tensor, ""]:
+        """Cross-entropy summed over the targets of `batch`; the caller divides by their number."""
+        ...
+
+
+@runtime_checkable
+class EncoderPartHead(Protocol):
+    """A head that trains one part of an encoder; the encoder's states are not computed."""
+
+    def encoder_loss(self, encoder: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+        """As `Head.loss`."""
+        ...
+
+
+class TaskModel(nn.Module):
+    """An encoder with a head. The forward pass returns the summed loss, because DDP wraps one call."""
+
+    def __init__(self, encoder: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head = head
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        if isinstance(self.head, EncoderPartHead):
+            return self.head.encoder_loss(self.encoder, batch)
+        return cast(Head, self.head).loss(self.encoded(batch), batch)
+
+    def scores(self, batch: Batch) -> tuple[Encoded, Float[Tensor, "batch kept labels"]]:
+        """Encoded states, and the head's logits for each of them."""
+        encoded = self.encoded(batch)
+        return encoded, self.head(encoded)
+
+    def encoded(self, batch: Batch) -> Encoded:
+        """The encoder's states.
+
+        Raises:
+            InputError: for windows longer than the encoder takes.
+        """
+        length, longest = batch.input_ids.shape[1], cast(Encoder, self.encoder).max_length
+        if length > longest:
+            raise InputError(
+                f"a window has {length} tokens, but the model takes at most {longest}; "
+                "cut pages into windows of at most max_length tokens"
+            )
+        return self.encoder(batch)
+
+
+def targets_of_states(encoded: Encoded, batch: Batch) -> Tensor:
+    """The targets (batch, kept) of the tokens that the states stand for; -100 on padding."""
+    assert batch.labels is not None, "a loss needs a batch with labels"
+    return batch.labels.gather(1, encoded.origin).masked_fill(~encoded.mask, -100)
