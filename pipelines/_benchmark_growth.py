@@ -25,19 +25,21 @@ import pyarrow as pa
 
 from layoutray import tracking
 from layoutray.bench.object_store import listed_store
-from layoutray.cluster.ingest import find, remaining_pages
+from layoutray.cluster.ingest import remaining_pages
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import InputError
-from layoutray.prepare import plan_storage
-from layoutray.prepare.manifest import Run, manifest_of
+from layoutray.prepare.discovery import find_documents
+from layoutray.prepare.manifest import IngestRun, make_manifest
 from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import OpenedDocument, PageTask, Plan
-from layoutray.prepare.plan import plan_of
+from layoutray.prepare.plan import make_plan
+from layoutray.prepare.record_codecs import OPENED_DOCUMENT
 from layoutray.readers import DocumentRef
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
+from layoutray.store.spilled import SpilledList
 from layoutray.tracking import MlflowReporter
 from pipelines import _terminal as terminal
 
@@ -100,7 +102,9 @@ def _costs(folder: Path, pages: int, words: int, reports: int) -> list[Cost]:
 def _of_pages(output: Output, count: int, words: int) -> list[Cost]:
     recipe, measured = IngestRecipe("folder"), partial(_measured, count, _held())
     plan, costs = _planned(output, count, recipe, measured)
-    _, writing = measured("shards written", lambda: _write(plan.units, output.pages, words, recipe.pages_per_shard))
+    _, writing = measured(
+        "shards written", lambda: _write(plan.page_tasks, output.pages, words, recipe.pages_per_shard)
+    )
     disk = sum(file.stat().st_size for file in Path(output.pages).iterdir())
     _, settling = measured("folder settled", lambda: output.reconcile(plan))
     _, listing = measured("shards listed", lambda: shards.shards(output.pages))
@@ -108,7 +112,7 @@ def _of_pages(output: Output, count: int, words: int) -> list[Cost]:
     _, comparing = measured("pages left found", lambda: remaining_pages(plan, done))
     _, again = measured("folder settled again", lambda: output.reconcile(plan))
     _, counting = measured(
-        "manifest counted", lambda: manifest_of(output.root, output, plan, recipe, Run(count, 1.0, 1))
+        "manifest counted", lambda: make_manifest(output.folder, output, plan, recipe, IngestRun(count, 1.0, 1))
     )
     written = replace(writing, disk_gib=disk * _MILLION / count / 2**30)
     return [*costs, written, settling, listing, asking, comparing, again, counting]
@@ -119,20 +123,20 @@ def _planned(
 ) -> tuple[Plan, list[Cost]]:
     """The plan, all that is left of what was found once there is one."""
     with listed_store(count) as root:
-        found, listing = measured("files listed in a bucket", lambda: find(root, recipe))
-        opened, opening = measured("documents opened", lambda: _told(found.items))
-        _, keeping = measured("what opening told kept", lambda: OpenedBefore.of(output, root, recipe).keep(opened))
+        found, listing = measured("files listed in a bucket", lambda: find_documents(root, recipe))
+        opened, opening = measured("documents opened", lambda: _told(found.references))
+        _, keeping = measured("what opening told kept", lambda: OpenedBefore.load(output, root, recipe).store(opened))
         recalled, recalling = measured(
-            "unchanged files recalled", lambda: _recalled(OpenedBefore.of(output, root, recipe), found.items)
+            "unchanged files recalled", lambda: _recalled(OpenedBefore.load(output, root, recipe), found.references)
         )
     assert recalled == opened
     del recalled
-    plan, planning = measured("plan", lambda: plan_of(opened, recipe, own=found.splits))
+    plan, planning = measured("plan", lambda: make_plan(opened, recipe, set_splits=found.splits))
     return plan, [listing, opening, keeping, recalling, planning]
 
 
 def _told(items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
-    opened = plan_storage.opened()
+    opened = SpilledList(OPENED_DOCUMENT)
     opened.extend(
         OpenedDocument(item, Document(f"{number:064x}", item.source, "", 1), pages=(1,))
         for number, item in enumerate(items)
@@ -141,7 +145,7 @@ def _told(items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
 
 
 def _recalled(before: OpenedBefore, items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
-    opened = plan_storage.opened()
+    opened = SpilledList(OPENED_DOCUMENT)
     opened.extend(one for item in items if (one := before.recall(item)))
     return opened
 
@@ -191,8 +195,8 @@ def _write(units: Sequence[PageTask], folder: str, words: int, at_once: int) -> 
         for name, values in (
             ("page_id", [unit.page_id for unit in part]),
             ("doc_id", [unit.doc_id for unit in part]),
-            ("split", [unit.item.split for unit in part]),
-            ("source", [unit.item.source for unit in part]),
+            ("split", [unit.reference.split for unit in part]),
+            ("source", [unit.reference.source for unit in part]),
         ):
             table = table.set_column(PAGES.get_field_index(name), PAGES.field(name), pa.array(values, pa.string()))
         shards.write(table, folder, shards.part_name(unit.page_id for unit in part))

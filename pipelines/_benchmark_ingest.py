@@ -12,7 +12,7 @@ from pathlib import Path
 
 from layoutray.bench.ingest import measure, ratios, seconds_of_pool, seconds_of_xargs, write_preprocessed
 from layoutray.cluster.connect import connect, num_cores
-from layoutray.cluster.ingest import ingest, plan_for
+from layoutray.cluster.ingest import ingest, plan_ingest
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 from layoutray.recipe import IngestRecipe
@@ -49,8 +49,8 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
     chosen, prepared = scratch / "chosen", scratch / "prepared"
     prepared.mkdir()
     collect(options, chosen)
-    plan = plan_for(str(chosen), recipe)
-    pages = [(Path(unit.item.image), unit.page) for unit in plan.units]
+    plan = plan_ingest(str(chosen), recipe)
+    pages = [(Path(unit.reference.image), unit.page) for unit in plan.page_tasks]
     if not pages:
         raise InputError(f"no page of {', '.join(map(str, options.folders))} can be read")
     if _XARGS in options.peers:

@@ -10,7 +10,8 @@ from typing import Any
 from layoutray import checkpoint
 from layoutray.bench.lambert_tables import LAYOUTS, PAPER_F1, SYSTEMS, System, sizes
 from layoutray.bench.spread import Spread
-from layoutray.prepare.leakage import Known, known, texts_of
+from layoutray.prepare.leakage import Known, document_words, known
+from layoutray.store.data_set import DataSet
 from pipelines import _terminal as terminal
 from pipelines._runs import (
     Runs,
@@ -98,8 +99,10 @@ class _Table:
 
     def audit(self, data: str) -> _Audit:
         folder = str(self.labelled[data])
-        test = texts_of(folder, ["test"])
-        train, pages = (known(test, texts_of(where, ["train"])) for where in (folder, str(self._options.pages)))
+        test = document_words(DataSet(folder), ["test"])
+        train, pages = (
+            known(test, document_words(DataSet(where), ["train"])) for where in (folder, str(self._options.pages))
+        )
         file = self.runs.out / f"known-{data}.txt"
         file.write_text("\n".join(sorted(train.templates)), encoding="utf-8")
         return _Audit(len(test), train, pages, file)

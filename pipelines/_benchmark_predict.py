@@ -13,8 +13,8 @@ from layoutray.bench.ingest import Round, measure
 from layoutray.bench.spread import Spread
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest
+from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
-from layoutray.cluster.replicas import Replicas
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.recipe import IngestRecipe

@@ -17,9 +17,9 @@ from layoutray.generation import TextGenerator
 from layoutray.inference import Extractor
 from layoutray.metrics.calibration import best_threshold
 from layoutray.metrics.field_f1 import exact_items, field_f1, geval_items
-from layoutray.prepare.whole_documents import documents_of, documents_together
-from layoutray.store import codec, shards, sources
-from layoutray.store.schema import PAGES
+from layoutray.prepare.whole_documents import document_groups, read_documents
+from layoutray.store import codec
+from layoutray.store.data_set import DataSet
 from layoutray.tasks import Writes
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
@@ -43,8 +43,8 @@ def field_pairs(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression,
     schema = loaded.recipe.task.fields
     if not schema:
         return []
-    inside = [sources.join(folder, "pages") for folder in folders]
-    expected = {document.doc_id: document.fields for document in documents_of(inside, rows)}
+    data_sets = [DataSet(folder) for folder in folders]
+    expected = {document.doc_id: document.fields for document in read_documents(data_sets, rows)}
     stated = {field.name for fields in expected.values() for field in fields}
     if not stated & schema.keys():
         raise InputError(
@@ -52,9 +52,11 @@ def field_pairs(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression,
             f"those there are {', '.join(sorted(stated)) or 'none'}; take a set that states them"
         )
     if isinstance(tasks.load(loaded.recipe.task.name), Writes):
-        answered = _written(loaded, inside, list(expected), beams)
+        answered = _written(loaded, data_sets, list(expected), beams)
     else:
-        answered = {doc_id: field_answers(found, schema) for doc_id, found in _entities(loaded, inside, rows).items()}
+        answered = {
+            doc_id: field_answers(found, schema) for doc_id, found in _entities(loaded, data_sets, rows).items()
+        }
     # Documents without any value are such as nobody has labelled.
     return [(_wanted(fields, schema), answered.get(doc_id, ())) for doc_id, fields in expected.items() if fields]
 
@@ -113,22 +115,22 @@ def _wanted(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> list[Fi
 
 
 def _written(
-    loaded: Checkpoint, folders: Sequence[str], doc_ids: Sequence[str], beams: int
+    loaded: Checkpoint, data_sets: Sequence[DataSet], doc_ids: Sequence[str], beams: int
 ) -> dict[str, tuple[FieldAnswer, ...]]:
     generator = TextGenerator(loaded, world.single_process().device, beams)
     return {
         document.doc_id: written_fields(text.lines, pages, generator.fields)
-        for some in documents_together(folders, doc_ids)
+        for some in document_groups(data_sets, doc_ids)
         for (document, pages), text in zip(some, generator.write([pages for _, pages in some]), strict=True)
     }
 
 
-def _entities(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression) -> dict[str, list[Entity]]:
+def _entities(loaded: Checkpoint, data_sets: Sequence[DataSet], rows: pc.Expression) -> dict[str, list[Entity]]:
     """Entities of each document that has pages, from its first page on."""
     extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
     found: dict[str, dict[int, tuple[Entity, ...]]] = defaultdict(dict)
-    for folder in folders:
-        for table in shards.scan(folder, PAGES, filter=rows):
+    for data_set in data_sets:
+        for table in data_set.scan_pages(filter=rows):
             pages = list(codec.pages_of(table))
             for page, entities in zip(pages, extractor.extract(pages), strict=True):
                 found[page.doc_id][page.number] = entities

@@ -8,8 +8,8 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.generation import TextGenerator
 from layoutray.metrics.rouge import mean_f1, rouge
-from layoutray.prepare.whole_documents import documents_of, documents_together
-from layoutray.store import sources
+from layoutray.prepare.whole_documents import document_groups, read_documents
+from layoutray.store.data_set import DataSet
 from layoutray.tasks.summary import summaries_of
 from layoutray.training import world
 
@@ -35,11 +35,11 @@ def first_sentence_scores(folders: Sequence[str], rows: pc.Expression) -> dict[s
 def _scores(
     folders: Sequence[str], rows: pc.Expression, write: Callable[[list[list[Page]]], Sequence[str]]
 ) -> dict[str, float]:
-    inside = [sources.join(folder, "pages") for folder in folders]
-    ids = [document.doc_id for document in documents_of(inside, rows) if summaries_of(document)]
+    data_sets = [DataSet(folder) for folder in folders]
+    ids = [document.doc_id for document in read_documents(data_sets, rows) if summaries_of(document)]
     scores = [
         rouge(text, summaries_of(document))
-        for documents in documents_together(inside, ids)
+        for documents in document_groups(data_sets, ids)
         for (document, _), text in zip(documents, write([pages for _, pages in documents]), strict=True)
     ]
     means = mean_f1(scores)

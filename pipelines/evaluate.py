@@ -24,7 +24,8 @@ from layoutray.prepare.encode import Encoder
 from layoutray.report import overlay, png
 from layoutray.report.confusion import confusion as confusion_picture
 from layoutray.report.page_picture import page_picture
-from layoutray.store import codec, shards, sources
+from layoutray.store import codec
+from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import PAGES
 from layoutray.tasks.summary import Summary
@@ -141,17 +142,17 @@ def encoded(
 ) -> tuple[ExampleSet, list[DeadLetter]]:
     """The pages `rows` as this checkpoint sees them, in windows of up to `max_length` tokens, and letters about what is missing."""
     recipe = loaded.recipe
-    inside = tuple(sources.join(folder, "pages") for folder in folders)
-    encoder = Encoder(recipe.task, max_length, loaded.labels, loaded.tokenizer.inner.to_str(), inside)
+    data_sets = tuple(map(DataSet, folders))
+    encoder = Encoder(recipe.task, max_length, loaded.labels, loaded.tokenizer.inner.to_str(), data_sets)
     tables: list[pa.Table] = []
     dead: list[DeadLetter] = []
-    for folder in inside:
-        for pages in shards.scan(folder, PAGES, filter=rows):
+    for data_set in data_sets:
+        for pages in data_set.scan_pages(filter=rows):
             table, letters = encoder(pages)
             tables.append(table)
             dead += letters
     if not tables:
-        splits = [table["split"].to_pylist() for folder in inside for table in shards.scan(folder, PAGES, ["split"])]
+        splits = [table["split"].to_pylist() for data_set in data_sets for table in data_set.scan_pages(["split"])]
         there = (
             ", ".join(f"{count} in {split}" for split, count in Counter(chain.from_iterable(splits)).items()) or "none"
         )
@@ -195,8 +196,7 @@ def _lost_entities(folders: Sequence[str], truth: Sequence[str], rows: pc.Expres
 
 def _pages(folders: Sequence[str], rows: pc.Expression) -> Iterator[Page]:
     for folder in folders:
-        for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=rows):
-            yield from codec.pages_of(pages)
+        yield from DataSet(folder).read_pages(rows)
 
 
 def _with_lost(metrics: Mapping[str, float], lost: int) -> dict[str, float]:
@@ -219,7 +219,7 @@ def _overlays(loaded: Checkpoint, folders: Sequence[str], rows: pc.Expression) -
     )
     first = PAGES.empty_table()
     for folder in folders:
-        for pages in shards.scan(sources.join(folder, "pages"), PAGES, filter=rows & (pc.field("image") != "")):
+        for pages in DataSet(folder).scan_pages(filter=rows & (pc.field("image") != "")):
             first = pa.concat_tables([first, pages]).sort_by("page_id").slice(0, _OVERLAYS)
     pages = list(codec.pages_of(first))
     for page, found in zip(pages, extractor.extract(pages), strict=True):

@@ -1,6 +1,7 @@
-"""Which held-out documents are known from training: copies of documents there, and others that are filled into the same template.
+"""Find held-out documents that leak from training: copies of training documents, and documents with the same template.
 
-Receipts of one shop and forms of one authority come again and again. A model that knows a template by heart says little of new ones.
+Receipts of one shop and forms of one authority repeat. A score on a template that the model has memorised says little
+about new templates.
 """
 
 import re
@@ -10,85 +11,91 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from layoutray.store import shards, sources
-from layoutray.store.schema import PAGES
+from layoutray.store.data_set import DataSet
 
-HEADER = 5
-"""So many first words that two documents have in common make one template."""
-SHINGLE = 3
-"""Similarity is of runs of so many words."""
-ALIKE = 0.5
-"""From this similarity on (Jaccard) two documents have one template."""
+HEADER_WORDS = 5
+"""Two documents with the same first words have the same template."""
+SHINGLE_WORDS = 3
+"""Length of the word runs (shingles) whose overlap is the similarity of two documents."""
+SAME_TEMPLATE = 0.5
+"""Two documents with at least this Jaccard similarity have the same template."""
 
 Texts = Mapping[str, Sequence[str]]
-"""The words of documents by their ids."""
+"""Words of documents, by document id."""
 _Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Ids of held-out documents.
+    """Ids of held-out documents that leak from training.
 
     Attributes:
-        copies: with the bytes of a training document, or its text but for blanks, punctuation and case.
-        templates: with the first 5 words of a training document, or at least half of the runs of 3 words that either has in common, where
-            digits, punctuation and case make no difference; copies are among them.
+        copies: documents with the bytes of a training document, or with its text apart from blanks, punctuation and case.
+        templates: documents with the first 5 words of a training document, or with a Jaccard similarity of at least 0.5
+            to one, by runs of 3 words without digits, punctuation and case. Copies are included.
     """
 
     copies: frozenset[str]
     templates: frozenset[str]
 
 
-def known(held_out: Texts, learnt: Texts) -> Known:
-    """What of `held_out` is known from `learnt`. Documents without words are known by their bytes alone."""
-    letters = [_letters(words) for words in learnt.values()]
-    texts = {_text(words) for words in learnt.values()} - {""}
-    headers = {words[:HEADER] for words in letters} - {()}
-    index = _Index(letters)
-    copies = frozenset(doc_id for doc_id, words in held_out.items() if doc_id in learnt or _text(words) in texts)
-    plain = {doc_id: _letters(words) for doc_id, words in held_out.items()}
-    alike = {doc_id for doc_id, words in plain.items() if words[:HEADER] in headers or index.similarity(words) >= ALIKE}
-    return Known(copies, copies | alike)
+def known(held_out: Texts, training: Texts) -> Known:
+    """The documents of `held_out` that leak from `training`. Documents without words are compared by their ids alone."""
+    templates = [_without_digits(words) for words in training.values()]
+    texts = {_text(words) for words in training.values()} - {""}
+    headers = {words[:HEADER_WORDS] for words in templates} - {()}
+    index = _Index(templates)
+    copies = frozenset(doc_id for doc_id, words in held_out.items() if doc_id in training or _text(words) in texts)
+    same_template = {
+        doc_id
+        for doc_id, words in ((doc_id, _without_digits(words)) for doc_id, words in held_out.items())
+        if words[:HEADER_WORDS] in headers or index.similarity(words) >= SAME_TEMPLATE
+    }
+    return Known(copies, copies | same_template)
 
 
-def texts_of(folder: str, splits: Collection[str]) -> dict[str, list[str]]:
-    """Words of the documents of `splits` that `ingest` or `mix` has written to `folder`, page after page."""
-    found: dict[str, dict[int, list[str]]] = defaultdict(dict)
-    chosen = pc.field("split").isin(list(splits))
-    for table in shards.scan(sources.join(folder, "pages"), PAGES, ["doc_id", "page", "words"], chosen):
+def document_words(data_set: DataSet, splits: Collection[str]) -> dict[str, list[str]]:
+    """Words of the documents in `splits`, in page order, by document id."""
+    pages: dict[str, dict[int, list[str]]] = defaultdict(dict)
+    for table in data_set.scan_pages(["doc_id", "page", "words"], pc.field("split").isin(list(splits))):
         for row in table.to_pylist():
-            found[row["doc_id"]][row["page"]] = row["words"]
-    return {doc_id: [word for number in sorted(pages) for word in pages[number]] for doc_id, pages in found.items()}
+            pages[row["doc_id"]][row["page"]] = row["words"]
+    return {
+        doc_id: [word for number in sorted(by_number) for word in by_number[number]]
+        for doc_id, by_number in pages.items()
+    }
 
 
 class _Index:
-    """Documents by their shingles, so that only those that share any are compared."""
+    """Documents by shingle, so that a document is compared only with those that share a shingle."""
 
     def __init__(self, documents: Sequence[_Words]) -> None:
-        self._having: dict[_Words, list[int]] = defaultdict(list)
+        self._documents: dict[_Words, list[int]] = defaultdict(list)
         self._sizes: list[int] = []
         for number, words in enumerate(documents):
-            own = _shingles(words)
-            self._sizes.append(len(own))
-            for shingle in own:
-                self._having[shingle].append(number)
+            shingles = _shingles(words)
+            self._sizes.append(len(shingles))
+            for shingle in shingles:
+                self._documents[shingle].append(number)
 
     def similarity(self, words: _Words) -> float:
-        """To the likest of the documents: shared shingles over all that either has; 0 where none shares any."""
-        own = _shingles(words)
-        shared = Counter(number for shingle in own for number in self._having.get(shingle, ()))
-        return max((count / (len(own) + self._sizes[number] - count) for number, count in shared.items()), default=0.0)
+        """Highest Jaccard similarity to any of the documents; 0 if no document shares a shingle."""
+        shingles = _shingles(words)
+        shared = Counter(number for shingle in shingles for number in self._documents.get(shingle, ()))
+        return max(
+            (count / (len(shingles) + self._sizes[number] - count) for number, count in shared.items()), default=0.0
+        )
 
 
 def _text(words: Sequence[str]) -> str:
-    """Letters and digits alone; engines and annotators part words differently."""
+    """Letters and digits of the text. Engines and annotators split words differently, so blanks are left out."""
     return re.sub(r"[\W_]", "", "".join(words).casefold())
 
 
-def _letters(words: Sequence[str]) -> _Words:
-    """The words without what changes from one copy of a template to the next: numbers, dates, amounts."""
+def _without_digits(words: Sequence[str]) -> _Words:
+    """Letters of the words. Numbers, dates and amounts differ between documents of the same template."""
     return tuple(plain for word in words if (plain := re.sub(r"[\W\d_]", "", word.casefold())))
 
 
 def _shingles(words: _Words) -> set[_Words]:
-    return {words[at : at + SHINGLE] for at in range(len(words) - SHINGLE + 1)}
+    return {words[start : start + SHINGLE_WORDS] for start in range(len(words) - SHINGLE_WORDS + 1)}

@@ -11,9 +11,9 @@ import pytest
 
 from layoutray.cluster import predict as bulk
 from layoutray.cluster.connect import connect
+from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.progress import Progress
-from layoutray.cluster.replicas import Replicas
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference import Extractor
@@ -162,5 +162,5 @@ def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeyp
 def test_answers_are_not_mixed_with_older_ones(checkpoint: Path, tmp_path: Path) -> None:
     ingested = write_pages(tmp_path / "ingested", MADE[:2])
     predict(checkpoint, ingested, str(tmp_path / "out"))
-    with pytest.raises(InputError, match="holds answers already"):
+    with pytest.raises(InputError, match="already contains answers"):
         predict(checkpoint, ingested, str(tmp_path / "out"))
