@@ -25,7 +25,6 @@ import pyarrow as pa
 
 from layoutray import tracking
 from layoutray.bench.object_store import listed_store
-from layoutray.cluster.ingest import remaining_pages
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import InputError
 from layoutray.prepare.discovery import find_documents
@@ -109,7 +108,7 @@ def _of_pages(output: Output, count: int, words: int) -> list[Cost]:
     _, settling = measured("folder settled", lambda: output.reconcile(plan))
     _, listing = measured("shards listed", lambda: shards.shards(output.pages))
     done, asking = measured("ledger read (what is done)", output.done)
-    _, comparing = measured("pages left found", lambda: remaining_pages(plan, done))
+    _, comparing = measured("pages left found", lambda: done.remaining_pages(plan))
     _, again = measured("folder settled again", lambda: output.reconcile(plan))
     _, counting = measured(
         "manifest counted", lambda: make_manifest(output.folder, output, plan, recipe, IngestRun(count, 1.0, 1))

@@ -8,7 +8,7 @@ from typing import Any
 
 from layoutray import recipe
 from layoutray.cluster.connect import connect, num_cores
-from layoutray.cluster.ingest import ingest, plan_ingest, remaining_pages
+from layoutray.cluster.ingest import ingest, plan_ingest
 from layoutray.prepare.estimate import Estimate, estimate
 from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _plan(options: argparse.Namespace, chosen: IngestRecipe) -> dict[str, Any]:
     with ProgressShown() as progress:
         plan = plan_ingest(options.source, chosen, limit=options.limit, progress=progress)
-    todo = remaining_pages(plan, Output(options.out).done())
+    todo = Output(options.out).done().remaining_pages(plan)
     counts: dict[str, Any] = {
         "documents": len(plan.documents),
         "dead letters": len(plan.letters),

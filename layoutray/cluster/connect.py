@@ -106,8 +106,8 @@ def _require_head(address: str) -> None:
 
 def _no_answer(address: str, reason: str) -> ClusterError:
     return ClusterError(
-        f"no Ray answers at {address} (RAY_ADDRESS): {reason}; start Ray there, set RAY_ADDRESS to HOST:PORT of its head "
-        "node (usually port 6379), or unset RAY_ADDRESS to use this machine"
+        f"no Ray answers at {address} (RAY_ADDRESS): {reason}; start Ray there, set RAY_ADDRESS to HOST:PORT of its "
+        "head node (usually port 6379), or unset RAY_ADDRESS to use this machine"
     )
 
 
@@ -137,7 +137,7 @@ def _start(cores: int, *, dashboard: bool) -> None:
 
 @contextmanager
 def _native_log_silenced() -> Generator[None]:
-    """Silence the native log of Ray, which writes internal notes to stderr as errors. Real failures are raised as well."""
+    """Silence the native log of Ray, which writes internal notes to stderr as errors. Real failures are raised."""
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     logging.getLogger("ray").setLevel(logging.ERROR)
     stderr = os.dup(2)

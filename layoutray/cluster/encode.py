@@ -33,7 +33,9 @@ _Receipts = Sequence[Mapping[str, Any]]
 def encode(
     recipe: Recipe, folders: Sequence[str], out: str, progress: Callable[[Progress], None] = ignore_progress
 ) -> Card:
-    """Encode the data sets `folders` for the recipe's task into `out`: shards by split, `tokenizer.json`, `dataset.json`.
+    """Encode the data sets `folders` for the recipe's task into `out`.
+
+    `out` gets one folder of shards for each split, `tokenizer.json` and `dataset.json`.
 
     Pages that cannot be encoded, expected values that were not found, and texts that were cut become dead letters in
     `out/dead_letters`. The card `dataset.json` is written last: a folder without it is incomplete.
@@ -119,12 +121,13 @@ def _check_examples(card: Card, out: str) -> None:
     if card.values and card.missing == card.values:
         raise InputError(
             f"none of the {card.values} expected values in {folders} occurs on a page of its document, so there is "
-            f"nothing to learn; {out}/{DEAD_LETTERS_FOLDER} lists the values; compare them with the types in [task.fields]"
+            f"nothing to learn; {out}/{DEAD_LETTERS_FOLDER} lists the values; "
+            "compare them with the types in [task.fields]"
         )
 
 
 class _EncodeShard:
-    """Encodes a batch of pages and writes its shards. Their name is made from the pages, so a repeated task replaces them."""
+    """Encodes a batch of pages and writes its shards. Their name is made from the pages, so a retry replaces them."""
 
     def __init__(self, encoder: Encoder, filters: Filters, out: str) -> None:
         self._encoder = encoder

@@ -59,15 +59,15 @@ def predict(
 ) -> Prediction:
     """Answer every page of the data set `ingested`, as `out/parquet` and `out/jsonl` (one line of JSON per page).
 
-    Dead letters are answered with status `failure` and the error. If the model finds fields of documents, the answers of
-    all pages of a document are combined into `out/fields`. One process sorts the entities of fields, in memory.
+    Dead letters are answered with status `failure` and the error. If the model finds fields of documents, the answers
+    of all pages of a document are combined into `out/fields`. One process sorts the entities of fields, in memory.
 
     Raises:
         InputError: if `out` already contains answers.
         SchemaError: if `ingested` is not a data set.
         CheckpointError: if `checkpoint` is not a checkpoint of a model that finds entities.
     """
-    # The checkpoint, the output and the shards' schemas are checked here, so that errors occur before any worker starts.
+    # The checkpoint, the output and the shards' schemas are checked here, so that errors occur before workers start.
     extractor = Extractor.load(checkpoint)
     check_no_answers(out)
     data_set = DataSet(ingested)

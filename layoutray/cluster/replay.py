@@ -7,7 +7,8 @@ from itertools import chain
 
 from layoutray import config
 from layoutray.cluster.connect import num_workers
-from layoutray.cluster.ingest import open_changed_documents, open_documents, run_plan
+from layoutray.cluster.ingest import run_plan
+from layoutray.cluster.opening import open_changed_documents, open_documents
 from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.errors import RecipeError
 from layoutray.prepare.discovery import find_documents
@@ -31,16 +32,16 @@ def replay(
 ) -> Manifest:
     """Retry `letters` of the data set `out`, and return its new manifest (also in `out/manifest.json`).
 
-    Pages that succeed become PAGES rows and lose their dead letters. Pages that fail again get a new dead letter with the
-    latest trace. Other dead letters stay, and so do documents that the last ingest has not seen.
+    Pages that succeed become PAGES rows and lose their dead letters. Pages that fail again get a new dead letter with
+    the latest trace. Other dead letters stay, and so do documents that the last ingest has not seen.
 
     To recompute the manifest, every document of the ingest is opened again if its file has changed; its pages are then
     processed again. If the run is killed, nothing is lost: the next `ingest` or `replay` processes the missing pages.
 
     Args:
         changes: assignments to keys of `recognition`, for example `recognition.tesseract.deadline=300`, for the retried
-            letters only. A page keeps the identity that the recipe of the data set gives it, so a rerun of `ingest` does
-            not process it again. The column `settings` of the page has the changed settings.
+            letters only. A page keeps the identity that the recipe of the data set gives it, so a rerun of `ingest`
+            does not process it again. The column `settings` of the page has the changed settings.
         workers: number of worker processes; default: one for each core of the cluster.
 
     Raises:

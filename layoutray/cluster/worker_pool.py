@@ -15,7 +15,7 @@ from layoutray.prepare import record_codecs
 from layoutray.store.spilled import SpilledList
 
 _RECORDS_PER_WORKER = 1000
-"""Records of one wave, for each worker. Ray holds one wave at a time and starts its workers for each, in a few seconds."""
+"""Records of one wave, for each worker. Ray holds one wave at a time, and starts its workers for each wave."""
 _SMALLEST_WAVE = 32_000
 
 
@@ -67,7 +67,7 @@ class WorkerPool:
 
 
 def batch_sizes(count: int, workers: int, largest: int) -> Iterator[int]:
-    """Sizes of batches with `count` records together. They decrease to 1, so that all workers finish at the same time."""
+    """Sizes of batches with `count` records together. They decrease to 1, so that all workers finish together."""
     while count:
         size = min(largest, max(1, count // (3 * workers)))
         yield size

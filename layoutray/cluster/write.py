@@ -1,4 +1,4 @@
-"""Bulk text generation on the cluster: documents of PAGES to TEXTS shards, JSON lines, and FIELDS if texts have fields."""
+"""Bulk text generation on the cluster: PAGES to TEXTS shards, JSON lines, and FIELDS of generated fields."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,8 @@ class WrittenTexts:
         failed: documents that cannot be opened, or have no words.
         cut: documents of which the model has read only the beginning.
         fields: values of fields, of all documents; 0 for a model that does not generate fields.
-        without_fields: documents with words for which no value was generated; 0 for a model that does not generate fields.
+        without_fields: documents with words for which no value was generated; 0 for a model that does not
+            generate fields.
     """
 
     documents: int

@@ -13,7 +13,7 @@ from layoutray.document.tags import OUTSIDE, hold_entities, spans
 _MIN_OVERLAP = 0.5
 """Two words match if they share at least this fraction of the smaller word's area."""
 _MIN_COVER = 0.1
-"""An annotated word must cover at least this fraction of the recognised word. A frame misread as a word matches none."""
+"""An annotated word must cover at least this fraction of the recognised word. A frame read as a word matches none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,9 @@ class Alignment:
 
 
 def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignment:
-    """Give each recognised word the tag of the annotated word with the largest overlap, relative to the smaller of the two.
+    """Give each recognised word the tag of the annotated word with the largest overlap.
+
+    The overlap is a fraction of the smaller of the two words.
 
     IOB2 tags are recomputed: a word begins an entity unless the previous word belongs to the same entity, so an entity
     whose words are not consecutive after recognition becomes several. Words without a match get `O`. Region labels are
@@ -47,7 +49,7 @@ def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignmen
 
 
 def label_by_area(recognised: Sequence[Word], areas: Sequence[LabelledArea]) -> tuple[Word, ...]:
-    """Tag each recognised word with the label of the smallest area around its centre. Words outside all areas get none."""
+    """Tag each recognised word with the label of the smallest area around its centre; None outside all areas."""
     around = smallest_around((word.box for word in recognised), [area.box for area in areas])
     labels = (None if number is None else areas[number].label for number in around)
     return tuple(replace(word, tag=label) for word, label in zip(recognised, labels, strict=True))

@@ -15,7 +15,7 @@ from layoutray.store.dead_letter import DeadLetter
 def tagged_pages(
     pages: Sequence[Page], data_sets: Sequence[DataSet], schema: Mapping[str, FieldType]
 ) -> tuple[list[Page], list[DeadLetter]]:
-    """`pages` with IOB2 tags of their documents' fields, in the same order. Pages of documents without fields have no tags.
+    """`pages` with IOB2 tags of their documents' fields. Pages of documents without fields have no tags.
 
     A document is tagged as a whole, so the tags of a page do not depend on the other pages of the batch.
 
@@ -23,8 +23,8 @@ def tagged_pages(
         data_sets: where the documents and their other pages are.
 
     Returns:
-        The pages, and one dead letter without a page for each expected value that occurs on no page of its document. A
-        letter is reported with the first page of its document only.
+        The pages in the same order, and one dead letter without a page for each expected value that occurs on no page
+        of its document. A letter is reported with the first page of its document only.
     """
     tagged: dict[tuple[str, int], Page] = {}
     letters: list[DeadLetter] = []

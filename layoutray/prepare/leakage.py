@@ -30,7 +30,8 @@ class Known:
     """Ids of held-out documents that leak from training.
 
     Attributes:
-        copies: documents with the bytes of a training document, or with its text apart from blanks, punctuation and case.
+        copies: documents with the bytes of a training document, or with its text apart from blanks, punctuation and
+            case.
         templates: documents with the first 5 words of a training document, or with a Jaccard similarity of at least 0.5
             to one, by runs of 3 words without digits, punctuation and case. Copies are included.
     """
@@ -40,7 +41,7 @@ class Known:
 
 
 def known(held_out: Texts, training: Texts) -> Known:
-    """The documents of `held_out` that leak from `training`. Documents without words are compared by their ids alone."""
+    """The documents of `held_out` that leak from `training`. Documents without words are compared by id alone."""
     templates = [_without_digits(words) for words in training.values()]
     texts = {_text(words) for words in training.values()} - {""}
     headers = {words[:HEADER_WORDS] for words in templates} - {()}

@@ -1,7 +1,7 @@
 """Select the pages of a mix: given shares of several data sets. The selection is deterministic.
 
-Generalises the MIX data set of the Skim-Attention paper (arXiv:2109.01078, section 4.1), which takes pages of three data
-sets, to any number of data sets, shares and sizes. Pages keep the split of their data set.
+Generalises the MIX data set of the Skim-Attention paper (arXiv:2109.01078, section 4.1), which takes pages of three
+data sets, to any number of data sets, shares and sizes. Pages keep the split of their data set.
 """
 
 import hashlib

@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 
 from layoutray.document import Document, Page
 from layoutray.prepare.page_tasks import PageTask, Plan
+from layoutray.prepare.record_codecs import PAGE_TASK
 from layoutray.store import codec, shards
 from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
-from layoutray.store.spilled import TEXT, SpilledDict, spilled_set
+from layoutray.store.spilled import TEXT, SpilledDict, SpilledList, spilled_set
 
 _DOCUMENTS_SHARD = "part-all.parquet"
 _DOCUMENTS_PER_TABLE = 16384
@@ -38,6 +39,12 @@ class Done:
 
     def __contains__(self, task: PageTask) -> bool:
         return self.pages.get(task.page_id) == task.reference.split or task.page_id in self.dead
+
+    def remaining_pages(self, plan: Plan) -> SpilledList[PageTask]:
+        """The page tasks of `plan` that no earlier run has processed."""
+        tasks = SpilledList(PAGE_TASK)
+        tasks.extend(task for task in plan.page_tasks if task not in self)
+        return tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +81,18 @@ class Output(DataSet):
 
     def commit(self, tasks: Sequence[PageTask], results: Sequence[Page | DeadLetter]) -> None:
         """Write the results of `tasks`, which are in the same order."""
-        name = shards.part_name(task.page_id for task in tasks)
         pages = [
             (task.page_id, result) for task, result in zip(tasks, results, strict=True) if isinstance(result, Page)
         ]
         letters = [result for result in results if isinstance(result, DeadLetter)]
+        pages_table = codec.pages_table((page for _, page in pages), (page_id for page_id, _ in pages))
+        letters_table = codec.dead_letters_table(letters)
+        name = shards.part_name(task.page_id for task in tasks)
         # If the process is killed between the two writes, the next run repeats the failed pages only.
         if pages:
-            table = codec.pages_table((page for _, page in pages), (page_id for page_id, _ in pages))
-            shards.write(table, self.pages, name)
+            shards.write(pages_table, self.pages, name)
         if letters:
-            shards.write(codec.dead_letters_table(letters), self.dead_letters, name)
+            shards.write(letters_table, self.dead_letters, name)
 
     def reconcile(self, plan: Plan) -> None:
         """Make the folder agree with `plan`: remove superseded and repeated rows, write the documents.
@@ -141,7 +149,7 @@ def scan_existing(
 def _prune(
     folder: str, schema: pa.Schema, is_wanted: Callable[[Mapping[str, Any]], bool], *planned: SpilledDict[str]
 ) -> SpilledDict[str]:
-    """Remove repeated rows, and unwanted rows whose document or source is in `planned`. Returns the remaining page ids."""
+    """Remove repeated rows, and unwanted rows whose document or source is in `planned`. Returns the other page ids."""
     seen = SpilledDict(TEXT)
     columns = [name for name in ("doc_id", "source", "page_id", "split") if name in schema.names]
     for uri, table in shards.read_each(folder, schema, columns):

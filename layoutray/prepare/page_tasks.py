@@ -1,6 +1,7 @@
 """The records of an ingest plan. `record_codecs` writes them as text.
 
-Apart from the module that makes plans, because that one imports recipes and, through them, PyTorch. Workers need neither.
+Not in the module that makes plans, because that module imports recipes and, through them, PyTorch, which workers do not
+need.
 """
 
 from collections.abc import Sequence

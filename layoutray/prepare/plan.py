@@ -16,7 +16,7 @@ from layoutray.store.spilled import SpilledDict, SpilledList, TextCodec
 _NOT_IN_IDENTITY = ("only", "splits", "measured", "pages_per_shard")
 """Recipe keys that do not change the content of a PAGES row."""
 _SPLIT_RANK = {"test": 0, "dev": 1, "train": 2}
-"""Of several copies of a document, the copy in the split of lowest rank is used. No test document leaks into training."""
+"""Of several copies of a document, the copy in the split of lowest rank is used, so test does not leak into train."""
 
 
 def settings_hash(recipe: IngestRecipe) -> str:

@@ -85,7 +85,7 @@ class AnnotationWordSource:
 
 
 class OcrWordSource:
-    """Words from the OCR engine or the text layer of a PDF, with the tags of the data set's annotation if it has tags."""
+    """Words from the OCR engine or the text layer of a PDF, with the tags of the annotation, if it has tags."""
 
     stage = "ocr"
 

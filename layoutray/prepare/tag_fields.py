@@ -1,8 +1,8 @@
 """Tag the words of a document that state its expected values. The values come without positions.
 
-Dates, amounts and terms are found by their normal form. Texts, names and addresses are found by their letters and digits,
-ignoring case, blanks and punctuation; if that finds nothing, by the most similar words, which tolerates OCR errors. Every
-occurrence of a value is tagged. If two values share a word, the one with more words is tagged.
+Dates, amounts and terms are found by their normal form. Texts, names and addresses are found by their letters and
+digits, ignoring case, blanks and punctuation; if that finds nothing, by the most similar words, which tolerates OCR
+errors. Every occurrence of a value is tagged. If two values share a word, the one with more words is tagged.
 """
 
 import re

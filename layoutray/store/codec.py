@@ -1,7 +1,7 @@
 """Pages, documents, dead letters and answers as Arrow rows, and back.
 
-Pages are converted column by column: the words of all pages are one text buffer, their boxes one float buffer. Code that
-needs numbers but no objects calls `boxes_of`, which copies nothing.
+Pages are converted column by column: the words of all pages are one text buffer, their boxes one float buffer. Code
+that needs numbers but no objects calls `boxes_of`, which copies nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -63,10 +63,10 @@ class DataSet:
         if any(map(sources.exists, (self.pages, self.documents, self.manifest))):
             return
         parent, _, name = self.folder.rstrip("/").rpartition("/")
-        part_of = DataSet(parent or ".")
         if name in ("pages", "documents") and shards.shards(self.folder):
             raise SchemaError(
-                f"{self.folder} is the folder `{name}` inside a data set; give the folder of the data set, {part_of.folder}"
+                f"{self.folder} is the folder `{name}` inside a data set; "
+                f"give the folder of the data set, {parent or '.'}"
             )
         raise SchemaError(
             f"{self.folder} is not a data set: it does not contain `pages`; "

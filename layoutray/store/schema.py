@@ -150,7 +150,8 @@ def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
     version, found = _meta(expected, "layoutray.version"), _meta(schema, "layoutray.version")
     if found != version:
         raise SchemaError(
-            f"{where} has {name} version {found}, this program reads version {version}; create it again with `layoutray`"
+            f"{where} has {name} version {found}, this program reads version {version}; "
+            "create it again with `layoutray`"
         )
     missing = set(expected.names) - set(schema.names)
     if missing:

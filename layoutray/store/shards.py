@@ -60,7 +60,8 @@ def write_bytes(data: pa.Buffer | bytes, folder: str, name: str) -> str:
 def write_together(contents: Mapping[str, pa.Buffer | bytes], folder: str) -> None:
     """Replace several files that belong together. The last one is written last: if it exists, the set is complete.
 
-    A process that is killed before the final renames leaves the old files. During the renames, the last file is missing.
+    A process that is killed before the final renames leaves the old files. During the renames, the last file
+    is missing.
     """
     files, path = sources.filesystem(folder)
     files.create_dir(path, recursive=True)
@@ -136,7 +137,7 @@ def remove(uris: Iterable[str]) -> None:
 
 
 def remove_half_written(folder: str) -> int:
-    """Delete the half-written files of killed processes. Returns their number. Not safe while another process writes."""
+    """Delete the half-written files of killed processes. Returns their number. Only while nothing writes there."""
     files, path = sources.filesystem(folder)
     entries = files.get_file_info(pafs.FileSelector(path, allow_not_found=True))
     leftover = [

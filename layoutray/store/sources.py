@@ -6,7 +6,8 @@ boto3 lists buckets, a thousand keys at a time, because Arrow keeps a whole list
 Arrow accepts only UTF-8 names, but local file names need not be UTF-8. So local files are listed and opened by Python.
 A name that is not UTF-8 becomes a `file://` URI with percent escapes, which every function here accepts.
 
-`read_bytes` also accepts `data:` URIs, for content without a file of its own, such as one picture's part of a large file.
+`read_bytes` also accepts `data:` URIs, for content without a file of its own, such as one picture's part of a large
+file.
 """
 
 import functools
@@ -44,8 +45,8 @@ def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
             return pafs.FileSystem.from_uri(uri)
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise InputError(
-                f"{uri!r} is not a valid address: {error}; give a folder, or s3://BUCKET/PATH with special characters escaped "
-                "(a blank as %20)"
+                f"{uri!r} is not a valid address: {error}; give a folder, or s3://BUCKET/PATH with special "
+                "characters escaped (a blank as %20)"
             ) from error
     return pafs.LocalFileSystem(), str(local)
 
@@ -91,9 +92,9 @@ def exists(uri: str) -> bool:
 
 
 def list_files(root: str) -> Iterator[str]:
-    """URIs of all files below `root` (or `root` itself if it is a file), sorted. Names that start with a dot are skipped.
+    """URIs of all files below `root` (or `root` itself if it is a file), sorted. Names with a leading dot are skipped.
 
-    Links are followed. Broken links are listed too, so that opening them reports an error. Pipes and devices are skipped.
+    Links are followed. Broken links are listed, so that opening them reports an error. Pipes and devices are skipped.
 
     Memory holds the names of one local folder and its parents, or a thousand keys of a bucket. For other object stores,
     and for addresses with options, it holds the whole listing.
@@ -162,8 +163,8 @@ def content_id(data: bytes) -> str:
 
 @functools.lru_cache(maxsize=16)
 def _bucket(name: str, variables: tuple[tuple[str, str], ...]) -> pafs.FileSystem:
-    # Cached because creating a file system takes 20 ms of a core and opens connections. `variables` is part of the cache
-    # key only: Arrow reads the environment itself.
+    # Cached because creating a file system takes 20 ms of a core and opens connections. `variables` is part of the
+    # cache key only: Arrow reads the environment itself.
     return pafs.FileSystem.from_uri(f"s3://{name}")[0]
 
 
@@ -266,7 +267,7 @@ def _arrow_files(files: pafs.FileSystem, path: str) -> Iterable[tuple[str, int, 
 
 
 def _keys(bucket: str, path: str) -> Iterator[tuple[str, int, int]]:
-    """The objects below `path` in a bucket, or the object `path` itself if there are none. A bucket lists keys sorted."""
+    """The objects below `path` in a bucket, or the object `path` itself if there are none. Buckets list keys sorted."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     client = _s3_client(_store_variables())
@@ -282,8 +283,8 @@ def _keys(bucket: str, path: str) -> Iterator[tuple[str, int, int]]:
                 yield f"{bucket}/{info['Key']}", info["Size"], round(info["LastModified"].timestamp() * 1e9)
     except (BotoCoreError, ClientError) as error:
         raise InputError(
-            f"bucket {bucket} cannot be listed: {error}; check its name, the credentials (AWS_ACCESS_KEY_ID and related "
-            "variables) and, for a server other than AWS, AWS_ENDPOINT_URL"
+            f"bucket {bucket} cannot be listed: {error}; check its name, the credentials (AWS_ACCESS_KEY_ID and "
+            "related variables) and, for a server other than AWS, AWS_ENDPOINT_URL"
         ) from error
 
 

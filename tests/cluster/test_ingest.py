@@ -250,7 +250,7 @@ def test_many_documents_are_opened_by_the_workers(tmp_path: Path, monkeypatch: p
     fill(folder, 4)
     (folder / "empty.png").write_bytes(b"")
     here = ingest(str(folder), str(tmp_path / "here"), RECIPE)
-    monkeypatch.setattr("layoutray.cluster.ingest._OPENED_IN_PROCESS", 2)
+    monkeypatch.setattr("layoutray.cluster.opening._OPENED_IN_PROCESS", 2)
     there = checked(ingest(str(folder), str(tmp_path / "there"), RECIPE), tmp_path / "there")
     assert sorted(page_ids(tmp_path / "here")) == sorted(page_ids(tmp_path / "there"))
     assert (here.reasons, here.splits) == (there.reasons, there.splits)
@@ -260,7 +260,7 @@ def test_many_documents_are_opened_by_the_workers(tmp_path: Path, monkeypatch: p
 def test_work_that_comes_in_waves_is_all_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("layoutray.cluster.worker_pool._SMALLEST_WAVE", 3)
     monkeypatch.setattr("layoutray.cluster.worker_pool._RECORDS_PER_WORKER", 1)
-    monkeypatch.setattr("layoutray.cluster.ingest._OPENED_IN_PROCESS", 0)
+    monkeypatch.setattr("layoutray.cluster.opening._OPENED_IN_PROCESS", 0)
     fill(tmp_path / "in", 7)
     seen: list[Progress] = []
     manifest = ingest(str(tmp_path / "in"), str(tmp_path / "out"), RECIPE, progress=seen.append)
