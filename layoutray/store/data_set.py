@@ -60,7 +60,7 @@ class DataSet:
 
     def check(self) -> None:
         """Raise SchemaError if the folder is not a data set."""
-        if any(map(sources.exists, (self.pages, self.documents, self.manifest))):
+        if any(map(sources.exists, (self.pages, self.documents, self.dead_letters, self.manifest))):
             return
         parent, _, name = self.folder.rstrip("/").rpartition("/")
         if name in ("pages", "documents") and shards.shards(self.folder):

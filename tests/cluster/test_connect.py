@@ -81,10 +81,10 @@ def refusal(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
     "address", ["127.0.0.1:9", "[::1]:9", "localhost:9", "none.invalid:6379", "none", "http://127.0.0.1:8265"]
 )
 def test_a_cluster_that_is_not_there_is_named_at_once(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert f"no Ray answers at {address}, which RAY_ADDRESS names (" in refusal(address, monkeypatch)
+    assert f"no Ray answers at {address} (RAY_ADDRESS): " in refusal(address, monkeypatch)
 
 
 def test_a_dashboards_address_is_refused(web_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.search(
-        rf"at {web_server}, .*a web server is there.*HOST:PORT of its head", refusal(web_server, monkeypatch)
+        rf"at {web_server} .*a web server answers.*HOST:PORT of its head", refusal(web_server, monkeypatch)
     )
