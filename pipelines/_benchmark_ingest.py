@@ -18,7 +18,7 @@ from layoutray.benchmark.ingest import (
     write_preprocessed,
 )
 from layoutray.cluster.connect import connect, num_cores
-from layoutray.cluster.ingest import ingest, plan_for
+from layoutray.cluster.ingest import ingest, plan_ingest
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 from layoutray.recipe import IngestRecipe
@@ -57,8 +57,8 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
     sample, prepared = scratch / "sample", scratch / "prepared"
     prepared.mkdir()
     page_sample.collect(options.folders, options.pages, sample)
-    plan = plan_for(str(sample), recipe)
-    pages = [(Path(unit.item.image), unit.page) for unit in plan.units]
+    plan = plan_ingest(str(sample), recipe)
+    pages = [(Path(task.reference.image), task.page) for task in plan.page_tasks]
     if not pages:
         raise InputError(f"{', '.join(map(str, options.folders))}: no page can be read")
     if _XARGS in options.peers:

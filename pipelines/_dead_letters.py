@@ -3,8 +3,8 @@
 import argparse
 
 from layoutray.errors import InputError, Reason
-from layoutray.prepare.output import Output
 from layoutray.store import sources
+from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 
 
@@ -23,7 +23,7 @@ def chosen(options: argparse.Namespace) -> list[DeadLetter]:
         raise InputError(f"{options.folder} does not exist; point to a folder that `layoutray ingest` has filled")
     letters = [
         letter
-        for letter in Output(options.folder).letters()
+        for letter in DataSet(options.folder).read_dead_letters()
         if options.reason in (None, letter.reason) and options.stage in (None, letter.stage)
     ]
     return sorted(letters, key=lambda letter: (letter.source, letter.page or 0))

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from layoutray.cluster.connect import connect
 from layoutray.cluster.replay import replay
-from layoutray.prepare.output import Output
 from layoutray.store import sources
+from layoutray.store.data_set import DataSet
 from pipelines import _account as account
 from pipelines import _dead_letters as dead_letters
 from pipelines import _terminal as terminal
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sources.absolute(options.folder), letters, options.set, workers=options.workers, progress=progress
         )
     account.show(manifest, options.folder)
-    left = {(letter.source, letter.page) for letter in Output(options.folder).letters()}
+    left = {(letter.source, letter.page) for letter in DataSet(options.folder).read_dead_letters()}
     cleared = sum((letter.source, letter.page) not in left for letter in letters)
     terminal.say(f"{cleared} of {len(letters)} dead letters are cleared")
     return 0

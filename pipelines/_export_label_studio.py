@@ -15,8 +15,8 @@ from layoutray.exchange import label_studio
 from layoutray.exchange.label_studio import LabelledSpan
 from layoutray.report import png
 from layoutray.report.page_picture import page_picture
-from layoutray.store import codec, shards, sources
-from layoutray.store.schema import PAGES
+from layoutray.store import shards, sources
+from layoutray.store.data_set import DataSet
 from pipelines import _terminal as terminal
 
 Answers = dict[tuple[str, int], tuple[str, tuple[LabelledSpan, ...]]]
@@ -78,7 +78,7 @@ def _folders(pages: str, answers: str | None) -> tuple[str, str | None]:
 
 def _pages(folder: str) -> Iterator[Page]:
     """Pages in the order of documents, which is the same every time."""
-    found = [page for table in shards.scan(sources.join(folder, "pages"), PAGES) for page in codec.pages_of(table)]
+    found = list(DataSet(folder).read_pages())
     yield from sorted(found, key=lambda page: (page.source, page.number))
 
 

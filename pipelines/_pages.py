@@ -7,8 +7,7 @@ import pyarrow.compute as pc
 
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.store import codec, shards, sources
-from layoutray.store.schema import PAGES
+from layoutray.store.data_set import DataSet
 
 
 def add_page_options(parser: argparse.ArgumentParser, wanted: str) -> None:
@@ -26,10 +25,9 @@ def pages_asked_for(options: argparse.Namespace) -> Iterator[Page]:
     asked = pc.field("image") != ""
     if options.page:
         asked &= pc.field("page_id") == options.page
-    for table in shards.scan(sources.join(options.pages, "pages"), PAGES, filter=asked):
-        for page in codec.pages_of(table):
-            if not options.source or options.source in page.source.rpartition("/")[2]:
-                yield page
+    for page in DataSet(options.pages).read_pages(asked):
+        if not options.source or options.source in page.source.rpartition("/")[2]:
+            yield page
 
 
 def place(page: Page) -> tuple[str, int]:

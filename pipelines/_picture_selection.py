@@ -15,7 +15,7 @@ from layoutray.prepare.whole_documents import whole_documents
 from layoutray.report import attention_map, png
 from layoutray.report.page_picture import page_picture
 from layoutray.selection import Selection
-from layoutray.store import sources
+from layoutray.store.data_set import DataSet
 from pipelines import _terminal as terminal
 from pipelines._pages import add_page_options, first_with_words, name_of
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _whole(folder: str, page: Page) -> list[Page]:
     """All pages of the document of `page`, which the model reads together."""
-    for _, pages in whole_documents([sources.join(folder, "pages")], [page.doc_id]):
+    for _, pages in whole_documents([DataSet(folder)], [page.doc_id]):
         return pages
     raise InputError(f"{folder} has no document {page.doc_id}, of which page {page.number} is; ingest its files again")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from layoutray import recipe
 from layoutray.cluster.connect import connect, num_cores
-from layoutray.cluster.ingest import ingest, plan_for, remaining_pages
+from layoutray.cluster.ingest import ingest, plan_ingest
 from layoutray.prepare.estimate import Estimate, estimate
 from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
@@ -56,14 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _plan(options: argparse.Namespace, chosen: IngestRecipe) -> dict[str, Any]:
     with ProgressShown() as progress:
-        plan = plan_for(options.source, chosen, limit=options.limit, progress=progress)
-    todo = remaining_pages(plan, Output(options.out).done())
+        plan = plan_ingest(options.source, chosen, limit=options.limit, progress=progress)
+    todo = Output(options.out).done().remaining_pages(plan)
     counts: dict[str, Any] = {
         "documents": len(plan.documents),
         "dead letters": len(plan.letters),
         "duplicates": len(plan.duplicates),
         "without picture": len(plan.without_picture),
-        "pages": len(plan.units),
+        "pages": len(plan.page_tasks),
         "pages to do": len(todo),
     }
     if todo and options.sample > 0:

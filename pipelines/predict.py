@@ -9,10 +9,11 @@ from dataclasses import asdict
 from layoutray import checkpoint, recipe, tracking
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
+from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import predict
-from layoutray.cluster.replicas import Replicas
 from layoutray.cluster.write import write
 from layoutray.store import sources
+from layoutray.store.data_set import DataSet
 from layoutray.tasks import WritesTexts
 from pipelines import _terminal as terminal
 from pipelines._progress import ProgressShown
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ProgressShown() as progress, connect():
         out = sources.absolute(options.out)
         ingested = sources.absolute(options.source)
-        if not sources.exists(sources.join(ingested, "manifest.json")):
+        if not sources.exists(DataSet(ingested).manifest):
             ingested = sources.join(out, "ingested")
             ingest(sources.absolute(options.source), ingested, reading, progress=progress)
         if isinstance(checkpoint.load(folder).recipe.task, WritesTexts):

@@ -9,6 +9,7 @@ from layoutray.config import override
 from layoutray.document import SUMMARY, Document, Field, Page
 from layoutray.recipe import Recipe
 from layoutray.store import codec, shards
+from layoutray.store.data_set import DataSet
 from tests.jobs import NO_DROPOUT, job, page
 from tests.training.runs import alone
 
@@ -98,4 +99,4 @@ def train_on_fields(folder: Path) -> tuple[Path, list[list[Page]]]:
 
 def write_documents(folder: Path, documents: list[Document]) -> None:
     """DOCUMENTS, as `ingest` leaves them beside the pages of `folder`."""
-    shards.write(codec.documents_table(documents), str(folder / "documents"), "part-all.parquet")
+    shards.write(codec.documents_table(documents), DataSet(str(folder)).documents, "part-all.parquet")

@@ -16,6 +16,7 @@ from layoutray.prepare.encode import SPLITS, Encoder, labels_for, vocabulary_for
 from layoutray.recipe import Recipe
 from layoutray.store import codec, shards
 from layoutray.store.card import Card
+from layoutray.store.data_set import DataSet
 from layoutray.store.schema import PAGES
 from layoutray.training.job import Job
 
@@ -61,7 +62,7 @@ def pages(train: int, dev: int = 0) -> list[Page]:
 def write_pages(folder: Path, made: list[Page]) -> str:
     """PAGES shards, as `ingest` leaves them; returns the folder of the set."""
     shards.write(
-        codec.pages_table(made, [f"page-{one.source}" for one in made]), str(folder / "pages"), "part-one.parquet"
+        codec.pages_table(made, [f"page-{one.source}" for one in made]), DataSet(str(folder)).pages, "part-one.parquet"
     )
     return str(folder)
 
@@ -98,12 +99,11 @@ def recipe_file(folder: Path, chosen: Recipe) -> str:
 def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
     """EXAMPLES with vocabulary and card, as `encode` leaves them; returns their folder."""
     ingested, out = write_pages(folder / "ingested", made), str(folder / "examples")
-    inside = [f"{ingested}/pages"]
-    vocabulary = vocabulary_for(chosen.tokenizer, inside, chosen.filters, chosen.task)
-    encoder = Encoder(
-        chosen.task, chosen.max_length, labels_for(chosen.task, inside), vocabulary.inner.to_str(), tuple(inside)
-    )
-    examples, dead = encoder(shards.read(inside[0], PAGES))
+    data_set = DataSet(ingested)
+    vocabulary = vocabulary_for(chosen.tokenizer, [data_set], chosen.filters, chosen.task)
+    labels = labels_for(chosen.task, [data_set])
+    encoder = Encoder(chosen.task, chosen.max_length, labels, vocabulary.inner.to_str(), (data_set,))
+    examples, dead = encoder(shards.read(data_set.pages, PAGES))
     assert not dead
     for split in SPLITS:
         part = examples.filter(pc.field("split") == split)

@@ -25,19 +25,20 @@ import pyarrow as pa
 
 from benchmarks.measure.object_store import listed_store
 from layoutray import tracking
-from layoutray.cluster.ingest import find, remaining_pages
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import InputError
-from layoutray.prepare import plan_storage
-from layoutray.prepare.manifest import Run, manifest_of
+from layoutray.prepare.discovery import find_documents
+from layoutray.prepare.manifest import IngestRun, make_manifest
 from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import OpenedDocument, PageTask, Plan
-from layoutray.prepare.plan import plan_of
+from layoutray.prepare.plan import make_plan
+from layoutray.prepare.record_codecs import OPENED_DOCUMENT
 from layoutray.readers import DocumentRef
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
+from layoutray.store.spilled import SpilledList
 from layoutray.tracking import MlflowReporter
 from pipelines import _terminal as terminal
 
@@ -99,15 +100,17 @@ def _costs(folder: Path, pages: int, words: int, reports: int) -> list[GrowthCos
 def _of_pages(output: Output, count: int, words: int) -> list[GrowthCost]:
     recipe, measured = IngestRecipe("folder"), partial(_measured, count, _resident())
     plan, costs = _planned(output, count, recipe, measured)
-    _, writing = measured("shards written", lambda: _write(plan.units, output.pages, words, recipe.pages_per_shard))
+    _, writing = measured(
+        "shards written", lambda: _write(plan.page_tasks, output.pages, words, recipe.pages_per_shard)
+    )
     disk = sum(file.stat().st_size for file in Path(output.pages).iterdir())
     _, reconciling = measured("folder reconciled", lambda: output.reconcile(plan))
     _, listing = measured("shards listed", lambda: shards.shards(output.pages))
     done, asking = measured("ledger read (what is done)", output.done)
-    _, comparing = measured("remaining pages found", lambda: remaining_pages(plan, done))
+    _, comparing = measured("remaining pages found", lambda: done.remaining_pages(plan))
     _, again = measured("folder reconciled again", lambda: output.reconcile(plan))
     _, counting = measured(
-        "manifest counted", lambda: manifest_of(output.root, output, plan, recipe, Run(count, 1.0, 1))
+        "manifest counted", lambda: make_manifest(output.folder, output, plan, recipe, IngestRun(count, 1.0, 1))
     )
     written = replace(writing, disk_gib=disk * _MILLION / count / 2**30)
     return [*costs, written, reconciling, listing, asking, comparing, again, counting]
@@ -121,20 +124,20 @@ def _planned(
 ) -> tuple[Plan, list[GrowthCost]]:
     """The plan, and the costs of the steps up to it; the lists of files and opened documents are freed."""
     with listed_store(count) as root:
-        found, listing = measured("files listed in a bucket", lambda: find(root, recipe))
-        opened, opening = measured("documents opened", lambda: _opened(found.items))
-        _, keeping = measured("opened documents kept", lambda: OpenedBefore.of(output, root, recipe).keep(opened))
+        found, listing = measured("files listed in a bucket", lambda: find_documents(root, recipe))
+        opened, opening = measured("documents opened", lambda: _opened(found.references))
+        _, keeping = measured("opened documents kept", lambda: OpenedBefore.load(output, root, recipe).store(opened))
         recalled, recalling = measured(
-            "unchanged files recalled", lambda: _recalled(OpenedBefore.of(output, root, recipe), found.items)
+            "unchanged files recalled", lambda: _recalled(OpenedBefore.load(output, root, recipe), found.references)
         )
     assert recalled == opened
     del recalled
-    plan, planning = measured("plan", lambda: plan_of(opened, recipe, own=found.splits))
+    plan, planning = measured("plan", lambda: make_plan(opened, recipe, set_splits=found.splits))
     return plan, [listing, opening, keeping, recalling, planning]
 
 
 def _opened(items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
-    opened = plan_storage.opened()
+    opened = SpilledList(OPENED_DOCUMENT)
     opened.extend(
         OpenedDocument(item, Document(f"{number:064x}", item.source, "", 1), pages=(1,))
         for number, item in enumerate(items)
@@ -143,7 +146,7 @@ def _opened(items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
 
 
 def _recalled(before: OpenedBefore, items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
-    opened = plan_storage.opened()
+    opened = SpilledList(OPENED_DOCUMENT)
     opened.extend(one for item in items if (one := before.recall(item)))
     return opened
 
@@ -193,8 +196,8 @@ def _write(units: Sequence[PageTask], folder: str, words: int, shard_size: int) 
         for name, values in (
             ("page_id", [unit.page_id for unit in part]),
             ("doc_id", [unit.doc_id for unit in part]),
-            ("split", [unit.item.split for unit in part]),
-            ("source", [unit.item.source for unit in part]),
+            ("split", [unit.reference.split for unit in part]),
+            ("source", [unit.reference.source for unit in part]),
         ):
             table = table.set_column(PAGES.get_field_index(name), PAGES.field(name), pa.array(values, pa.string()))
         shards.write(table, folder, shards.part_name(unit.page_id for unit in part))

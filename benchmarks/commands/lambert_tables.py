@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure.leakage import Known, known, texts_of
+from benchmarks.measure.leakage import Known, document_words, known
 from benchmarks.measure.spread import Spread
 from benchmarks.papers.lambert import LAYOUTS, PAPER_F1, SYSTEMS, LambertSystem, sizes
 from benchmarks.training_runs import (
@@ -20,6 +20,7 @@ from benchmarks.training_runs import (
     tables,
 )
 from layoutray import checkpoint
+from layoutray.store.data_set import DataSet
 from pipelines import _terminal as terminal
 
 _PRETRAIN, _AUTOENCODE = "pretrain-lambert", "pretrain-neighbourhoods"
@@ -104,8 +105,10 @@ class _Table:
 
     def audit(self, data: str) -> _Audit:
         folder = str(self.labelled[data])
-        test = texts_of(folder, ["test"])
-        train, pages = (known(test, texts_of(where, ["train"])) for where in (folder, str(self._options.pages)))
+        test = document_words(DataSet(folder), ["test"])
+        train, pages = (
+            known(test, document_words(DataSet(where), ["train"])) for where in (folder, str(self._options.pages))
+        )
         file = self.runs.out / f"known-{data}.txt"
         file.write_text("\n".join(sorted(train.templates)), encoding="utf-8")
         return _Audit(len(test), train, pages, file)

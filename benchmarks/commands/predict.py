@@ -14,8 +14,8 @@ from benchmarks.measure.spread import Spread
 from layoutray.benchmark.ingest import TimedRound, time_contenders
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest
+from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
-from layoutray.cluster.replicas import Replicas
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.recipe import IngestRecipe

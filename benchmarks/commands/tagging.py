@@ -13,8 +13,7 @@ from layoutray.document import Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import OUTSIDE, kind_of
 from layoutray.errors import InputError
-from layoutray.store import codec, shards, sources
-from layoutray.store.schema import PAGES
+from layoutray.store.data_set import DataSet
 from pipelines import _terminal as terminal
 
 
@@ -61,4 +60,4 @@ def _field(text: str) -> tuple[str, FieldType]:
 
 
 def _pages(folder: str) -> list[Page]:
-    return list(codec.pages_of(shards.read(sources.join(folder, "pages"), PAGES)))
+    return list(DataSet(folder).read_pages())

@@ -28,8 +28,7 @@ from layoutray.document.word_graph import Points
 from layoutray.errors import InputError
 from layoutray.prepare.encode import vocabulary_for
 from layoutray.recipe import TokenizerRecipe
-from layoutray.store import codec, shards, sources
-from layoutray.store.schema import PAGES
+from layoutray.store.data_set import DataSet
 from pipelines import _terminal as terminal
 
 _RANDOM: dict[str, Callable[[int, np.random.Generator], Points]] = {
@@ -65,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.pages:
         pages = _pages(options.pages, options.limit)
         comparisons[f"real, {len(pages)} pages"] = compare_graphs([_centres(page) for page in pages])
-        tokenizer = vocabulary_for(TokenizerRecipe(vocab_size=4000), [sources.join(options.pages, "pages")], Filters())
+        tokenizer = vocabulary_for(TokenizerRecipe(vocab_size=4000), [DataSet(options.pages)], Filters())
         speed = throughput(pages, tokenizer, options.length)
         report["windows"] = asdict(speed)
         terminal.say(
@@ -79,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _pages(folder: str, limit: int) -> list[Page]:
-    pages = [page for page in codec.pages_of(shards.read(sources.join(folder, "pages"), PAGES)) if len(page.words) > 2]
+    pages = [page for page in DataSet(folder).read_pages() if len(page.words) > 2]
     if not pages:
         raise InputError(f"no page of {folder} has at least three words; take a folder of pages with words")
     return sorted(pages, key=lambda page: (page.doc_id, page.number))[:limit]

@@ -8,11 +8,11 @@ from typing import TypeVar
 from layoutray import readers
 from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
-from layoutray.prepare.manifest import Run, manifest_of
+from layoutray.prepare.manifest import IngestRun, make_manifest
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import PageTask
-from layoutray.prepare.plan import plan_of
-from layoutray.prepare.recognise import lane, open_item, recognise_unit
+from layoutray.prepare.plan import make_plan
+from layoutray.prepare.recognise import make_word_source, open_document, recognise_page
 from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
 from layoutray.store.dead_letter import DeadLetter
@@ -69,21 +69,24 @@ def step_seconds(source: str, out: str, recipe: IngestRecipe) -> dict[str, float
         return result
 
     output, failed = Output(sources.join(out, "read")), Output(sources.join(out, "failed"))
-    references = timed("listed", lambda: list(readers.load(recipe.reader).discover(source)))
-    with lane(recipe.reader, recipe.words, recipe.recognition) as word_source:
-        open_item(word_source, references[0])  # starts its process
-        opened = timed("documents opened", lambda: [open_item(word_source, one) for one in references])
-        plan = timed("planned", lambda: plan_of(opened, recipe, own=()))
-        page = recognise_unit(word_source, plan.units[0])
+    items = timed("listed", lambda: list(readers.load(recipe.reader).discover(source)))
+    with make_word_source(recipe.reader, recipe.words, recipe.recognition) as by:
+        open_document(by, items[0])  # its process is started by then
+        opened = timed("documents opened", lambda: [open_document(by, item) for item in items])
+        plan = timed("planned", lambda: make_plan(opened, recipe, set_splits=()))
+        page = recognise_page(by, plan.page_tasks[0])
     assert isinstance(page, Page), page
-    timed("pictures read", lambda: [sources.read_bytes(unit.item.image) for unit in plan.units])
-    pages = [replace(page, doc_id=unit.doc_id, source=unit.item.source, image=unit.item.image) for unit in plan.units]
-    timed("pages committed", lambda: _commit(output, plan.units, pages, recipe.pages_per_shard))
-    letters = [_letter(unit) for unit in plan.units]
-    timed("dead letters committed", lambda: _commit(failed, plan.units, letters, recipe.pages_per_shard))
+    timed("pictures read", lambda: [sources.read_bytes(unit.reference.image) for unit in plan.page_tasks])
+    pages = [
+        replace(page, doc_id=unit.doc_id, source=unit.reference.source, image=unit.reference.image)
+        for unit in plan.page_tasks
+    ]
+    timed("pages committed", lambda: _commit(output, plan.page_tasks, pages, recipe.pages_per_shard))
+    letters = [_letter(unit) for unit in plan.page_tasks]
+    timed("dead letters committed", lambda: _commit(failed, plan.page_tasks, letters, recipe.pages_per_shard))
     timed("ledger read (what is done)", output.done)
     timed("folder reconciled", lambda: output.reconcile(plan))
-    timed("manifest counted", lambda: manifest_of(source, output, plan, recipe, Run(len(pages), 1.0, 1)))
+    timed("manifest counted", lambda: make_manifest(source, output, plan, recipe, IngestRun(len(pages), 1.0, 1)))
     return {step: seconds / len(pages) for step, seconds in taken.items()}
 
 
@@ -94,4 +97,4 @@ def _commit(output: Output, units: Sequence[PageTask], results: Sequence[Page | 
 
 def _letter(unit: PageTask) -> DeadLetter:
     error = DocumentError(Reason.ENGINE_ERROR, "benchmark", stage="ocr")
-    return DeadLetter.of(error, unit.item.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page)
+    return DeadLetter.of(error, unit.reference.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.measure import leakage
-from benchmarks.measure.leakage import Known, known, texts_of
+from benchmarks.measure.leakage import Known, document_words, known
+from layoutray.store.data_set import DataSet
 from tests.jobs import pages, write_pages
 
 SHOP = [
@@ -45,13 +46,13 @@ def test_documents_without_words_share_no_template() -> None:
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=9), max_size=4), st.lists(st.sampled_from("abc"), max_size=9))
 def test_similarity_is_the_jaccard_index(documents: list[list[str]], words: list[str]) -> None:
     def shingles(of: list[str]) -> set[str]:
-        return {"".join(of[at : at + leakage.SHINGLE]) for at in range(len(of) - leakage.SHINGLE + 1)}
+        return {"".join(of[at : at + leakage.SHINGLE_WORDS]) for at in range(len(of) - leakage.SHINGLE_WORDS + 1)}
 
     expected = [
         len(shingles(words) & shingles(one)) / max(len(shingles(words) | shingles(one)), 1) for one in documents
     ]
-    headers = [one[: leakage.HEADER] for one in documents if one]
-    alike = words[: leakage.HEADER] in headers or max(expected, default=0) >= leakage.SAME_TEMPLATE
+    headers = [one[: leakage.HEADER_WORDS] for one in documents if one]
+    alike = words[: leakage.HEADER_WORDS] in headers or max(expected, default=0) >= leakage.SAME_TEMPLATE
     found = known({"new": words}, {f"old {number}": one for number, one in enumerate(documents)})
     assert (found.templates == {"new"}) is alike
 
@@ -60,4 +61,6 @@ def test_texts_are_read_in_page_order(tmp_path: Path) -> None:
     made = pages(3)
     write_pages(tmp_path, made)
     splits = {page.split for page in made}
-    assert texts_of(str(tmp_path), splits) == {page.doc_id: [word.text for word in page.words] for page in made}
+    assert document_words(DataSet(str(tmp_path)), splits) == {
+        page.doc_id: [word.text for word in page.words] for page in made
+    }

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.measure.environment import environment
 from benchmarks.measure.object_store import listed_store
-from layoutray.cluster.ingest import find
+from layoutray.prepare.discovery import find_documents
 from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
 
@@ -12,9 +12,9 @@ from layoutray.store import sources
 def test_the_given_number_of_keys_is_listed() -> None:
     with listed_store(2345) as root:
         listed = list(sources.list_files(root))
-        found = find(root, IngestRecipe("folder"))
+        found = find_documents(root, IngestRecipe("folder"))
     assert listed[0] == f"{root}/000000000000.png"
-    assert len(set(listed)) == len(found.items) == 2345
+    assert len(set(listed)) == len(found.references) == 2345
     assert listed == sorted(listed)
 
 

@@ -1,4 +1,4 @@
-"""Join the cluster that is there, or start a small one on this machine; leave behind only what was there before."""
+"""Join a Ray cluster, or start one on this machine and stop it afterwards."""
 
 import logging
 import os
@@ -14,30 +14,30 @@ from ray.exceptions import AuthenticationError
 from layoutray.errors import ClusterError
 
 _NO_PROGRESS_SECONDS = 120.0
-"""A pipeline that cannot get the CPUs it asks for says nothing and waits; after this long it fails with a message."""
+"""A Ray Data pipeline that cannot get its CPUs waits silently. After this time it fails with a message."""
 _SLOWEST_BATCH_SECONDS = 3600.0
-"""A model of long documents takes minutes on a CPU for those of a shard."""
+"""A model may take minutes on a CPU for a shard of long documents."""
 _CORES = "layoutray_cores"
-"""Custom resource of a cluster started here: its real cores. Its logical CPUs are more, see `_start`."""
+"""Custom resource of a cluster that `_start` has started: its physical cores. It has more logical CPUs."""
 _ANSWER_SECONDS = 10.0
 _ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
-"""Tesseract's own threads make it several times slower when every core has its process."""
+"""Tesseract's own threads make it several times slower if every core already has a process."""
 
 
 @contextmanager
 def connect(*, cores: int | None = None, dashboard: bool = False) -> Generator[None]:
-    """A connected Ray for the `with` block; what was started here is stopped at its end.
+    """Connect to Ray for the duration of the `with` block.
 
-    In a job (`ray job submit`), or where `RAY_ADDRESS` is set, that cluster is joined; where this process is connected
-    already nothing happens; else a cluster is started on this machine.
+    If this process is already connected, nothing happens. If `RAY_ADDRESS` is set, as in a job (`ray job submit`), that
+    cluster is joined. Else a cluster is started on this machine, and stopped at the end of the block.
 
     Args:
-        cores: of this machine to use for a cluster started here; all by default.
-        dashboard: serve Ray's dashboard on 127.0.0.1:8265 for a cluster started here.
+        cores: cores for a cluster started here; default: all cores of this machine.
+        dashboard: serve Ray's dashboard on 127.0.0.1:8265, for a cluster started here.
 
     Raises:
-        ClusterError: when the cluster that `RAY_ADDRESS` names does not answer, or refuses the token that this process has or lacks; when
-            none can be started.
+        ClusterError: if the cluster at `RAY_ADDRESS` does not answer or refuses this process's token, or no cluster can
+            be started.
     """
     if ray.is_initialized():
         _configure()
@@ -55,23 +55,23 @@ def connect(*, cores: int | None = None, dashboard: bool = False) -> Generator[N
 
 
 def num_workers() -> int:
-    """Processes that keep the connected cluster busy: one for each core."""
+    """Number of processes that keep the cluster busy: one for each core."""
     resources = ray.cluster_resources()
     return max(int(resources.get(_CORES, resources.get("CPU", 1))), 1)
 
 
 def grows() -> bool:
-    """Whether nodes may join the connected cluster; one that was started here stays as it is."""
+    """Whether nodes may join the cluster. A cluster started here does not grow."""
     return _CORES not in ray.cluster_resources()
 
 
 def allow_slow_batches(data: ray.data.Dataset) -> None:
-    """Let a model take its time for each batch of `data`, in which Ray sees no progress."""
+    """Raise the time that Ray waits for progress, because a model may take long for one batch of `data`."""
     data.context.execution_no_progress_timeout_s += _SLOWEST_BATCH_SECONDS
 
 
 def num_cores() -> int:
-    """Cores of this machine that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -80,45 +80,45 @@ def _join() -> None:
     if address not in ("auto", "local") and not address.startswith("ray://"):
         _require_head(address)
     try:
-        with _native_notes_silenced():
+        with _native_log_silenced():
             ray.init(runtime_env={"env_vars": _ONE_THREAD}, logging_level=logging.ERROR, log_to_driver=False)
-    except Exception as error:  # of any type, bare exceptions among them
+    except Exception as error:  # Ray raises exceptions of many types, Exception itself included
         if not isinstance(error, AuthenticationError) and "InvalidAuthToken" not in str(error.__cause__):
-            raise _absent(address, str(error)) from error
+            raise _no_answer(address, str(error)) from error
         raise ClusterError(
-            f"Ray at {address}, which RAY_ADDRESS names, asks for its token, and this process has none or another: export "
-            "RAY_AUTH_MODE=token, and put the token of its head into ~/.ray/auth_token or RAY_AUTH_TOKEN"
+            f"Ray at {address} (RAY_ADDRESS) requires a token, and this process has none or a wrong one; set "
+            "RAY_AUTH_MODE=token, and put the token of the head node into ~/.ray/auth_token or RAY_AUTH_TOKEN"
         ) from error
 
 
 def _require_head(address: str) -> None:
-    """Raise ClusterError where no Ray can be: Ray itself would go on trying for many minutes."""
+    """Raise ClusterError if nothing answers at `address`, or a web server. Ray itself would try for many minutes."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), port), _ANSWER_SECONDS) as connection:
             connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
             is_web_server = connection.recv(5) == b"HTTP/"
     except (OSError, UnicodeError) as error:
-        raise _absent(address, str(error)) from error
+        raise _no_answer(address, str(error)) from error
     if is_web_server:
-        raise _absent(address, "a web server is there, perhaps its dashboard")
+        raise _no_answer(address, "a web server answers, perhaps Ray's dashboard")
 
 
-def _absent(address: str, reason: str) -> ClusterError:
+def _no_answer(address: str, reason: str) -> ClusterError:
     return ClusterError(
-        f"no Ray answers at {address}, which RAY_ADDRESS names ({reason}): start it, give HOST:PORT of its head (mostly port 6379), "
-        "or unset RAY_ADDRESS to use this machine"
+        f"no Ray answers at {address} (RAY_ADDRESS): {reason}; start Ray there, set RAY_ADDRESS to HOST:PORT of its "
+        "head node (usually port 6379), or unset RAY_ADDRESS to use this machine"
     )
 
 
 def _start(cores: int, *, dashboard: bool) -> None:
     os.environ.update(_ONE_THREAD)
-    # Fractional CPUs mean many small processes; Ray warns about each few of them otherwise.
+    # Fractional CPUs result in many small processes. Without this setting, Ray warns about them.
     os.environ.setdefault("RAY_worker_maximum_startup_concurrency", "16")
-    # Ray Data's own short tasks ask for a whole CPU each. With no more logical CPUs than cores, workers that fill the
-    # cores would starve them, and the pipeline would wait for ever.
+    # Ray Data's own short tasks need a whole logical CPU each. If there were only as many logical CPUs as cores, the
+    # workers would take all of them, and the pipeline would wait forever.
     try:
-        with _native_notes_silenced():
+        with _native_log_silenced():
             ray.init(
                 address="local",
                 num_cpus=2 * cores + 2,
@@ -128,26 +128,26 @@ def _start(cores: int, *, dashboard: bool) -> None:
                 logging_level=logging.ERROR,
                 log_to_driver=False,
             )
-    except Exception as error:  # of any type, bare exceptions among them
+    except Exception as error:  # Ray raises exceptions of many types, Exception itself included
         raise ClusterError(
-            f"Ray does not start on this machine ({error}); where other programs keep the machine busy, try again when they are done; "
+            f"Ray does not start on this machine ({error}); if other programs keep the machine busy, try again later, "
             "or set RAY_ADDRESS to join a cluster"
         ) from error
 
 
 @contextmanager
-def _native_notes_silenced() -> Generator[None]:
-    """Ray's native core writes notes about its own internals to the terminal as errors; what really fails is raised as well."""
+def _native_log_silenced() -> Generator[None]:
+    """Silence the native log of Ray, which writes internal notes to stderr as errors. Real failures are raised."""
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     logging.getLogger("ray").setLevel(logging.ERROR)
-    kept = os.dup(2)
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)  # it says at once, and past Python, that it took note of the level
+    stderr = os.dup(2)
+    with open(os.devnull, "wb") as devnull:
+        os.dup2(devnull.fileno(), 2)  # the native code writes to the descriptor itself, also to confirm the log level
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
 def _configure() -> None:

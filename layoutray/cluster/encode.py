@@ -1,4 +1,4 @@
-"""`prepare.encode` over the cluster: PAGES shards in, EXAMPLES shards out."""
+"""Encode data sets on the cluster: PAGES shards to EXAMPLES shards, by `prepare.encode`."""
 
 import dataclasses
 from collections import Counter
@@ -14,103 +14,121 @@ from layoutray.cluster.connect import num_workers
 from layoutray.cluster.progress import Progress, follow, ignore_progress
 from layoutray.document.filters import Filters
 from layoutray.errors import InputError, Reason
-from layoutray.prepare.encode import SPLITS, Encoder, chosen, digest_of, labels_for, vocabulary_for
+from layoutray.prepare.encode import SPLITS, Encoder, digest_of, filtered_pages, labels_for, vocabulary_for
 from layoutray.prepare.field_truth import count_values
 from layoutray.recipe import Recipe
 from layoutray.store import codec, shards, sources
-from layoutray.store.card import Card
-from layoutray.store.schema import PAGES
+from layoutray.store.card import CARD, Card
+from layoutray.store.data_set import DEAD_LETTERS_FOLDER, DataSet
 from layoutray.tasks import fields_of
 from layoutray.tokenizer import Tokenizer
 
 _FILTERS = tuple(field.name for field in dataclasses.fields(Filters))
 _PAGES_PER_SHARD = 256
 
+_Receipts = Sequence[Mapping[str, Any]]
+"""What the workers report of their batches."""
+
 
 def encode(
     recipe: Recipe, folders: Sequence[str], out: str, progress: Callable[[Progress], None] = ignore_progress
 ) -> Card:
-    """Encode the PAGES of `folders` for the recipe's task into `out`: shards by split, `tokenizer.json`, `dataset.json`.
+    """Encode the data sets `folders` for the recipe's task into `out`.
 
-    Pages that cannot be encoded, values found nowhere and what was cut become dead letters in `out/dead_letters`. The card is written
-    last: without it the folder is no data set.
+    `out` gets one folder of shards for each split, `tokenizer.json` and `dataset.json`.
+
+    Pages that cannot be encoded, expected values that were not found, and texts that were cut become dead letters in
+    `out/dead_letters`. The card `dataset.json` is written last: a folder without it is incomplete.
 
     Raises:
-        InputError: when `out` is already a data set or what is left of one, no page is for training, or filters would take pages out of
-            documents that are to be read as a whole.
-        SchemaError: when a folder holds no PAGES.
+        InputError: if `out` already contains examples, no page is in train, or filters would remove pages of documents
+            that the task reads as a whole.
+        SchemaError: if a folder is not a data set.
     """
-    if sources.exists(sources.join(out, "dataset.json")):
-        raise InputError(f"{out} already holds encoded examples; give another --out, or delete that folder")
-    if any(shards.shards(sources.join(out, part)) for part in (*SPLITS, "dead_letters")):
-        raise InputError(
-            f"{out} holds shards of an `encode` that did not finish; delete that folder, or give another --out"
-        )
-    if recipe.filters != Filters() and recipe.task.of_documents:
-        raise InputError(
-            f"[filters] refuse single pages, and task {recipe.task.name} reads whole documents; leave [filters] out"
-        )
-    inputs = [_pages_folder(folder) for folder in folders]
-    splits = Counter(
-        split
-        for folder in inputs
-        for table in shards.scan(folder, PAGES, ["split"])
-        for split in table["split"].to_pylist()
-    )
+    _check_output(out)
+    _check_filters(recipe)
+    data_sets = tuple(map(DataSet, folders))
+    splits = _count_splits(data_sets)
     if not splits["train"]:
-        raise InputError(
-            f"no page of {', '.join(folders)} is for training; set dev_share and test_share when ingesting"
-        )
+        raise InputError(f"no page of {', '.join(folders)} is in train; set dev_share and test_share when ingesting")
     fields = fields_of(recipe.task)
-    values = count_values(inputs, fields) if fields else 0
-    vocabulary = vocabulary_for(recipe.tokenizer, inputs, recipe.filters, recipe.task)
-    encoder = Encoder(
-        recipe.task, recipe.max_length, labels_for(recipe.task, inputs), vocabulary.inner.to_str(), tuple(inputs)
-    )
-    receipts = follow(
-        _encoded(encoder, recipe.filters, inputs, out), Progress("encode", 0, splits.total()), _pages_of, progress
-    )
-    pages = Counter[str]()
-    examples = Counter[str]()
-    filtered = Counter[str]()
-    for receipt in receipts:
-        pages.update({split: receipt[f"{split}_pages"] for split in SPLITS})
-        examples.update({split: receipt[f"{split}_examples"] for split in SPLITS})
-        filtered.update({name: receipt[f"{name}_filtered"] for name in _FILTERS})
-    if not examples["train"]:
-        refused = f"; filters refused {dict(+filtered)}" if filtered.total() else ""
-        raise InputError(
-            f"no training page of {', '.join(folders)} has words that could be encoded{refused}; see {out}/dead_letters"
-        )
-    missing = sum(receipt["missing"] for receipt in receipts)
-    if values and missing == values:
-        raise InputError(
-            f"none of the {values} values in {', '.join(folders)} stands on a page of its document, so there is nothing to learn; "
-            f"see {out}/dead_letters for how they should be written, and compare the types in [task.fields]"
-        )
-    ids = [page_id for receipt in receipts for page_id in receipt["page_ids"]]
+    values = count_values(data_sets, fields) if fields else 0
+    vocabulary = vocabulary_for(recipe.tokenizer, data_sets, recipe.filters, recipe.task)
+    labels = labels_for(recipe.task, data_sets)
+    encoder = Encoder(recipe.task, recipe.max_length, labels, vocabulary.inner.to_str(), data_sets)
+    start = Progress("encode", 0, splits.total())
+    receipts = follow(_encoded(encoder, recipe.filters, out), start, _page_count, progress)
+    card = _card(encoder, receipts, folders, values)
+    _check_examples(card, out)
     _write_vocabulary(vocabulary, out)
-    card = Card(
-        task=recipe.task.name,
-        max_length=recipe.max_length,
-        labels=encoder.labels,
-        sources=tuple(folders),
-        pages=dict(pages),
-        examples=dict(examples),
-        dead=sum(receipt["dead"] for receipt in receipts),
-        digest=digest_of(encoder, ids),
-        values=values,
-        missing=missing,
-        cut=sum(receipt["cut"] for receipt in receipts),
-        texts_cut=sum(receipt["texts_cut"] for receipt in receipts),
-        filtered=dict(+filtered),
-    )
     card.write(out)
     return card
 
 
+def _check_output(out: str) -> None:
+    if sources.exists(sources.join(out, CARD)):
+        raise InputError(f"{out} already contains encoded examples; give another --out, or delete that folder")
+    if any(shards.shards(sources.join(out, part)) for part in (*SPLITS, DEAD_LETTERS_FOLDER)):
+        raise InputError(
+            f"{out} contains shards of an `encode` that did not finish; delete that folder, or give another --out"
+        )
+
+
+def _check_filters(recipe: Recipe) -> None:
+    if recipe.filters != Filters() and recipe.task.of_documents:
+        raise InputError(
+            f"[filters] refuse single pages, but task {recipe.task.name} reads whole documents; remove [filters]"
+        )
+
+
+def _count_splits(data_sets: Sequence[DataSet]) -> Counter[str]:
+    splits = Counter[str]()
+    for data_set in data_sets:
+        for table in data_set.scan_pages(["split"]):
+            splits.update(table["split"].to_pylist())
+    return splits
+
+
+def _card(encoder: Encoder, receipts: _Receipts, folders: Sequence[str], values: int) -> Card:
+    def total(key: str) -> int:
+        return sum(receipt[key] for receipt in receipts)
+
+    filtered = {name: total(f"{name}_filtered") for name in _FILTERS}
+    return Card(
+        task=encoder.task.name,
+        max_length=encoder.max_length,
+        labels=encoder.labels,
+        sources=tuple(folders),
+        pages={split: total(f"{split}_pages") for split in SPLITS},
+        examples={split: total(f"{split}_examples") for split in SPLITS},
+        dead=total("dead"),
+        digest=digest_of(encoder, [page_id for receipt in receipts for page_id in receipt["page_ids"]]),
+        values=values,
+        missing=total("missing"),
+        cut=total("cut"),
+        texts_cut=total("texts_cut"),
+        filtered={name: count for name, count in filtered.items() if count},
+    )
+
+
+def _check_examples(card: Card, out: str) -> None:
+    """Raise InputError if there is nothing to train on."""
+    folders = ", ".join(card.sources)
+    if not card.examples["train"]:
+        refused = f"; filters refused {card.filtered}" if card.filtered else ""
+        raise InputError(
+            f"no training page of {folders} has words that can be encoded{refused}; see {out}/{DEAD_LETTERS_FOLDER}"
+        )
+    if card.values and card.missing == card.values:
+        raise InputError(
+            f"none of the {card.values} expected values in {folders} occurs on a page of its document, so there is "
+            f"nothing to learn; {out}/{DEAD_LETTERS_FOLDER} lists the values; "
+            "compare them with the types in [task.fields]"
+        )
+
+
 class _EncodeShard:
-    """Encodes a batch of pages and writes its shard; the name comes from the pages, so a repeated task replaces its own shard."""
+    """Encodes a batch of pages and writes its shards. Their name is made from the pages, so a retry replaces them."""
 
     def __init__(self, encoder: Encoder, filters: Filters, out: str) -> None:
         self._encoder = encoder
@@ -118,9 +136,9 @@ class _EncodeShard:
         self._out = out
 
     def __call__(self, pages: pa.Table) -> pa.Table:
-        taken, refused = chosen(pages, self._filters)
-        examples, dead = self._encoder(taken)
-        ids = taken["page_id"].to_pylist()
+        passed, refused = filtered_pages(pages, self._filters)
+        examples, dead = self._encoder(passed)
+        ids = passed["page_id"].to_pylist()
         reasons = Counter(letter.reason for letter in dead if letter.page is None)
         receipt = {
             "dead": len(dead) - reasons.total(),
@@ -136,15 +154,16 @@ class _EncodeShard:
             receipt[f"{split}_examples"] = part.num_rows
             receipt[f"{split}_pages"] = pages["split"].to_pylist().count(split)
         if dead:
-            shards.write(codec.dead_letters_table(dead), sources.join(self._out, "dead_letters"), shards.part_name(ids))
-        # Of a type that does not depend on whether a page has passed.
+            letters = codec.dead_letters_table(dead)
+            shards.write(letters, sources.join(self._out, DEAD_LETTERS_FOLDER), shards.part_name(ids))
+        # With an explicit type, because the type of an empty list would differ from that of a list of ids.
         return pa.table(
             {"page_ids": pa.array([ids], pa.list_(pa.string())), **{name: [count] for name, count in receipt.items()}}
         )
 
 
-def _encoded(encoder: Encoder, filters: Filters, inputs: Sequence[str], out: str) -> ray.data.Dataset:
-    files = [uri for folder in inputs for uri in shards.shards(folder)]
+def _encoded(encoder: Encoder, filters: Filters, out: str) -> ray.data.Dataset:
+    files = [uri for data_set in encoder.data_sets for uri in shards.shards(data_set.pages)]
     pages = ray.data.read_parquet(files, num_cpus=0.1)
     return pages.map_batches(
         _EncodeShard,
@@ -156,16 +175,8 @@ def _encoded(encoder: Encoder, filters: Filters, inputs: Sequence[str], out: str
     )
 
 
-def _pages_of(receipt: Mapping[str, Any]) -> int:
+def _page_count(receipt: Mapping[str, Any]) -> int:
     return sum(receipt[f"{split}_pages"] for split in SPLITS)
-
-
-def _pages_folder(folder: str) -> str:
-    """`folder` itself, or its `pages` where it is what `ingest` wrote."""
-    inside = sources.join(folder, "pages")
-    chosen = inside if sources.exists(inside) else folder
-    next(shards.scan(chosen, PAGES, ["page_id"]), None)  # speaks up when there are no pages
-    return chosen
 
 
 def _write_vocabulary(vocabulary: Tokenizer, out: str) -> None:

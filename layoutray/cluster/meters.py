@@ -1,4 +1,4 @@
-"""What Prometheus learns of jobs: counts that Ray exports at the metrics port of each node, under these names with `ray_` before."""
+"""Metrics for Prometheus. Ray exports them at the metrics port of each node, with the prefix `ray_`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from ray.util.metrics import Counter, Gauge
 
 
 class IngestMeter:
-    """Pages and dead letters of an ingest, counted in its driver: a page that Ray repeats is one page."""
+    """Pages and dead letters of an ingest, counted by its driver, so that a page that Ray repeats counts once."""
 
     def __init__(self) -> None:
         self._pages = Counter("layoutray_ingest_pages", "Pages done, failed ones included")
@@ -15,33 +15,33 @@ class IngestMeter:
         self._waiting = Gauge("layoutray_ingest_pages_waiting", "Pages still to do")
 
     def dead(self, reasons: Sequence[str]) -> None:
-        """Documents or pages became dead letters, each for its reason."""
+        """Count dead letters of documents or pages, by reason."""
         for reason in reasons:
             self._dead.inc(tags={"reason": reason})
 
     def done(self, pages: int, *, waiting: int) -> None:
-        """So many more pages are done, `waiting` are left."""
+        """Add `pages` to the processed pages, and set the number of `waiting` pages."""
         if pages:
             self._pages.inc(pages)
         self._waiting.set(waiting)
 
 
 class TrainingMeter:
-    """A reporter for the leading worker: how fast a recipe trains, and its loss."""
+    """A reporter for rank 0: training speed and loss."""
 
     def __init__(self, recipe: str) -> None:
         self._recipe = {"recipe": recipe}
-        self._shown = {
+        self._gauges = {
             "tokens_per_second": Gauge("layoutray_training_tokens_per_second", "Tokens of all workers", ("recipe",)),
             "loss": Gauge("layoutray_training_loss", "Loss of the last step", ("recipe",)),
         }
 
     def start(self, step: int, steps: int) -> None:
-        """There is nothing to show before the first step."""
+        """Nothing to report before the first step."""
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        for name in self._shown.keys() & values.keys():
-            self._shown[name].set(values[name], tags=self._recipe)
+        for name in self._gauges.keys() & values.keys():
+            self._gauges[name].set(values[name], tags=self._recipe)
 
     def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
-        """States are not shown."""
+        """Checkpoints are not reported."""

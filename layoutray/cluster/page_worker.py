@@ -1,4 +1,4 @@
-"""What runs on the workers of an ingest. Imports nothing that its work does not need: every worker pays for it."""
+"""The actors of an ingest. This module imports only what they need, because every worker process imports it."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,57 +8,64 @@ import pyarrow as pa
 
 from layoutray.document import Page
 from layoutray.ocr.settings import Recognition
+from layoutray.prepare import record_codecs
 from layoutray.prepare.output import Output
-from layoutray.prepare.page_tasks import PageTask, items_of, opened_table, units_of
-from layoutray.prepare.recognise import lane, open_item, recognise_unit
+from layoutray.prepare.page_tasks import PageTask
+from layoutray.prepare.recognise import make_word_source, open_document, recognise_page
+from layoutray.prepare.record_codecs import DOCUMENT_REF, OPENED_DOCUMENT, PAGE_TASK
 from layoutray.store.dead_letter import DeadLetter
 
 _RECEIPT = pa.schema([("reasons", pa.list_(pa.string()))])
-_TOGETHER = 2.0
-"""Seconds for which a worker collects what it tells the driver: Ray hands on about ten rows a second from each worker."""
+_SECONDS_PER_ROW = 2.0
+"""Time for which a worker collects results: Ray forwards about ten rows per second from each worker to the driver."""
 
-Done = TypeVar("Done")
+Result = TypeVar("Result")
 
 
 class DocumentOpener:
-    """Opens a batch of documents: rows of `items_table` in, some `opened_table`s out."""
+    """Opens a batch of document references and yields the opened documents, packed, in a few rows."""
 
     def __init__(self, reader: str, words: str, recognition: Recognition) -> None:
-        self._lane = lane(reader, words, recognition).__enter__()
+        self._words = make_word_source(reader, words, recognition).__enter__()
 
-    def __call__(self, items: pa.Table) -> Iterator[pa.Table]:
-        for opened in _together(open_item(self._lane, item) for item in items_of(items)):
-            yield opened_table(opened)
+    def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
+        references = record_codecs.from_table(batch, DOCUMENT_REF)
+        for opened in _grouped(open_document(self._words, reference) for reference in references):
+            yield record_codecs.to_table(map(OPENED_DOCUMENT.pack, opened))
 
 
 class PageWorker:
-    """Does a batch of pages and commits it: rows of `units_table` in; out, some rows of reasons, empty for each page that worked."""
+    """Processes a batch of page tasks and commits it.
+
+    Yields a few rows of reasons: one reason for each page, empty for a success.
+    """
 
     def __init__(self, reader: str, words: str, recognition: Recognition, out: str) -> None:
-        self._lane = lane(reader, words, recognition).__enter__()
+        self._words = make_word_source(reader, words, recognition).__enter__()
         self._output = Output(out)
 
-    def __call__(self, units: pa.Table) -> Iterator[pa.Table]:
-        for done in _together(self._do(list(units_of(units)))):
-            reasons = [result.reason if isinstance(result, DeadLetter) else "" for result in done]
+    def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
+        tasks = list(record_codecs.from_table(batch, PAGE_TASK))
+        for results in _grouped(self._process(tasks)):
+            reasons = [result.reason if isinstance(result, DeadLetter) else "" for result in results]
             yield pa.Table.from_pylist([{"reasons": reasons}], schema=_RECEIPT)
 
-    def _do(self, units: Sequence[PageTask]) -> Iterator[Page | DeadLetter]:
+    def _process(self, tasks: Sequence[PageTask]) -> Iterator[Page | DeadLetter]:
         results: list[Page | DeadLetter] = []
-        for unit in units:
-            results.append(recognise_unit(self._lane, unit))
-            if len(results) == len(units):
-                self._output.commit(units, results)
+        for task in tasks:
+            results.append(recognise_page(self._words, task))
+            if len(results) == len(tasks):
+                self._output.commit(tasks, results)  # before the last page counts as done
             yield results[-1]
 
 
-def _together(done: Iterable[Done]) -> Iterator[list[Done]]:
-    group: list[Done] = []
-    since = time.monotonic()
-    for one in done:
-        group.append(one)
-        if time.monotonic() - since >= _TOGETHER:
+def _grouped(results: Iterable[Result]) -> Iterator[list[Result]]:
+    group: list[Result] = []
+    start = time.monotonic()
+    for result in results:
+        group.append(result)
+        if time.monotonic() - start >= _SECONDS_PER_ROW:
             yield group
-            group, since = [], time.monotonic()
+            group, start = [], time.monotonic()
     if group:
         yield group

@@ -1,4 +1,4 @@
-"""Bulk extraction over the cluster: PAGES shards in, ANSWERS shards and JSON lines out, and FIELDS of whole documents."""
+"""Bulk extraction on the cluster: PAGES shards to ANSWERS shards, JSON lines, and FIELDS of whole documents."""
 
 import json
 import math
@@ -15,29 +15,31 @@ import ray.data
 
 from layoutray.answers import Answer, DocumentFields, Problem
 from layoutray.cluster.connect import allow_slow_batches
+from layoutray.cluster.placement import ONE_REPLICA, Replicas
 from layoutray.cluster.progress import Progress, follow, ignore_progress
-from layoutray.cluster.replicas import ONE_REPLICA, Replicas
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.store import codec, shards, sources
-from layoutray.store.schema import ANSWERS, DEAD_LETTERS, PAGES
+from layoutray.store.data_set import DataSet
+from layoutray.store.dead_letter import DeadLetter
+from layoutray.store.schema import ANSWERS, PAGES
 from layoutray.tasks.field_answers import field_answers
 
 _PAGES_PER_SHARD = 128
 _SHARDS_PER_REPLICA = 4
-"""At least, where there are few pages: no replica then waits long for the last."""
+"""Lower bound for few pages, so that no replica waits long for the last one."""
 _DOCUMENTS_PER_SHARD = 4096
-_PARTS = ("parquet", "jsonl", "fields")
-"""Folders of what is written."""
+_TABLES, _LINES, _FIELDS = "parquet", "jsonl", "fields"
+"""Folders of the output: ANSWERS or TEXTS shards, the same as lines of JSON, FIELDS shards."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What came out: every page that went in is either answered or failed.
+    """Counts of the output. Every page of the input is either answered or failed.
 
     Attributes:
-        fields: values of fields, of all documents together; 0 of a model that looks for no fields, as is `without_fields`.
-        without_fields: documents that could be read, at least in part, and for which no value was found.
+        fields: values of fields, of all documents; 0 for a model without fields.
+        without_fields: readable documents for which no value was found; 0 for a model without fields.
     """
 
     pages: int
@@ -55,24 +57,27 @@ def predict(
     replicas: Replicas = ONE_REPLICA,
     progress: Callable[[Progress], None] = ignore_progress,
 ) -> Prediction:
-    """Answer every page that `ingest` has written to `ingested`, as `out/parquet` and `out/jsonl`, one row of JSON a page.
+    """Answer every page of the data set `ingested`, as `out/parquet` and `out/jsonl` (one line of JSON per page).
 
-    Dead letters are answered too: with status `failure` and what went wrong. Where the model looks for fields of documents, they are put
-    together from the answers of all pages, as `out/fields`: one process sorts the entities that are of fields, which takes memory for them.
+    Dead letters are answered with status `failure` and the error. If the model finds fields of documents, the answers
+    of all pages of a document are combined into `out/fields`. One process sorts the entities of fields, in memory.
 
     Raises:
-        InputError: when `out` holds answers already.
-        CheckpointError: when `checkpoint` is none, or not of a model that finds entities.
+        InputError: if `out` already contains answers.
+        SchemaError: if `ingested` is not a data set.
+        CheckpointError: if `checkpoint` is not a checkpoint of a model that finds entities.
     """
-    loaded = Extractor.load(checkpoint)  # speaks up before any worker starts
+    # The checkpoint, the output and the shards' schemas are checked here, so that errors occur before workers start.
+    extractor = Extractor.load(checkpoint)
     check_no_answers(out)
-    # Speaks up about foreign tables before any worker starts.
-    lengths = {uri: ids.num_rows for uri, ids in shards.read_each(sources.join(ingested, "pages"), PAGES, ["page_id"])}
+    data_set = DataSet(ingested)
+    data_set.check()
+    lengths = {uri: ids.num_rows for uri, ids in shards.read_each(data_set.pages, PAGES, ["page_id"])}
     count = sum(lengths.values())
     receipts: list[dict[str, Any]] = []
     if count:
-        together = min(_PAGES_PER_SHARD, math.ceil(count / (_SHARDS_PER_REPLICA * replicas.count)))
-        pages = ray.data.from_blocks([pa.Table.from_pylist(runs) for runs in _portions(lengths, together)])
+        batch_size = min(_PAGES_PER_SHARD, math.ceil(count / (_SHARDS_PER_REPLICA * replicas.count)))
+        pages = ray.data.from_blocks([pa.Table.from_pylist(slices) for slices in _batches(lengths, batch_size)])
         allow_slow_batches(pages)
         answered = pages.map_batches(
             _AnswerShard,
@@ -82,91 +87,98 @@ def predict(
             **replicas.placement(),
         )
         receipts = follow(answered, Progress("answer", 0, count), itemgetter("pages"), progress)
-    fields, without = _answer_fields(loaded, out) if receipts and loaded.fields else (0, 0)
-    failed = _answer_dead_letters(loaded, ingested, out)
+    fields, without_fields = _answer_fields(extractor, out) if receipts and extractor.fields else (0, 0)
+    failed = _answer_dead_letters(extractor, data_set.read_dead_letters(), out)
     return Prediction(
-        sum(row["pages"] for row in receipts) + failed,
-        failed,
-        sum(row["entities"] for row in receipts),
-        fields,
-        without,
+        pages=sum(receipt["pages"] for receipt in receipts) + failed,
+        failed=failed,
+        entities=sum(receipt["entities"] for receipt in receipts),
+        fields=fields,
+        without_fields=without_fields,
     )
 
 
 def check_no_answers(out: str) -> None:
-    """Raise InputError when `out` holds answers."""
-    if any(any(sources.list_files(sources.join(out, part))) for part in _PARTS):
-        raise InputError(f"{out} holds answers already; delete its folders {', '.join(_PARTS)}, or give another --out")
+    """Raise InputError if `out` contains answers."""
+    parts = (_TABLES, _LINES, _FIELDS)
+    if any(any(sources.list_files(sources.join(out, part))) for part in parts):
+        raise InputError(
+            f"{out} already contains answers; delete its folders {', '.join(parts)}, or give another --out"
+        )
 
 
-def _portions(lengths: Mapping[str, int], together: int) -> Iterator[list[dict[str, Any]]]:
-    """The rows of shards of these lengths in portions of so many: runs of rows that follow one another, each with its shard."""
-    portion: list[dict[str, Any]] = []
-    room = together
+def _batches(lengths: Mapping[str, int], size: int) -> Iterator[list[dict[str, Any]]]:
+    """The rows of all shards in batches of `size` rows. A batch is a list of slices: shard, first row, number of rows.
+
+    Args:
+        lengths: number of rows of each shard, by URI.
+    """
+    batch: list[dict[str, Any]] = []
+    room = size
     for uri, length in lengths.items():
         start = 0
         while start < length:
             rows = min(room, length - start)
-            portion.append({"shard": uri, "start": start, "rows": rows})
+            batch.append({"shard": uri, "start": start, "rows": rows})
             start, room = start + rows, room - rows
             if not room:
-                yield portion
-                portion, room = [], together
-    if portion:
-        yield portion
+                yield batch
+                batch, room = [], size
+    if batch:
+        yield batch
 
 
 class _AnswerShard:
-    """Answers the pages of a portion and writes its shard under a name made from the pages."""
+    """Answers the pages of a batch and writes its shard under a name made from the pages."""
 
     def __init__(self, checkpoint: str, out: str) -> None:
         self._extractor = Extractor.load(checkpoint)
         self._out = out
 
-    def __call__(self, portion: pa.Table) -> pa.Table:
+    def __call__(self, batch: pa.Table) -> pa.Table:
         pages = pa.concat_tables(
-            shards.read_shard(run["shard"]).slice(run["start"], run["rows"]) for run in portion.to_pylist()
+            shards.read_shard(part["shard"]).slice(part["start"], part["rows"]) for part in batch.to_pylist()
         )
         answers = self._extractor.answers(list(codec.pages_of(pages)))
         _write(answers, self._out, shards.part_name(pages["page_id"].to_pylist()))
         return pa.table({"pages": [len(answers)], "entities": [sum(len(answer.entities) for answer in answers)]})
 
 
-def _answer_fields(loaded: Extractor, out: str) -> tuple[int, int]:
-    """Write the fields of all documents whose pages are answered; how many values there are, and how many documents have none."""
-    answers = sources.join(out, "parquet")
-    entities = shards.read(answers, ANSWERS, filter=pc.field("type").isin(list(loaded.fields)))
-    documents = len(shards.read(answers, ANSWERS, ["doc_id"])["doc_id"].unique())
-    # A page's entities are in one shard, in their order, which the sort keeps.
-    answered = _document_fields(loaded, entities.sort_by([("doc_id", "ascending"), ("page", "ascending")]))
-    values = found = 0
-    while some := list(islice(answered, _DOCUMENTS_PER_SHARD)):
-        table = codec.fields_table(some)
-        shards.write(table, sources.join(out, "fields"), shards.part_name(document.doc_id for document in some))
-        values, found = values + table.num_rows, found + len(some)
-    return values, documents - found
+def _answer_fields(extractor: Extractor, out: str) -> tuple[int, int]:
+    """Write the fields of all answered documents. Returns the number of values, and of documents without values."""
+    answers = sources.join(out, _TABLES)
+    entities = shards.read(answers, ANSWERS, filter=pc.field("type").isin(list(extractor.fields)))
+    num_documents = len(shards.read(answers, ANSWERS, ["doc_id"])["doc_id"].unique())
+    # The entities of a page are in one shard, in order. The sort is stable, so it keeps that order.
+    documents = _document_fields(extractor, entities.sort_by([("doc_id", "ascending"), ("page", "ascending")]))
+    num_values = num_with_values = 0
+    while batch := list(islice(documents, _DOCUMENTS_PER_SHARD)):
+        num_values += write_fields(batch, out)
+        num_with_values += len(batch)
+    return num_values, num_documents - num_with_values
 
 
-def _document_fields(loaded: Extractor, entities: pa.Table) -> Iterator[DocumentFields]:
-    """The fields of each document of ANSWERS rows in order of documents and pages; documents without values are left out."""
+def _document_fields(extractor: Extractor, entities: pa.Table) -> Iterator[DocumentFields]:
+    """Fields of each document that has values.
+
+    Args:
+        entities: ANSWERS rows, sorted by document and page.
+    """
     rows = (row for batch in entities.to_batches(max_chunksize=_PAGES_PER_SHARD) for row in batch.to_pylist())
     for doc_id, group in groupby(rows, key=itemgetter("doc_id")):
-        found = list(group)
-        if fields := field_answers(map(codec.entity_of, found), loaded.fields):
-            yield DocumentFields(doc_id, found[0]["source"], loaded.model_id, loaded.model_version, fields)
+        document_rows = list(group)
+        if fields := field_answers(map(codec.entity_of, document_rows), extractor.fields):
+            source = document_rows[0]["source"]
+            yield DocumentFields(doc_id, source, extractor.model_id, extractor.model_version, fields)
 
 
-def _answer_dead_letters(loaded: Extractor, ingested: str, out: str) -> int:
-    folder = sources.join(ingested, "dead_letters")
-    if not shards.shards(folder):
-        return 0
-    letters = list(codec.dead_letters_of(shards.read(folder, DEAD_LETTERS)))
+def _answer_dead_letters(extractor: Extractor, letters: Sequence[DeadLetter], out: str) -> int:
     answers = [
         Answer(
             doc_id=letter.doc_id,
             source=letter.source,
-            model_id=loaded.model_id,
-            model_version=loaded.model_version,
+            model_id=extractor.model_id,
+            model_version=extractor.model_version,
             status="failure",
             entities=(),
             pages=(),
@@ -174,16 +186,26 @@ def _answer_dead_letters(loaded: Extractor, ingested: str, out: str) -> int:
         )
         for letter in letters
     ]
-    _write(answers, out, shards.part_name(f"dead {letter.source} {letter.page}" for letter in letters))
-    return len(letters)
+    if answers:
+        _write(answers, out, shards.part_name(f"dead {letter.source} {letter.page}" for letter in letters))
+    return len(answers)
 
 
 def _write(answers: list[Answer], out: str, name: str) -> None:
-    commit(codec.answers_table(answers), [answer.to_json() for answer in answers], out, name)
+    write_answers(codec.answers_table(answers), [answer.to_json() for answer in answers], out, name)
 
 
-def commit(table: pa.Table, lines: Sequence[Mapping[str, Any]], out: str, name: str) -> None:
-    """Write a shard of answers both as a table and as lines of JSON."""
-    shards.write(table, sources.join(out, "parquet"), name)
+def write_answers(table: pa.Table, lines: Sequence[Mapping[str, Any]], out: str, name: str) -> None:
+    """Write a shard of answers, both as a table and as lines of JSON."""
+    shards.write(table, sources.join(out, _TABLES), name)
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    shards.write_bytes(text.encode(), sources.join(out, "jsonl"), name.replace(".parquet", ".jsonl"))
+    shards.write_bytes(text.encode(), sources.join(out, _LINES), name.replace(".parquet", ".jsonl"))
+
+
+def write_fields(documents: Sequence[DocumentFields], out: str) -> int:
+    """Write a shard of the documents' fields. Returns the number of values."""
+    table = codec.fields_table(documents)
+    if table.num_rows:
+        name = shards.part_name(document.doc_id for document in documents)
+        shards.write(table, sources.join(out, _FIELDS), name)
+    return table.num_rows

@@ -1,4 +1,4 @@
-"""How far a job on the cluster is."""
+"""Progress of a job on the cluster."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -10,11 +10,14 @@ import ray.data
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Attributes:
-    stage: `open` (documents) or `recognise` (pages) of an ingest, `encode`, `answer` (pages) or `write` (documents).
-    done: in this run.
-    skipped: done by earlier runs.
-    failures: by reason code, in this run.
+    """Progress of one stage of a job.
+
+    Attributes:
+        stage: `open` (documents) or `recognise` (pages) of an ingest, `encode` (pages), `answer` (pages) or `write`
+            (documents).
+        done: number processed by this run.
+        skipped: number processed by earlier runs.
+        failures: failures of this run, by reason code.
     """
 
     stage: str
@@ -25,25 +28,25 @@ class Progress:
 
 
 def ignore_progress(progress: Progress) -> None:
-    """Takes note of progress for nobody."""
+    """A listener that does nothing."""
 
 
 def follow(
     receipts: ray.data.Dataset,
     start: Progress,
-    counted: Callable[[Mapping[str, Any]], int],
+    count: Callable[[Mapping[str, Any]], int],
     progress: Callable[[Progress], None],
 ) -> list[dict[str, Any]]:
-    """All rows of `receipts`; `progress` hears of each when its task is done.
+    """Collect all rows of `receipts`, calling `progress` after each row.
 
     Args:
-        counted: of what `start` counts, how much a row is the receipt of.
+        count: number of processed pages or documents that a row reports.
     """
     progress(start)
     rows: list[dict[str, Any]] = []
     done = start.done
     for row in receipts.iter_rows():
         rows.append(row)
-        done += counted(row)
+        done += count(row)
         progress(replace(start, done=done))
     return rows

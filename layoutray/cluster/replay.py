@@ -1,4 +1,4 @@
-"""Dead letters tried again, after what was in their way has been mended: new software, a repaired file, other settings."""
+"""Retry dead letters after their cause is fixed: new software, a repaired file, other settings."""
 
 import dataclasses
 import time
@@ -7,17 +7,19 @@ from itertools import chain
 
 from layoutray import config
 from layoutray.cluster.connect import num_workers
-from layoutray.cluster.ingest import find, open_all, open_changed, run_plan
+from layoutray.cluster.ingest import run_plan
+from layoutray.cluster.opening import open_changed_documents, open_documents
 from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.errors import RecipeError
-from layoutray.prepare import plan_storage
-from layoutray.prepare.manifest import Manifest, Run, manifest_of
+from layoutray.prepare.discovery import find_documents
+from layoutray.prepare.manifest import IngestRun, Manifest, make_manifest
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import OpenedDocument, Plan
-from layoutray.prepare.plan import plan_of
+from layoutray.prepare.plan import make_plan
+from layoutray.prepare.record_codecs import DOCUMENT_REF, reference_key
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
-from layoutray.store.spilled import keys
+from layoutray.store.spilled import SpilledList, spilled_set
 
 
 def replay(
@@ -28,36 +30,38 @@ def replay(
     workers: int | None = None,
     progress: Callable[[Progress], None] = ignore_progress,
 ) -> Manifest:
-    """Try `letters` of the ingested folder `out` again, and return its new manifest (also in `out/manifest.json`).
+    """Retry `letters` of the data set `out`, and return its new manifest (also in `out/manifest.json`).
 
-    Pages that work now join the others and their dead letters leave; what fails again keeps one, with its latest trace.
-    Left alone are all other dead letters, and documents that ingest has not seen or that another source gave. To count anew,
-    every document of the manifest is opened as by a rerun of `ingest`; one whose bytes have changed is read again. Killed in
-    between, it loses nothing: the next `ingest` or `replay` does the pages that are missing.
+    Pages that succeed become PAGES rows and lose their dead letters. Pages that fail again get a new dead letter with
+    the latest trace. Other dead letters stay, and so do documents that the last ingest has not seen.
+
+    To recompute the manifest, every document of the ingest is opened again if its file has changed; its pages are then
+    processed again. If the run is killed, nothing is lost: the next `ingest` or `replay` processes the missing pages.
 
     Args:
-        changes: assignments to keys of `recognition`, such as `recognition.tesseract.deadline=300`, for the letters alone. A page
-            keeps the identity that the folder's recipe gives it, so that a rerun of `ingest` leaves it as it is; its `settings`
-            say what made it.
-        workers: processes that do pages; one for each core of the connected cluster by default.
+        changes: assignments to keys of `recognition`, for example `recognition.tesseract.deadline=300`, for the retried
+            letters only. A page keeps the identity that the recipe of the data set gives it, so a rerun of `ingest`
+            does not process it again. The column `settings` of the page has the changed settings.
+        workers: number of worker processes; default: one for each core of the cluster.
 
     Raises:
-        InputError: when ingest has not ended in `out`, or its documents are gone.
-        RecipeError: when `changes` are of something else.
-        SchemaError: when another version made `out`, by other rules.
+        InputError: if no ingest has completed in `out`, or its documents no longer exist.
+        RecipeError: if `changes` assign to other keys.
+        SchemaError: if a version with other page identities wrote `out`.
     """
     started = time.monotonic()
-    chosen = workers or num_workers()
+    workers = workers or num_workers()
     output = Output(out)
     manifest = Manifest.read(out)
     recipe = manifest.recipe()
     changed = _changed(recipe, changes)
     output.clear_half_written()
     plan = _plan(manifest, output, letters, changed, progress)
-    asked_for = {letter.page_id for letter in letters}
-    output.forget({unit.page_id for unit in plan.units if unit.page_id in asked_for})
-    pages = run_plan(plan, output.done(), output, changed, chosen, progress)
-    renewed = manifest_of(manifest.source, output, plan, recipe, Run(pages, time.monotonic() - started, chosen))
+    letter_ids = {letter.page_id for letter in letters}
+    output.drop_dead_letters({task.page_id for task in plan.page_tasks if task.page_id in letter_ids})
+    pages = run_plan(plan, output.done(), output, changed, workers, progress)
+    run = IngestRun(pages, time.monotonic() - started, workers)
+    renewed = make_manifest(manifest.source, output, plan, recipe, run)
     renewed.write(out)
     return renewed
 
@@ -66,7 +70,8 @@ def _changed(recipe: IngestRecipe, changes: Sequence[str]) -> IngestRecipe:
     changed = config.build(IngestRecipe, config.override(config.to_dict(recipe), changes))
     if dataclasses.replace(changed, recognition=recipe.recognition) != recipe:
         raise RecipeError(
-            f"{', '.join(changes)}: replay changes keys of recognition alone; for others run `layoutray ingest` again"
+            f"{', '.join(changes)}: replay can change keys of recognition only; "
+            "to change others, run `layoutray ingest` again"
         )
     return changed
 
@@ -78,30 +83,34 @@ def _plan(
     changed: IngestRecipe,
     progress: Callable[[Progress], None],
 ) -> Plan:
-    """The plan of the ingest that filled the folder, with the documents of `letters` opened by `changed`."""
+    """The plan of the data set's ingest. Documents of `letters` are opened with the recipe `changed`.
+
+    Of the documents that could not be opened, those without a letter in `letters` keep their dead letter.
+    """
     recipe = manifest.recipe()
-    found = find(manifest.source, recipe)
-    again = {letter.source for letter in letters}
+    found = find_documents(manifest.source, recipe)
+    retried_sources = {letter.source for letter in letters}
     unopened = {
-        letter.source: letter for letter in output.letters() if letter.page is None and letter.source not in again
+        letter.source: letter
+        for letter in output.read_dead_letters()
+        if letter.page is None and letter.source not in retried_sources
     }
-    known = keys(
-        chain(
-            (document.source for document in output.documents_there()), (one["source"] for one in manifest.duplicates)
-        )
+    documents = (document.source for document in output.written_documents())
+    ingested = spilled_set(chain(documents, (duplicate["source"] for duplicate in manifest.duplicates)))
+    planned, retried, others = SpilledList(DOCUMENT_REF), SpilledList(DOCUMENT_REF), SpilledList(DOCUMENT_REF)
+    for reference in found.references:
+        if reference.source in retried_sources:
+            retried.append(reference)
+        elif reference.source in ingested and reference.source not in unopened:
+            others.append(reference)
+        elif reference.source not in unopened:
+            continue
+        planned.append(reference)
+    opened = open_changed_documents(others, recipe, output, manifest.source, progress)
+    for result in open_documents(retried, changed, progress):
+        opened[reference_key(result.reference)] = result
+    in_order = (
+        opened.get(reference_key(reference)) or OpenedDocument(reference, None, unopened[reference.source])
+        for reference in planned
     )
-    items, repaired, others = plan_storage.items(), plan_storage.items(), plan_storage.items()
-    for item in found.items:
-        if item.source in again or item.source in known or item.source in unopened:
-            items.append(item)
-            if item.source in again:
-                repaired.append(item)
-            elif item.source not in unopened:
-                others.append(item)
-    opened = open_changed(others, recipe, output, manifest.source, progress)
-    for one in open_all(repaired, changed, progress):
-        opened[plan_storage.item_key(one.item)] = one
-    told = (
-        opened.get(plan_storage.item_key(item)) or OpenedDocument(item, None, unopened[item.source]) for item in items
-    )
-    return plan_of(told, recipe, own=found.splits, without_picture=found.without_picture)
+    return make_plan(in_order, recipe, set_splits=found.splits, without_picture=found.without_picture)

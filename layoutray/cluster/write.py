@@ -1,4 +1,4 @@
-"""Bulk writing over the cluster: whole documents of PAGES in, TEXTS shards and JSON lines out, and FIELDS where those are written."""
+"""Bulk text generation on the cluster: PAGES to TEXTS shards, JSON lines, and FIELDS of generated fields."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,31 +11,32 @@ import ray.data
 
 from layoutray.answers import DocumentFields
 from layoutray.cluster.connect import allow_slow_batches
-from layoutray.cluster.predict import check_no_answers, commit
+from layoutray.cluster.placement import ONE_REPLICA, Replicas
+from layoutray.cluster.predict import check_no_answers, write_answers, write_fields
 from layoutray.cluster.progress import Progress, follow, ignore_progress
-from layoutray.cluster.replicas import ONE_REPLICA, Replicas
 from layoutray.document import Document, Page
 from layoutray.generation import Text, TextGenerator
-from layoutray.prepare.output import Output
 from layoutray.prepare.whole_documents import whole_documents
-from layoutray.store import codec, shards, sources
+from layoutray.store import shards, sources
+from layoutray.store.data_set import DataSet
 from layoutray.store.schema import TEXTS
 from layoutray.tasks.generate_fields import written_fields
 
 _DOCUMENTS_PER_SHARD = 32
 _COUNTS = ("failed", "cut", "fields", "without_fields")
-"""Of what became of the documents of a shard."""
+"""Counts that a worker reports of the documents of a shard; see `WrittenTexts`."""
 
 
 @dataclass(frozen=True)
 class WrittenTexts:
-    """What came out: every document that went in has a text or has failed.
+    """Counts of the output. Every document of the input has a text or has failed.
 
     Attributes:
-        failed: documents that could not be opened, or have no words.
-        cut: documents of which the model has read but the beginning.
-        fields: values of fields, of all documents together; 0 of a model that writes no fields, as is `without_fields`.
-        without_fields: documents that have words, and about which no value was written.
+        failed: documents that cannot be opened, or have no words.
+        cut: documents of which the model has read only the beginning.
+        fields: values of fields, of all documents; 0 for a model that does not generate fields.
+        without_fields: documents with words for which no value was generated; 0 for a model that does not
+            generate fields.
     """
 
     documents: int
@@ -54,90 +55,97 @@ def write(
     beams: int = 1,
     progress: Callable[[Progress], None] = ignore_progress,
 ) -> WrittenTexts:
-    """Write about every document that `ingest` has brought to `ingested`, as `out/parquet` and `out/jsonl`, one row a document.
+    """Generate a text for every document of the data set `ingested`, as `out/parquet` and `out/jsonl`, one row each.
 
-    Documents that could not be opened or have no words have a row too: with status `failure` and no text. The fields that a model of
-    `generate_fields` writes go to `out/fields`, one row a value.
+    Documents that cannot be opened or have no words have a row with status `failure` and no text. The fields that a
+    model of the task `generate_fields` generates are written to `out/fields`, one row per value.
+
+    Args:
+        beams: beam width (1 = greedy).
 
     Raises:
-        InputError: when `out` holds answers already.
-        CheckpointError: when `checkpoint` is none, or not of a model that writes.
+        InputError: if `out` already contains answers.
+        SchemaError: if `ingested` is not a data set, or has no documents.
+        CheckpointError: if `checkpoint` is not a checkpoint of a model that generates texts.
     """
-    loaded = TextGenerator.load(checkpoint, beams)  # speaks up before any worker starts
+    generator = TextGenerator.load(checkpoint, beams)  # fails before any worker starts
     check_no_answers(out)
-    output = Output(ingested)
-    ids = sorted(document.doc_id for document in output.documents_there())
+    data_set = DataSet(ingested)
+    ids = sorted(document.doc_id for document in data_set.read_documents())
     receipts: list[dict[str, Any]] = []
     if ids:
-        parts = [
-            pa.table({"doc_id": ids[at : at + _DOCUMENTS_PER_SHARD]}) for at in range(0, len(ids), _DOCUMENTS_PER_SHARD)
-        ]
-        documents = ray.data.from_blocks(parts)
-        allow_slow_batches(documents)
-        written = documents.map_batches(
+        starts = range(0, len(ids), _DOCUMENTS_PER_SHARD)
+        batches = ray.data.from_blocks(
+            [pa.table({"doc_id": ids[start : start + _DOCUMENTS_PER_SHARD]}) for start in starts]
+        )
+        allow_slow_batches(batches)
+        written = batches.map_batches(
             _WriteShard,
-            fn_constructor_args=(sources.absolute(str(checkpoint)), ingested, out, beams),
+            fn_constructor_args=(sources.absolute(str(checkpoint)), data_set, out, beams),
             batch_size=None,
             batch_format="pyarrow",
             **replicas.placement(),
         )
         receipts = follow(written, Progress("write", 0, len(ids)), itemgetter("documents"), progress)
-    unopened = [letter for letter in output.letters() if letter.page is None]
+    unopened = [letter for letter in data_set.read_dead_letters() if letter.page is None]
     if unopened:
-        _commit([_row(loaded, letter.doc_id, letter.source, Text("", 0, 0)) for letter in unopened], out)
-    counts = {name: sum(row[name] for row in receipts) for name in _COUNTS}
+        _write_rows([_row(generator, letter.doc_id, letter.source, Text("", 0, 0)) for letter in unopened], out)
+    counts = {name: sum(receipt[name] for receipt in receipts) for name in _COUNTS}
     return WrittenTexts(len(ids) + len(unopened), counts.pop("failed") + len(unopened), **counts)
 
 
 class _WriteShard:
-    """Writes about some documents, and its shard under a name made from them."""
+    """Generates texts for a batch of documents and writes its shards under names made from the documents."""
 
-    def __init__(self, checkpoint: str, ingested: str, out: str, beams: int) -> None:
+    def __init__(self, checkpoint: str, data_set: DataSet, out: str, beams: int) -> None:
         self._generator = TextGenerator.load(checkpoint, beams)
-        self._pages = Output(ingested).pages
+        self._data_set = data_set
         self._out = out
 
     def __call__(self, ids: pa.Table) -> pa.Table:
-        found = list(whole_documents([self._pages], ids["doc_id"].to_pylist()))
-        texts = self._generator.write([pages for _, pages in found])
+        documents = list(whole_documents([self._data_set], ids["doc_id"].to_pylist()))
+        texts = self._generator.write([pages for _, pages in documents])
         rows = [
             _row(self._generator, document.doc_id, document.source, text)
-            for (document, _), text in zip(found, texts, strict=True)
+            for (document, _), text in zip(documents, texts, strict=True)
         ]
-        _commit(rows, self._out)
-        failed, cut = sum(not text.tokens for text in texts), sum(text.tokens_read < text.tokens for text in texts)
-        values, without = self._write_fields(found, texts) if self._generator.fields else (0, 0)
-        counts = zip(_COUNTS, (failed, cut, values, without), strict=True)
-        return pa.table({"documents": [len(found)], **{name: [count] for name, count in counts}})
+        _write_rows(rows, self._out)
+        failed = sum(not text.tokens for text in texts)
+        cut = sum(text.tokens_read < text.tokens for text in texts)
+        values, without_values = self._write_fields(documents, texts) if self._generator.fields else (0, 0)
+        counts = dict(zip(_COUNTS, ([failed], [cut], [values], [without_values]), strict=True))
+        return pa.table({"documents": [len(documents)], **counts})
 
     def _write_fields(self, documents: Sequence[tuple[Document, list[Page]]], texts: Sequence[Text]) -> tuple[int, int]:
-        """How many values there are, and how many documents that have words have none."""
-        made_by = (self._generator.model_id, self._generator.model_version)
+        """Number of values, and of documents with words but without values."""
+        generator = self._generator
         answered = [
             DocumentFields(
-                document.doc_id, document.source, *made_by, written_fields(text.lines, pages, self._generator.fields)
+                document.doc_id,
+                document.source,
+                generator.model_id,
+                generator.model_version,
+                written_fields(text.lines, pages, generator.fields),
             )
             for (document, pages), text in zip(documents, texts, strict=True)
             if text.tokens
         ]
-        table = codec.fields_table(answered)
-        if table.num_rows:
-            shards.write(
-                table, sources.join(self._out, "fields"), shards.part_name(document.doc_id for document in answered)
-            )
-        return table.num_rows, sum(not document.fields for document in answered)
+        return write_fields(answered, self._out), sum(not document.fields for document in answered)
 
 
 def _row(generator: TextGenerator, doc_id: str, source: str, text: Text) -> dict[str, Any]:
-    made_by = {"model_id": generator.model_id, "model_version": generator.model_version}
-    said = {"text": text.text, "tokens": text.tokens, "tokens_read": text.tokens_read}
-    return {"doc_id": doc_id, "source": source, "status": "success" if text.tokens else "failure", **made_by, **said}
+    return {
+        "doc_id": doc_id,
+        "source": source,
+        "status": "success" if text.tokens else "failure",
+        "model_id": generator.model_id,
+        "model_version": generator.model_version,
+        "text": text.text,
+        "tokens": text.tokens,
+        "tokens_read": text.tokens_read,
+    }
 
 
-def _commit(rows: list[dict[str, Any]], out: str) -> None:
-    commit(
-        pa.Table.from_pylist(rows, schema=TEXTS),
-        rows,
-        out,
-        shards.part_name(f"{row['doc_id']} {row['source']}" for row in rows),
-    )
+def _write_rows(rows: list[dict[str, Any]], out: str) -> None:
+    name = shards.part_name(f"{row['doc_id']} {row['source']}" for row in rows)
+    write_answers(pa.Table.from_pylist(rows, schema=TEXTS), rows, out, name)

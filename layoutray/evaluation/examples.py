@@ -52,7 +52,7 @@ def encode_pages(loaded: Checkpoint, selection: PageSelection, max_length: int =
     """
     recipe = loaded.recipe
     vocabulary = loaded.tokenizer.inner.to_str()
-    encoder = Encoder(recipe.task, max_length or recipe.max_length, loaded.labels, vocabulary, selection.page_folders)
+    encoder = Encoder(recipe.task, max_length or recipe.max_length, loaded.labels, vocabulary, selection.data_sets)
     tables: list[pa.Table] = []
     letters: list[DeadLetter] = []
     for pages in selection.tables():

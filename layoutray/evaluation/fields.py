@@ -16,7 +16,7 @@ from layoutray.evaluation.page_selection import PageSelection
 from layoutray.generation import TextGenerator
 from layoutray.metrics.calibration import best_threshold
 from layoutray.metrics.field_f1 import FieldScore, exact_items, field_f1, geval_items
-from layoutray.prepare.whole_documents import documents_together
+from layoutray.prepare.whole_documents import document_groups
 from layoutray.store import codec
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
@@ -125,7 +125,7 @@ def generate_answers(
     generator = TextGenerator(loaded, world.single_process().device, beams)
     answers = {
         document.doc_id: written_fields(text.lines, pages, generator.fields)
-        for together in documents_together(selection.page_folders, list(expected))
+        for together in document_groups(selection.data_sets, list(expected))
         for (document, pages), text in zip(together, generator.write([pages for _, pages in together]), strict=True)
     }
     return [AnsweredDocument(fields, answers.get(doc_id, ())) for doc_id, fields in expected.items()]

@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 
 from layoutray.document import Document
 from layoutray.errors import InputError
-from layoutray.prepare.whole_documents import documents_of
-from layoutray.store import shards, sources
-from layoutray.store.schema import PAGES
+from layoutray.prepare.whole_documents import read_documents
+from layoutray.store.data_set import DataSet
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,8 @@ class PageSelection:
         return rows & ~pc.field("doc_id").isin(pa.array(sorted(self.excluded), pa.string()))
 
     @property
-    def page_folders(self) -> tuple[str, ...]:
-        """The folders of PAGES."""
-        return page_folders(self.folders)
+    def data_sets(self) -> tuple[DataSet, ...]:
+        return tuple(map(DataSet, self.folders))
 
     def tables(self) -> Iterator[pa.Table]:
         """The selected rows of PAGES, a batch at a time."""
@@ -56,13 +54,13 @@ class PageSelection:
 
     def documents(self) -> Iterator[Document]:
         """The selected rows of DOCUMENTS. Raises SchemaError when a data set has none."""
-        return documents_of(self.page_folders, self.rows)
+        return read_documents(self.data_sets, self.rows)
 
     def require_pages(self, count: int) -> None:
         """Raises InputError when `count`, the number of selected pages, is 0; the message counts the pages by split."""
         if count:
             return
-        splits = [table["split"].to_pylist() for folder in self.page_folders for table in _splits(folder)]
+        splits = [table["split"].to_pylist() for data_set in self.data_sets for table in data_set.scan_pages(["split"])]
         counts = Counter(chain.from_iterable(splits))
         available = ", ".join(f"{number} in {split}" for split, number in counts.items()) or "none"
         raise InputError(
@@ -72,18 +70,9 @@ class PageSelection:
         )
 
 
-def page_folders(folders: Sequence[str]) -> tuple[str, ...]:
-    """The folders of PAGES of data sets."""
-    return tuple(sources.join(folder, "pages") for folder in folders)
-
-
 def page_tables(
     folders: Sequence[str], rows: pc.Expression, columns: Sequence[str] | None = None
 ) -> Iterator[pa.Table]:
     """The PAGES `rows` of data sets, or some of their columns, a batch at a time."""
-    for folder in page_folders(folders):
-        yield from shards.scan(folder, PAGES, columns, filter=rows)
-
-
-def _splits(folder: str) -> Iterator[pa.Table]:
-    return shards.scan(folder, PAGES, ["split"])
+    for folder in folders:
+        yield from DataSet(folder).scan_pages(columns, rows)

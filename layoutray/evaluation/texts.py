@@ -8,7 +8,7 @@ from layoutray.document import Page
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.generation import TextGenerator
 from layoutray.metrics.rouge import Interval, mean_f1, rouge
-from layoutray.prepare.whole_documents import documents_together
+from layoutray.prepare.whole_documents import document_groups
 from layoutray.tasks.summary import summaries_of
 from layoutray.training import world
 
@@ -55,7 +55,7 @@ def score_summaries(selection: PageSelection, summarise: Summarise) -> TextScore
     ids = [document.doc_id for document in selection.documents() if summaries_of(document)]
     scores = [
         rouge(text, summaries_of(document))
-        for documents in documents_together(selection.page_folders, ids)
+        for documents in document_groups(selection.data_sets, ids)
         for (document, _), text in zip(documents, summarise([pages for _, pages in documents]), strict=True)
     ]
     return TextScores(mean_f1(scores))

@@ -1,4 +1,4 @@
-"""Carry an annotator's tags, of words or of areas, over to the words that an OCR engine saw on the same page."""
+"""Transfer the tags of annotated words or areas to the words that an OCR engine has recognised on the same page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +10,10 @@ from layoutray.document import LabelledArea, Word
 from layoutray.document.geometry import smallest_around
 from layoutray.document.tags import OUTSIDE, are_entity_tags, spans
 
-_LEAST_SHARE = 0.5
-"""Of the smaller word's area that two words must share to be the same one."""
-_LEAST_COVER = 0.1
-"""Of the recognised word's area that an annotated one must fill: a frame taken for a word holds many, and is none of them."""
+_MIN_OVERLAP = 0.5
+"""Two words match if they share at least this fraction of the smaller word's area."""
+_MIN_COVER = 0.1
+"""An annotated word must cover at least this fraction of the recognised word. A frame read as a word matches none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class Alignment:
     """Recognised words with tags.
 
     Attributes:
-        words: as recognised, in their order, with the annotation's tags.
-        matched_entities: annotated entities that at least one recognised word stands for.
-        lost_entities: annotated entities that none stands for. Of region labels every word counts as one entity.
+        words: the recognised words in their order, with the tags of the annotation.
+        matched_entities: annotated entities that match at least one recognised word.
+        lost_entities: annotated entities that match none. With region labels, every word counts as one entity.
     """
 
     words: tuple[Word, ...]
@@ -32,11 +32,13 @@ class Alignment:
 
 
 def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignment:
-    """Give each recognised word the tag of the annotated word that it overlaps most, in shares of the smaller of the two.
+    """Give each recognised word the tag of the annotated word with the largest overlap.
 
-    IOB2 tags are made anew: a word begins an entity unless the word before it belongs to the same one, so an entity
-    that recognition tears apart becomes several; words that match nothing become `O`. Region labels are copied, and words
-    that match nothing have none.
+    The overlap is a fraction of the smaller of the two words.
+
+    IOB2 tags are recomputed: a word begins an entity unless the previous word belongs to the same entity, so an entity
+    whose words are not consecutive after recognition becomes several. Words without a match get `O`. Region labels are
+    copied; words without a match get none.
     """
     matches = _matches(recognised, truth)
     if are_entity_tags(word.tag for word in truth):
@@ -47,7 +49,7 @@ def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignmen
 
 
 def label_by_area(recognised: Sequence[Word], areas: Sequence[LabelledArea]) -> tuple[Word, ...]:
-    """Tag each recognised word with the label of the smallest area that holds its centre; words outside all areas get none."""
+    """Tag each recognised word with the label of the smallest area around its centre; None outside all areas."""
     around = smallest_around((word.box for word in recognised), [area.box for area in areas])
     labels = (None if number is None else areas[number].label for number in around)
     return tuple(replace(word, tag=label) for word, label in zip(recognised, labels, strict=True))
@@ -64,30 +66,32 @@ def _with_entities(recognised: Sequence[Word], truth: Sequence[Word], matches: l
     return _alignment(recognised, tags, set(owners) - {-1}, set(range(len(entities))))
 
 
-def _alignment(recognised: Sequence[Word], tags: Sequence[str | None], found: set[int], wanted: set[int]) -> Alignment:
+def _alignment(
+    recognised: Sequence[Word], tags: Sequence[str | None], matched: set[int], entities: set[int]
+) -> Alignment:
     words = tuple(replace(word, tag=tag) for word, tag in zip(recognised, tags, strict=True))
-    return Alignment(words, matched_entities=len(found), lost_entities=len(wanted - found))
+    return Alignment(words, matched_entities=len(matched), lost_entities=len(entities - matched))
 
 
 def _matches(recognised: Sequence[Word], truth: Sequence[Word]) -> list[int]:
-    """Index of the annotated word that each recognised word stands for; -1 for none."""
+    """Index of the annotated word that matches each recognised word; -1 for none."""
     if not recognised or not truth:
         return [-1] * len(recognised)
-    theirs = _sides(truth)
-    their_areas = _areas(theirs)
-    return [_best(ours, theirs, their_areas) for ours in _sides(recognised)]
+    annotated = _sides(truth)
+    annotated_areas = _areas(annotated)
+    return [_best(word, annotated, annotated_areas) for word in _sides(recognised)]
 
 
-def _best(ours: np.ndarray, theirs: np.ndarray, their_areas: np.ndarray) -> int:
-    wide = np.minimum(ours[2], theirs[:, 2]) - np.maximum(ours[0], theirs[:, 0])
-    high = np.minimum(ours[3], theirs[:, 3]) - np.maximum(ours[1], theirs[:, 1])
-    shared = np.maximum(wide, 0) * np.maximum(high, 0)
-    area = _areas(ours[None])[0]
-    smaller = np.maximum(np.minimum(area, their_areas), np.finfo(float).tiny)
-    score = np.where(shared >= _LEAST_COVER * area, shared / smaller, 0.0)
-    # Of several words that lie wholly inside, the largest says most about this one.
+def _best(word: np.ndarray, annotated: np.ndarray, annotated_areas: np.ndarray) -> int:
+    width = np.minimum(word[2], annotated[:, 2]) - np.maximum(word[0], annotated[:, 0])
+    height = np.minimum(word[3], annotated[:, 3]) - np.maximum(word[1], annotated[:, 1])
+    shared = np.maximum(width, 0) * np.maximum(height, 0)
+    area = _areas(word[None])[0]
+    smaller = np.maximum(np.minimum(area, annotated_areas), np.finfo(float).tiny)
+    score = np.where(shared >= _MIN_COVER * area, shared / smaller, 0.0)
+    # Several annotated words may be completely inside the recognised word and have the same score: take the largest.
     best = int(np.lexsort((shared, np.round(score, 6)))[-1])
-    return best if score[best] >= _LEAST_SHARE and shared[best] > 0 else -1
+    return best if score[best] >= _MIN_OVERLAP and shared[best] > 0 else -1
 
 
 def _sides(words: Sequence[Word]) -> np.ndarray:

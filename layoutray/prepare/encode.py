@@ -1,4 +1,4 @@
-"""PAGES to EXAMPLES: the same function on one table of pages, wherever it runs."""
+"""Encode PAGES as EXAMPLES: one table of pages at a time, in any process."""
 
 import hashlib
 from collections import Counter
@@ -18,11 +18,12 @@ from layoutray.document.field_lines import parse, to_lines
 from layoutray.document.filters import Filters
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.field_truth import tagged_pages
-from layoutray.prepare.whole_documents import documents_of, whole_documents
+from layoutray.prepare.whole_documents import read_documents, whole_documents
 from layoutray.recipe import TokenizerRecipe
-from layoutray.store import codec, shards
+from layoutray.store import codec
+from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
-from layoutray.store.schema import EXAMPLES, PAGES
+from layoutray.store.schema import EXAMPLES
 from layoutray.tasks import TagsWords, Task, WritesTexts, fields_of
 from layoutray.tokenizer import Tokenizer
 
@@ -30,50 +31,51 @@ SPLITS = ("train", "dev", "test")
 
 _LIMITS = {
     Reason.CUT: ("the document", "max_length"),
-    Reason.TEXT_CUT: ("the text to write", "task.writing.max_length"),
+    Reason.TEXT_CUT: ("the expected text", "task.writing.max_length"),
 }
-"""What can be cut, and the recipe key that says how many tokens of it are taken."""
+"""What can be cut, and the recipe key with its largest number of tokens."""
 _RowsAndLetters = tuple[list[dict[str, Any]], list[DeadLetter]]
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Everything that encoding a page needs; small enough to send to every worker.
+    """Settings and vocabulary for encoding pages. It is small enough to be sent to every worker.
 
     Attributes:
-        vocabulary: JSON of the tokenizer (the object itself does not travel between processes).
-        folders: of PAGES, with the documents beside them, whose values tag the words where the task wants fields, or are what to write.
+        vocabulary: JSON of the tokenizer (the object itself cannot be pickled).
+        data_sets: data sets of the pages. Their documents have the expected values and texts.
     """
 
     task: Task
     max_length: int
     labels: tuple[str, ...]
     vocabulary: str
-    folders: tuple[str, ...] = field(default=(), repr=False)  # a data set is the same wherever it lies
+    data_sets: tuple[DataSet, ...] = field(default=(), repr=False)  # the digest does not depend on the folder
 
     def __call__(self, pages: pa.Table) -> tuple[pa.Table, list[DeadLetter]]:
-        """EXAMPLES of a PAGES table, and the pages that could not be encoded.
+        """EXAMPLES of a PAGES table, and the dead letters of encoding it.
 
-        Of tasks of documents, the examples are of the documents whose first page is in the table, and so are the dead letters. Letters
-        without a page are of values found nowhere, and of documents and texts that were cut.
+        A task of whole documents gets one example for each document whose first page is in the table.
+
+        Returns:
+            The examples, and dead letters: of pages that cannot be encoded, and, without a page, of values that occur
+            on no page and of documents and texts that were cut.
         """
         vocabulary = tokenizer.parse(self.vocabulary)
-        made, page_ids = list(codec.pages_of(pages)), pages["page_id"].to_pylist()
-        if self.task.of_documents:
-            rows, letters = self._documents(made, page_ids, vocabulary)
-        else:
-            rows, letters = self._pages(made, page_ids, vocabulary)
+        decoded, page_ids = list(codec.pages_of(pages)), pages["page_id"].to_pylist()
+        encode = self._documents if self.task.of_documents else self._pages
+        rows, letters = encode(decoded, page_ids, vocabulary)
         return pa.Table.from_pylist(rows, schema=EXAMPLES), letters
 
-    def _pages(self, pages: list[Page], page_ids: Sequence[str], vocabulary: Tokenizer) -> _RowsAndLetters:
+    def _pages(self, pages: Sequence[Page], page_ids: Sequence[str], vocabulary: Tokenizer) -> _RowsAndLetters:
         rows: list[dict[str, Any]] = []
         letters: list[DeadLetter] = []
         if fields := fields_of(self.task):
-            pages, letters = tagged_pages(pages, self.folders, fields)
+            pages, letters = tagged_pages(pages, self.data_sets, fields)
         for page, page_id in zip(pages, page_ids, strict=True):
-            found = enumerate(windows(page, vocabulary, self.max_length))
+            numbered = enumerate(windows(page, vocabulary, self.max_length))
             try:
-                rows += [row_of(page, number, window, self._targets(page, window)) for number, window in found]
+                rows += [row_of(page, number, window, self._targets(page, window)) for number, window in numbered]
             except DocumentError as error:
                 letters.append(_letter(error, page, page_id))
         return rows, letters
@@ -82,22 +84,25 @@ class Encoder:
         return self.task.targets(page, window, self.labels) if isinstance(self.task, TagsWords) else None
 
     def _documents(self, pages: Sequence[Page], page_ids: Sequence[str], vocabulary: Tokenizer) -> _RowsAndLetters:
-        """Of the documents whose first page is among `pages`."""
+        """Rows and letters of the documents whose first page is in `pages`."""
         rows: list[dict[str, Any]] = []
         letters: list[DeadLetter] = []
-        asked = {(page.doc_id, page.number): page_id for page, page_id in zip(pages, page_ids, strict=True)}
-        for document, whole in whole_documents(self.folders, {page.doc_id for page in pages}, pages):
-            if (first := (document.doc_id, whole[0].number)) in asked:
-                try:
-                    row, cuts = self._document(document, whole, vocabulary)
-                except DocumentError as error:
-                    letters.append(_letter(error, whole[0], asked[first]))
-                else:
-                    rows += row
-                    letters += cuts
+        ids = {(page.doc_id, page.number): page_id for page, page_id in zip(pages, page_ids, strict=True)}
+        for document, document_pages in whole_documents(self.data_sets, {page.doc_id for page in pages}, pages):
+            first = document_pages[0]
+            if (page_id := ids.get((document.doc_id, first.number))) is None:
+                continue
+            try:
+                row, cuts = self._document(document, document_pages, vocabulary)
+            except DocumentError as error:
+                letters.append(_letter(error, first, page_id))
+            else:
+                rows += row
+                letters += cuts
         return rows, letters
 
     def _document(self, document: Document, pages: Sequence[Page], vocabulary: Tokenizer) -> _RowsAndLetters:
+        """Row and letters of one document. Raises DocumentError if the document lacks the text that the task needs."""
         window, length = document_window(pages, vocabulary, self.max_length)
         lengths, labels = {Reason.CUT: (length, self.max_length)}, None
         if isinstance(self.task, WritesTexts):
@@ -112,20 +117,20 @@ def _letter(error: DocumentError, page: Page, page_id: str) -> DeadLetter:
 
 
 def _cuts(document: Document, lengths: Mapping[Reason, tuple[int, int]]) -> Iterator[DeadLetter]:
-    """Letters about what has more tokens than are taken; `lengths` has both."""
+    """Letters about everything that is longer than its limit; `lengths` has number of tokens and limit."""
     for reason, (length, longest) in lengths.items():
         if length > longest:
             what, key = _LIMITS[reason]
-            message = (
-                f"{what} has {length} tokens, of which the first {longest} are taken; more are with a higher {key}"
-            )
-            yield DeadLetter.of(
-                DocumentError(reason, message, stage="encode"), source=document.source, doc_id=document.doc_id
-            )
+            message = f"{what} has {length} tokens, only the first {longest} are used; increase {key} to use more"
+            error = DocumentError(reason, message, stage="encode")
+            yield DeadLetter.of(error, source=document.source, doc_id=document.doc_id)
 
 
-def chosen(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:
-    """The rows of a PAGES table that pass `filters`, and how many each filter refuses; a page counts under the first that does."""
+def filtered_pages(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:
+    """The rows of a PAGES table that pass `filters`, and the number of rows that each filter refuses.
+
+    A refused page counts for the first filter that refuses it.
+    """
     if filters == Filters():
         return pages, Counter()
     refusals = [filters.failed_filter(page) for page in codec.pages_of(pages)]
@@ -133,68 +138,72 @@ def chosen(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:
 
 
 def vocabulary_for(
-    recipe: TokenizerRecipe, folders: Sequence[str], filters: Filters, task: Task | None = None
+    recipe: TokenizerRecipe, data_sets: Sequence[DataSet], filters: Filters, task: Task | None = None
 ) -> Tokenizer:
-    """The recipe's tokenizer: loaded from its path, or trained on the training pages of the PAGES folders that pass `filters`.
+    """The recipe's tokenizer: loaded from its path, or trained on the training pages that pass `filters`.
 
     Args:
-        task: where its model writes fields, the vocabulary has to have their names: it is trained on what is to be written too.
+        task: if its model generates fields, the vocabulary must contain their names, so it is trained on the expected
+            texts too.
 
     Raises:
-        InputError: when one that is loaded does not have them.
+        InputError: if a loaded vocabulary does not contain these names.
     """
-    written = fields_of(task) if isinstance(task, WritesTexts) else {}
+    generated = fields_of(task) if isinstance(task, WritesTexts) else {}
     if not recipe.path:
-        words = chain(_training_words(folders, filters), _words_to_write(written, folders))
+        words = chain(_training_words(data_sets, filters), _expected_words(generated, data_sets))
         return tokenizer.train_wordpiece(words, recipe.vocab_size)
     loaded = checkpoint.read_vocabulary(recipe.path)
-    _check_names(written, loaded, recipe.path)
+    _check_names(generated, loaded, recipe.path)
     return loaded
 
 
-def labels_for(task: Task, folders: Iterable[str]) -> tuple[str, ...]:
-    """Names of the labels of a task that tags words, from its fields or else from the tags of all pages of the folders."""
+def labels_for(task: Task, data_sets: Iterable[DataSet]) -> tuple[str, ...]:
+    """Names of the model's outputs: from the task's fields or, without fields, from the tags of all pages.
+
+    Empty for a task that tags no words.
+    """
     if not isinstance(task, TagsWords):
         return ()
     if fields := fields_of(task):
         return task.label_names([[f"B-{name}" for name in fields]])
-    rows = (
-        row
-        for folder in folders
-        for table in shards.scan(folder, PAGES, ["tags"])
-        for row in table["tags"].to_pylist()
-        if row
+    page_tags = (
+        tags
+        for data_set in data_sets
+        for table in data_set.scan_pages(["tags"])
+        for tags in table["tags"].to_pylist()
+        if tags
     )
-    return task.label_names([tag for tag in row if tag is not None] for row in rows)
+    return task.label_names([tag for tag in tags if tag is not None] for tags in page_tags)
 
 
 def digest_of(encoder: Encoder, page_ids: Iterable[str]) -> str:
-    """Identity of what encoding these pages gives."""
+    """Identity of the examples of these pages."""
     hashed = hashlib.sha256(repr(encoder).encode())
     for page_id in sorted(page_ids):
         hashed.update(page_id.encode())
     return hashed.hexdigest()[:16]
 
 
-def _words_to_write(names: Collection[str], folders: Sequence[str]) -> Iterator[str]:
-    """Of the lines about training documents that state fields called so."""
-    for document in documents_of(folders, pc.field("split") == "train") if names else ():
+def _expected_words(names: Collection[str], data_sets: Sequence[DataSet]) -> Iterator[str]:
+    """Words of the expected texts of all training documents, with the fields `names`."""
+    for document in read_documents(data_sets, pc.field("split") == "train") if names else ():
         yield from to_lines(field for field in document.fields if field.name in names).split()
 
 
 def _check_names(names: Iterable[str], vocabulary: Tokenizer, path: str) -> None:
     for name in names:
         line = f"{name}: {name}"
-        kept = vocabulary.ids_to_text(vocabulary.text_to_ids(line))
-        if not parse(kept, [name]):
+        decoded = vocabulary.ids_to_text(vocabulary.text_to_ids(line))
+        if not parse(decoded, [name]):
             raise InputError(
-                f"the vocabulary of {path} keeps {kept!r} of the line {line!r}, which no longer names the field; "
-                "give it another name, take another vocabulary, or leave tokenizer.path empty to train one"
+                f"the vocabulary of {path} turns the line {line!r} into {decoded!r}, which does not name the field; "
+                "rename the field, use another vocabulary, or leave tokenizer.path empty to train one"
             )
 
 
-def _training_words(folders: Iterable[str], filters: Filters) -> Iterator[str]:
-    for folder in folders:
-        for table in shards.scan(folder, PAGES, filter=pc.field("split") == "train"):
-            for words in chosen(table, filters)[0]["words"].to_pylist():
+def _training_words(data_sets: Iterable[DataSet], filters: Filters) -> Iterator[str]:
+    for data_set in data_sets:
+        for table in data_set.scan_pages(filter=pc.field("split") == "train"):
+            for words in filtered_pages(table, filters)[0]["words"].to_pylist():
                 yield from words

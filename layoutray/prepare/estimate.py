@@ -1,4 +1,4 @@
-"""How long an ingest will take, by doing a few of its pages."""
+"""Estimate of the time that an ingest takes, from a sample of its pages."""
 
 import math
 import statistics
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutray.prepare.page_tasks import PageTask
-from layoutray.prepare.recognise import lane, recognise_unit
+from layoutray.prepare.recognise import make_word_source, recognise_page
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 
@@ -16,12 +16,12 @@ _NORMAL_95 = 1.96
 
 @dataclass(frozen=True)
 class Estimate:
-    """Times of the sampled pages, one after the other in this process, and how many pages there are to do.
+    """Times of the sampled pages, processed one after the other in this process.
 
     Attributes:
-        seconds: of each sampled page, that of fetching it included.
-        dead: sampled pages that could not be read.
-        pages: to do in all.
+        seconds: time of each sampled page, reading its file included.
+        dead: number of sampled pages that failed.
+        pages: number of all pages to process.
     """
 
     seconds: Sequence[float]
@@ -29,24 +29,27 @@ class Estimate:
     pages: int
 
     def worker_hours(self) -> tuple[float, float]:
-        """What all pages take on one core like this one, and 1.96 standard errors of it (infinite for a sample of one page of several)."""
-        mean, drawn = statistics.fmean(self.seconds), len(self.seconds)
-        left_out = 1 - drawn / self.pages
-        deviation = statistics.stdev(self.seconds) if drawn > 1 else math.inf if left_out else 0.0
-        error = deviation * math.sqrt(left_out / drawn) if left_out else 0.0
+        """Core hours of all pages, and 1.96 standard errors of them.
+
+        The error is infinite if the sample is one page of several.
+        """
+        mean, sampled = statistics.fmean(self.seconds), len(self.seconds)
+        unsampled_share = 1 - sampled / self.pages
+        deviation = statistics.stdev(self.seconds) if sampled > 1 else math.inf if unsampled_share else 0.0
+        error = deviation * math.sqrt(unsampled_share / sampled) if unsampled_share else 0.0
         return self.pages * mean / 3600, _NORMAL_95 * self.pages * error / 3600
 
 
-def estimate(units: Sequence[PageTask], recipe: IngestRecipe, sample: int) -> Estimate:
-    """Do `sample` (at least 1) of the pages to do (at least 1), evenly spread over them, and write nothing."""
-    drawn = min(sample, len(units))
+def estimate(tasks: Sequence[PageTask], recipe: IngestRecipe, sample: int) -> Estimate:
+    """Process `sample` (at least 1) of the tasks (at least 1), evenly spread over them. Writes nothing."""
+    sampled = min(sample, len(tasks))
     seconds: list[float] = []
     dead = 0
-    with lane(recipe.reader, recipe.words, recipe.recognition) as by:
-        recognise_unit(by, units[0])  # starts what reads pages, which a worker does once
-        for index in range(drawn):
+    with make_word_source(recipe.reader, recipe.words, recipe.recognition) as words:
+        recognise_page(words, tasks[0])  # starts the child process, which a worker does only once
+        for index in range(sampled):
             started = time.perf_counter()
-            result = recognise_unit(by, units[index * len(units) // drawn])
+            result = recognise_page(words, tasks[index * len(tasks) // sampled])
             seconds.append(time.perf_counter() - started)
             dead += isinstance(result, DeadLetter)
-    return Estimate(seconds, dead, len(units))
+    return Estimate(seconds, dead, len(tasks))

@@ -1,4 +1,4 @@
-"""The account of an ingest: what went in, what came out, and that nothing is missing."""
+"""The manifest of an ingest: input, output, and the check that no page is missing."""
 
 import hashlib
 import json
@@ -13,25 +13,24 @@ import pyarrow.compute as pc
 
 from layoutray import __version__, config
 from layoutray.errors import InputError, SchemaError
-from layoutray.prepare.output import Output, scan, splits_of
+from layoutray.prepare.output import Output, scan_existing, splits_of
 from layoutray.prepare.page_tasks import Plan
 from layoutray.prepare.plan import settings_hash
 from layoutray.recipe import IngestRecipe
-from layoutray.store import shards, sources
+from layoutray.store import sources
+from layoutray.store.data_set import DataSet
 from layoutray.store.schema import DEAD_LETTERS, PAGES
 from layoutray.store.spilled import SpilledDict
 
-NAME = "manifest.json"
-
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """What one run did.
+class IngestRun:
+    """Size and duration of one run.
 
     Attributes:
-        pages: done by this run, failed ones included; the rest was there already.
-        seconds: from the call to the last shard.
-        workers: processes that worked on pages.
+        pages: pages that this run has processed, failed pages included. Earlier runs have processed the others.
+        seconds: time from the call to the last shard.
+        workers: number of processes that processed pages.
     """
 
     pages: int
@@ -45,22 +44,27 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Counts of one ingest, over all runs into its folder.
+    """Counts of a data set, over all runs of `ingest` into its folder.
 
-    `documents_in` = `documents_out` + `documents_dead` + duplicates + `without_picture`; `pages_in` = `pages_out` + `pages_dead`.
+    `documents_in` = `documents_out` + `documents_dead` + duplicates + `without_picture`.
+    `pages_in` = `pages_out` + `pages_dead`.
 
     Attributes:
-        source: folder or bucket that was read.
-        duplicates: files with the bytes of another one, each with the one that was used.
-        without_picture: documents that the set ships no picture of, where words come by OCR.
-        reasons: dead letters by reason code, whole documents and pages.
-        words_from: pages by where their words came from.
+        source: folder or bucket of the documents.
+        duplicates: files with the bytes of another file, each with the file that is used.
+        without_picture: number of documents without a picture, where OCR has nothing to read.
+        reasons: dead letters of documents and pages, by reason code.
+        words_from: pages by origin of their words.
         engines: pages by OCR engine and version.
         splits: pages by split.
-        known_from_train: pages of dev and test with word for word the text of a training page.
+        known_from_train: pages of dev and test that have exactly the text of a training page.
         box_repairs: boxes of annotations that were put in order or cut to the page.
-        words_dropped: annotated words that were left out.
-        rows: PAGES rows in the folder, those of other sources included.
+        words_dropped: words of annotations that were left out.
+        rows: all PAGES rows in the folder, including those of other sources.
+        settings: the recipe.
+        settings_hash: see `plan.settings_hash`.
+        version: version of layoutray.
+        run: the latest run.
     """
 
     source: str
@@ -83,54 +87,53 @@ class Manifest:
     settings: dict[str, Any]
     settings_hash: str
     version: str
-    run: Run
+    run: IngestRun
 
     @classmethod
-    def read(cls, root: str) -> Self:
-        """The manifest in `root`.
+    def read(cls, folder: str) -> Self:
+        """Read the manifest of a data set.
 
         Raises:
-            InputError: when there is none.
-            SchemaError: when another version wrote it.
+            InputError: if there is none.
+            SchemaError: if another version wrote it.
         """
-        where = sources.join(root, NAME)
-        if not sources.exists(where):
-            raise InputError(f"{root} has no {NAME}; point to a folder that `layoutray ingest` has filled to the end")
+        uri = DataSet(folder).manifest
+        if not sources.exists(uri):
+            raise InputError(f"{folder} has no manifest.json; give a folder that `layoutray ingest` has completed")
         try:
-            values = json.loads(sources.read_bytes(where))
+            values = json.loads(sources.read_bytes(uri))
             del values["pages_per_second"]
-            return cls(**values | {"run": Run(**values["run"])})
+            return cls(**values | {"run": IngestRun(**values["run"])})
         except (ValueError, KeyError, TypeError) as error:
             raise SchemaError(
-                f"{where} is not what this version writes ({error}); run `layoutray ingest` again, which counts anew"
+                f"{uri} does not have the keys of this version ({error}); run `layoutray ingest` again to rewrite it"
             ) from error
 
     def recipe(self) -> IngestRecipe:
-        """What the folder was made by. Raises SchemaError when this version gives its pages other identities."""
+        """The recipe of the data set. Raises SchemaError if this version would give its pages other identities."""
         recipe = config.build(IngestRecipe, self.settings)
         if settings_hash(recipe) != self.settings_hash:
             raise SchemaError(
-                f"version {self.version} made the pages of {self.source} by rules that have changed; run `layoutray ingest` again"
+                f"version {self.version} gave the pages of {self.source} identities that this version computes "
+                "differently; run `layoutray ingest` again"
             )
         return recipe
 
     @property
     def dead_rate(self) -> float:
-        """Share of pages that are dead letters; a document that could not be opened counts as one page."""
+        """Share of pages that are dead letters. A document that cannot be opened counts as one page."""
         dead = self.pages_dead + self.documents_dead
         return dead / max(self.pages_in + self.documents_dead, 1)
 
-    def write(self, root: str) -> str:
-        """Write `manifest.json` into `root`; returns its URI."""
-        text = json.dumps(
-            asdict(self) | {"pages_per_second": round(self.run.pages_per_second, 3)}, indent=2, ensure_ascii=False
-        )
-        return shards.write_bytes(text.encode(), root, NAME)
+    def write(self, folder: str) -> None:
+        """Write the manifest into the folder of a data set."""
+        values = asdict(self) | {"pages_per_second": round(self.run.pages_per_second, 3)}
+        DataSet(folder).write_manifest(json.dumps(values, indent=2, ensure_ascii=False).encode())
 
 
-def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, run: Run) -> Manifest:
-    """The manifest, counted from what lies in the folder and not from what workers said."""
-    planned = splits_of(plan.units)
+def make_manifest(source: str, output: Output, plan: Plan, recipe: IngestRecipe, run: IngestRun) -> Manifest:
+    """Count the rows in `output`. The counts do not rely on what the workers reported."""
+    planned = splits_of(plan.page_tasks)
     pages = _count(output.pages, planned)
     dead = Counter(row["reason"] for row in _planned_rows(output.dead_letters, DEAD_LETTERS, ["reason"], planned))
     reasons = dead + Counter(letter.reason for letter in plan.letters)
@@ -141,7 +144,7 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
         documents_dead=len(plan.letters),
         duplicates=[asdict(duplicate) for duplicate in plan.duplicates],
         without_picture=len(plan.without_picture),
-        pages_in=len(plan.units),
+        pages_in=len(plan.page_tasks),
         pages_out=pages.words_from.total(),
         pages_dead=dead.total(),
         reasons=dict(reasons.most_common()),
@@ -151,27 +154,27 @@ def manifest_of(source: str, output: Output, plan: Plan, recipe: IngestRecipe, r
         known_from_train=_known_from_train(output.pages, planned),
         box_repairs=plan.repairs,
         words_dropped=plan.dropped,
-        rows=sum(table.num_rows for table in scan(output.pages, PAGES, ["page"])),
+        rows=sum(table.num_rows for table in scan_existing(output.pages, PAGES, ["page"])),
         settings=config.to_dict(recipe),
         settings_hash=settings_hash(recipe),
         version=__version__,
         run=run,
     )
-    assert manifest.pages_in == manifest.pages_out + manifest.pages_dead, f"pages do not add up: {manifest}"
+    assert manifest.pages_in == manifest.pages_out + manifest.pages_dead, f"page counts disagree: {manifest}"
     return manifest
 
 
 @dataclass(frozen=True, slots=True)
-class _Pages:
-    """Pages of a plan by what there is to say of them."""
+class _PageCounts:
+    """Numbers of planned pages, by property."""
 
     words_from: Counter[str] = field(default_factory=Counter)
     engines: Counter[str] = field(default_factory=Counter)
     splits: Counter[str] = field(default_factory=Counter)
 
 
-def _count(folder: str, planned: SpilledDict[str]) -> _Pages:
-    pages = _Pages()
+def _count(folder: str, planned: SpilledDict[str]) -> _PageCounts:
+    pages = _PageCounts()
     for row in _planned_rows(folder, PAGES, ["words_from", "engine", "engine_version", "split"], planned):
         pages.words_from[row["words_from"]] += 1
         pages.splits[row["split"]] += 1
@@ -185,23 +188,24 @@ def _planned_rows(
     schema: pa.Schema,
     columns: Sequence[str],
     planned: SpilledDict[str],
-    among: pc.Expression | None = None,
+    filter: pc.Expression | None = None,  # noqa: A002
 ) -> Iterator[dict[str, Any]]:
-    rows = chain.from_iterable(table.to_pylist() for table in scan(folder, schema, ["page_id", *columns], among))
+    tables = scan_existing(folder, schema, ["page_id", *columns], filter)
+    rows = chain.from_iterable(table.to_pylist() for table in tables)
     return (row for row in rows if row["page_id"] in planned)
 
 
 def _known_from_train(folder: str, planned: SpilledDict[str]) -> int:
-    # Held-out pages are few: only their texts are kept while those of the training pages pass by.
-    held_out = Counter(_texts(folder, planned, pc.field("split") != "train"))
+    # Only the texts of the held-out pages, which are few, are kept in memory.
+    held_out = Counter(_text_hashes(folder, planned, pc.field("split") != "train"))
     if not held_out:
         return 0
-    found = {text for text in _texts(folder, planned, pc.field("split") == "train") if text in held_out}
-    return sum(held_out[text] for text in found)
+    repeated = {text for text in _text_hashes(folder, planned, pc.field("split") == "train") if text in held_out}
+    return sum(held_out[text] for text in repeated)
 
 
-def _texts(folder: str, planned: SpilledDict[str], among: pc.Expression) -> Iterator[bytes]:
-    """Hash of the words of each page that has some."""
-    for row in _planned_rows(folder, PAGES, ["words"], planned, among):
+def _text_hashes(folder: str, planned: SpilledDict[str], rows: pc.Expression) -> Iterator[bytes]:
+    """Hash of the words of each page that has words."""
+    for row in _planned_rows(folder, PAGES, ["words"], planned, rows):
         if row["words"]:
             yield hashlib.sha256("\0".join(row["words"]).encode()).digest()

@@ -1,7 +1,7 @@
-"""Which pages of several data sets make up a mix: stated shares of each, the same ones every time.
+"""Select the pages of a mix: given shares of several data sets. The selection is deterministic.
 
-As the Skim-Attention paper's MIX is made of three data sets ("Skim-Attention", arXiv:2109.01078, section 4.1), but of any
-number of them, in any shares, at any size. Pages keep the split of their data set.
+Generalises the MIX data set of the Skim-Attention paper (arXiv:2109.01078, section 4.1), which takes pages of three
+data sets, to any number of data sets, shares and sizes. Pages keep the split of their data set.
 """
 
 import hashlib
@@ -15,13 +15,14 @@ from layoutray.recipe import MixRecipe
 
 
 def quotas(recipe: MixRecipe, available: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    """Pages to take of each data set and split.
+    """Number of pages to take, by data set and split.
 
     Args:
-        available: pages by data set and split.
+        available: number of existing pages, by data set and split.
 
     Raises:
-        InputError: when a data set has fewer pages than its share of the size that the recipe states, or each split lacks one of them.
+        InputError: if a data set has fewer pages than its share of the size in the recipe, or if no split has pages of
+            every data set.
     """
     taken: dict[str, dict[str, int]] = {name: {} for name in recipe.shares}
     for split in SPLITS:
@@ -32,14 +33,14 @@ def quotas(recipe: MixRecipe, available: Mapping[str, Mapping[str, int]]) -> dic
         for name, count in _parts(recipe.shares, size).items():
             if count > available[name].get(split, 0):
                 raise InputError(
-                    f"{name} has {available[name].get(split, 0)} pages for {split}, its share of {size} are {count}; "
-                    f"with these shares {split} can have {possible} pages"
+                    f"{name} has {available[name].get(split, 0)} pages in {split}, but its share of {size} is {count}; "
+                    f"with these shares, {split} can have at most {possible} pages"
                 )
             taken[name][split] = count
-    if not any(count for of in taken.values() for count in of.values()):
+    if not any(count for counts in taken.values() for count in counts.values()):
         lacking = {split: [name for name in recipe.shares if not available[name].get(split)] for split in SPLITS}
         raise InputError(
-            "nothing can be taken: "
+            "the mix has no pages: "
             + ", ".join(f"{split} has no page of {' and '.join(names)}" for split, names in lacking.items() if names)
             + "; leave these data sets out, or ingest them with other splits"
         )
@@ -47,20 +48,20 @@ def quotas(recipe: MixRecipe, available: Mapping[str, Mapping[str, int]]) -> dic
 
 
 def rank(page_id: str, seed: int) -> int:
-    """Where a page stands in the queue of its data set: a number below 2⁶³ that depends on nothing but the two."""
+    """Position of a page in the selection order of its data set: a hash of both arguments, below 2⁶³."""
     return int.from_bytes(hashlib.sha256(f"mix {seed} {page_id}".encode()).digest()[:8], "big") >> 1
 
 
 def last_rank(ranks: Iterable[int], count: int) -> int:
-    """The rank of the last page that is taken when `count` are; -1 when none is."""
+    """Rank of the last selected page if `count` pages are selected; -1 if none is."""
     return nsmallest(count, ranks)[-1] if count else -1
 
 
 def _parts(shares: Mapping[str, float], size: int) -> dict[str, int]:
-    """`size` cut by `shares`, by largest remainders, so that the parts sum up to it."""
+    """`size` divided by `shares` with the largest-remainder method. The parts sum to `size`."""
     exact = {name: share * size for name, share in shares.items()}
     parts = {name: math.floor(part + 1e-9) for name, part in exact.items()}
-    left = size - sum(parts.values())
-    for name in sorted(exact, key=lambda name: (parts[name] - exact[name], name))[:left]:
+    remaining = size - sum(parts.values())
+    for name in sorted(exact, key=lambda name: (parts[name] - exact[name], name))[:remaining]:
         parts[name] += 1
     return parts

@@ -1,7 +1,8 @@
-"""What opening told of documents, kept beside their pages, so that the next run opens only those whose files have changed since.
+"""Results of opening documents, stored with the data set, so that the next run opens only new and changed files.
 
-To open a document is to read all its bytes, for its identity is their hash. A file passes for the same while its size and the time of its
-last change are. Kept are documents that ship no truth: of others, more files than those that an item names may have a say.
+Opening a document reads all its bytes, because its identity is their hash. A file counts as unchanged if its size and
+its time of change are the same. Only documents without an annotation are stored: the truth of a document may also
+depend on files that its reference does not name.
 """
 
 import json
@@ -20,69 +21,71 @@ from layoutray.readers import DocumentRef
 from layoutray.recipe import IngestRecipe
 from layoutray.store import shards, sources
 from layoutray.store.schema import OPENED
-from layoutray.store.spilled import SpilledDict, texts
+from layoutray.store.spilled import TEXT, SpilledDict, TextCodec
 
-_Row = tuple[str, str, int]
-"""Stamp, doc_id and number of pages."""
-_WRITTEN_TOGETHER = 16384
+_Row = tuple[str, str, str, int]
+"""An OPENED row: source, stamp, doc_id and number of pages."""
+_ROW: TextCodec[_Row] = TextCodec(json.dumps, lambda text: tuple(json.loads(text)))
+_ROWS_PER_TABLE = 16384
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedBefore:
-    """What runs with one recipe's settings have kept in one folder.
+    """Documents that earlier runs with the same settings have opened.
 
     Attributes:
-        folder: where it lies.
-        name: of its shard: other settings may count a file's pages differently.
-        stamps: of the files as they are now, see `sources.stamps`.
-        known: what was told, by source.
+        folder: folder of OPENED shards.
+        name: name of the shard. It depends on the settings, because other settings may count pages differently.
+        stamps: size and time of change of the files as they are now, by URI; see `sources.stamps`.
+        rows: OPENED rows by source.
     """
 
     folder: str
     name: str
     stamps: SpilledDict[str]
-    known: SpilledDict[_Row]
+    rows: SpilledDict[_Row]
 
     @classmethod
-    def of(cls, output: Output, root: str, recipe: IngestRecipe) -> Self:
-        """What `output` has of the files below `root`. Raises SchemaError when another version made it."""
+    def load(cls, output: Output, root: str, recipe: IngestRecipe) -> Self:
+        """The rows in `output` and the files below `root`. Raises SchemaError if another version wrote the rows."""
         name = shards.part_name([settings_hash(recipe)])
-        stamps, known = texts(), SpilledDict[_Row](json.dumps, lambda text: tuple(json.loads(text)))
+        stamps, rows = SpilledDict(TEXT), SpilledDict(_ROW)
         for uri, stamp in sources.stamps(root):
             stamps[uri] = stamp
-        for source, stamp, doc_id, count in _rows(sources.join(output.opened, name)):
-            known[source] = stamp, doc_id, count
-        return cls(output.opened, name, stamps, known)
+        for row in _read(sources.join(output.opened, name)):
+            rows[row[0]] = row
+        return cls(output.opened, name, stamps, rows)
 
-    def recall(self, item: DocumentRef) -> OpenedDocument | None:
-        """What opening `item` told, where its files are what they were."""
-        row = self.known.get(item.source)
-        return _opened(item, row) if row and row[0] == self._stamp(item) else None
+    def recall(self, reference: DocumentRef) -> OpenedDocument | None:
+        """The stored result of opening a document; None if its files are new or have changed."""
+        row = self.rows.get(reference.source)
+        return _opened(reference, row) if row and row[1] == self._stamp(reference) else None
 
-    def keep(self, opened: Iterable[OpenedDocument]) -> None:
-        """Write what can be recalled of `opened`, and what is known of other files."""
-        for one in opened:
-            stamp = self._stamp(one.item)
-            if stamp and one.document:
-                row = (stamp, one.document.doc_id, one.document.num_pages)
-                if one == _opened(one.item, row):
-                    self.known[one.item.source] = row
-        rows = ((source, *row) for source, row in self.known.items())
-        together = iter(lambda: list(islice(rows, _WRITTEN_TOGETHER)), [])
-        tables = (pa.table([*map(list, zip(*some, strict=True))], schema=OPENED) for some in together)
+    def store(self, opened: Iterable[OpenedDocument]) -> None:
+        """Add `opened` to the stored rows, as far as they can be recalled, and write all rows."""
+        for result in opened:
+            stamp = self._stamp(result.reference)
+            if stamp and result.document:
+                row = (result.reference.source, stamp, result.document.doc_id, result.document.num_pages)
+                if result == _opened(result.reference, row):
+                    self.rows[result.reference.source] = row
+        rows = iter(self.rows.values())
+        batches = iter(lambda: list(islice(rows, _ROWS_PER_TABLE)), [])
+        tables = (pa.table([*map(list, zip(*batch, strict=True))], schema=OPENED) for batch in batches)
         shards.write_all(tables, OPENED, self.folder, self.name)
 
-    def _stamp(self, item: DocumentRef) -> str:
-        """Of all files of an item; empty where that of one is not known, or where it has truth."""
-        stamps = [self.stamps.get(uri) for uri in (item.source, item.image)]
-        return " ".join(map(str, stamps)) if all(stamps) and not item.annotation else ""
+    def _stamp(self, reference: DocumentRef) -> str:
+        """Stamp of all files of a document; empty if one file has none, or if the document has an annotation."""
+        stamps = [self.stamps.get(uri) for uri in (reference.source, reference.image)]
+        return " ".join(map(str, stamps)) if all(stamps) and not reference.annotation else ""
 
 
-def _rows(shard: str) -> Iterator[tuple[str, str, str, int]]:
+def _read(shard: str) -> Iterator[_Row]:
     for table in shards.scan(shard, OPENED, OPENED.names) if sources.exists(shard) else ():
         yield from zip(*(table[name].to_pylist() for name in OPENED.names), strict=True)
 
 
-def _opened(item: DocumentRef, row: _Row) -> OpenedDocument:
-    _, doc_id, count = row
-    return OpenedDocument(item, Document(doc_id, item.source, item.split, count), pages=tuple(range(1, count + 1)))
+def _opened(reference: DocumentRef, row: _Row) -> OpenedDocument:
+    _, _, doc_id, count = row
+    document = Document(doc_id, reference.source, reference.split, count)
+    return OpenedDocument(reference, document, pages=tuple(range(1, count + 1)))

@@ -1,8 +1,7 @@
-"""The folder that ingest fills: what is in it, how pages are committed to it, how superseded rows leave it.
+"""The data set that ingest writes: which pages it contains, how pages are committed, how superseded rows are removed.
 
-`pages/` and `dead_letters/` hold shards, `documents/` the truth of the documents, `opened/` what
-need not be opened again, `manifest.json` the counts. A commit is
-a pair of shards named after the units that it answers, so doing the same units again replaces them.
+A commit writes a pair of shards, one of pages and one of dead letters. Their name is made from the page tasks, so a
+repeated commit of the same tasks replaces both.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,18 +14,20 @@ import pyarrow.compute as pc
 
 from layoutray.document import Document, Page
 from layoutray.prepare.page_tasks import PageTask, Plan
-from layoutray.store import codec, shards, sources
+from layoutray.prepare.record_codecs import PAGE_TASK
+from layoutray.store import codec, shards
+from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
-from layoutray.store.spilled import SpilledDict, keys, texts
+from layoutray.store.spilled import TEXT, SpilledDict, SpilledList, spilled_set
 
-_ONE_SHARD = "part-all.parquet"
-_WRITTEN_TOGETHER = 16384
+_DOCUMENTS_SHARD = "part-all.parquet"
+_DOCUMENTS_PER_TABLE = 16384
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a folder holds already.
+    """Pages that earlier runs have processed.
 
     Attributes:
         pages: page id → split.
@@ -36,141 +37,125 @@ class Done:
     pages: SpilledDict[str]
     dead: SpilledDict[str]
 
-    def __contains__(self, unit: PageTask) -> bool:
-        return self.pages.get(unit.page_id) == unit.item.split or unit.page_id in self.dead
+    def __contains__(self, task: PageTask) -> bool:
+        return self.pages.get(task.page_id) == task.reference.split or task.page_id in self.dead
+
+    def remaining_pages(self, plan: Plan) -> SpilledList[PageTask]:
+        """The page tasks of `plan` that no earlier run has processed."""
+        tasks = SpilledList(PAGE_TASK)
+        tasks.extend(task for task in plan.page_tasks if task not in self)
+        return tasks
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """One such folder, by URI."""
-
-    root: str
-
-    @property
-    def pages(self) -> str:
-        return sources.join(self.root, "pages")
-
-    @property
-    def dead_letters(self) -> str:
-        return sources.join(self.root, "dead_letters")
-
-    @property
-    def documents(self) -> str:
-        return sources.join(self.root, "documents")
-
-    @property
-    def opened(self) -> str:
-        return sources.join(self.root, "opened")
+class Output(DataSet):
+    """A data set that ingest writes. The folder may be empty, or not exist yet."""
 
     def done(self) -> Done:
-        """What is there already. Raises SchemaError when the folder holds something else."""
-        done = Done(texts(), texts())
-        for table in scan(self.pages, PAGES, ["page_id", "split"]):
+        """Pages that the folder contains. Raises SchemaError if it contains another kind of table."""
+        done = Done(SpilledDict(TEXT), SpilledDict(TEXT))
+        for table in scan_existing(self.pages, PAGES, ["page_id", "split"]):
             for page_id, split in zip(table["page_id"].to_pylist(), table["split"].to_pylist(), strict=True):
                 done.pages[page_id] = split
-        for table in scan(self.dead_letters, DEAD_LETTERS, ["page_id"]):
+        for table in scan_existing(self.dead_letters, DEAD_LETTERS, ["page_id"]):
             for page_id in filter(None, table["page_id"].to_pylist()):
                 done.dead[page_id] = ""
         return done
 
-    def letters(self) -> list[DeadLetter]:
-        """The dead letters that are there."""
-        tables = scan(self.dead_letters, DEAD_LETTERS, DEAD_LETTERS.names)
-        return list(chain.from_iterable(map(codec.dead_letters_of, tables)))
+    def written_documents(self) -> Iterator[Document]:
+        """Documents that earlier runs have written; none in a new folder."""
+        return self.read_documents() if shards.shards(self.documents) else iter(())
 
-    def documents_there(self) -> Iterator[Document]:
-        """The documents that are there."""
-        return chain.from_iterable(map(codec.documents_of, scan(self.documents, DOCUMENTS, DOCUMENTS.names)))
-
-    def forget(self, page_ids: Collection[str]) -> None:
-        """Drop the dead letters of these pages: they are to do again, like pages that no run has come to yet."""
+    def drop_dead_letters(self, page_ids: Collection[str]) -> None:
+        """Delete the dead letters of these pages. The next run processes the pages again."""
         for uri in shards.shards(self.dead_letters):
-            keep = [
-                page_id not in page_ids
-                for page_id in shards.read(uri, DEAD_LETTERS, ["page_id"])["page_id"].to_pylist()
-            ]
+            letter_ids = shards.read(uri, DEAD_LETTERS, ["page_id"])["page_id"].to_pylist()
+            keep = [page_id not in page_ids for page_id in letter_ids]
             if not all(keep):
                 _rewrite(uri, self.dead_letters, DEAD_LETTERS, keep)
 
     def clear_half_written(self) -> None:
-        """Delete what a killed run left behind under hidden names."""
+        """Delete the half-written files of a killed run."""
         for folder in (self.pages, self.dead_letters, self.documents, self.opened):
             shards.remove_half_written(folder)
 
-    def commit(self, units: Sequence[PageTask], results: Sequence[Page | DeadLetter]) -> None:
-        """Write the results of `units`, which run in parallel."""
-        name = shards.part_name(unit.page_id for unit in units)
+    def commit(self, tasks: Sequence[PageTask], results: Sequence[Page | DeadLetter]) -> None:
+        """Write the results of `tasks`, which are in the same order."""
         pages = [
-            (unit.page_id, result) for unit, result in zip(units, results, strict=True) if isinstance(result, Page)
+            (task.page_id, result) for task, result in zip(tasks, results, strict=True) if isinstance(result, Page)
         ]
         letters = [result for result in results if isinstance(result, DeadLetter)]
-        # Killed between the two, the pages that failed are done again: none is lost, none is there twice.
+        pages_table = codec.pages_table((page for _, page in pages), (page_id for page_id, _ in pages))
+        letters_table = codec.dead_letters_table(letters)
+        name = shards.part_name(task.page_id for task in tasks)
+        # If the process is killed between the two writes, the next run repeats the failed pages only.
         if pages:
-            shards.write(
-                codec.pages_table((page for _, page in pages), (page_id for page_id, _ in pages)), self.pages, name
-            )
+            shards.write(pages_table, self.pages, name)
         if letters:
-            shards.write(codec.dead_letters_table(letters), self.dead_letters, name)
+            shards.write(letters_table, self.dead_letters, name)
 
     def reconcile(self, plan: Plan) -> None:
-        """Bring the folder to what `plan` says: superseded and repeated rows leave, documents are written.
+        """Make the folder agree with `plan`: remove superseded and repeated rows, write the documents.
 
-        Rows of documents that the plan does not know (of an earlier run over other files) stay.
+        Rows of documents that are not in the plan, from an earlier run over other files, stay.
         """
-        names = chain.from_iterable((document.doc_id, document.source) for document in plan.documents)
-        known = keys(chain(names, (duplicate.source for duplicate in plan.duplicates)))
-        wanted = splits_of(plan.units)
-        there = _prune(self.pages, PAGES, lambda row: wanted.get(row["page_id"]) == row["split"], known)
-        # A page that failed in one run and worked in another is a page; a document that cannot be opened is tried by every run.
-        tried = keys(chain((letter.source for letter in plan.letters), plan.without_picture))
+        ids_and_sources = chain.from_iterable((document.doc_id, document.source) for document in plan.documents)
+        planned = spilled_set(chain(ids_and_sources, (duplicate.source for duplicate in plan.duplicates)))
+        splits = splits_of(plan.page_tasks)
+        pages = _prune(self.pages, PAGES, lambda row: splits.get(row["page_id"]) == row["split"], planned)
+        # A page that failed in one run and worked in another is a page. Every run tries to open unopened documents.
+        unopened = spilled_set(chain((letter.source for letter in plan.letters), plan.without_picture))
         _prune(
             self.dead_letters,
             DEAD_LETTERS,
-            lambda row: row["page_id"] in wanted and row["page_id"] not in there,
-            known,
-            tried,
+            lambda row: row["page_id"] in splits and row["page_id"] not in pages,
+            planned,
+            unopened,
         )
         if plan.letters:
             name = shards.part_name(letter.source for letter in plan.letters)
             shards.write(codec.dead_letters_table(plan.letters), self.dead_letters, name)
+        self._write_documents(plan.documents, planned)
+
+    def _write_documents(self, documents: Sequence[Document], planned: SpilledDict[str]) -> None:
         others = (
             document
-            for document in self.documents_there()
-            if document.doc_id not in known and document.source not in known
+            for document in self.written_documents()
+            if document.doc_id not in planned and document.source not in planned
         )
-        documents = chain(others, plan.documents)
-        together = iter(lambda: list(islice(documents, _WRITTEN_TOGETHER)), [])
-        shards.write_all(map(codec.documents_table, together), DOCUMENTS, self.documents, _ONE_SHARD)
+        rows = chain(others, documents)
+        batches = iter(lambda: list(islice(rows, _DOCUMENTS_PER_TABLE)), [])
+        shards.write_all(map(codec.documents_table, batches), DOCUMENTS, self.documents, _DOCUMENTS_SHARD)
 
 
-def splits_of(units: Iterable[PageTask]) -> SpilledDict[str]:
+def splits_of(tasks: Iterable[PageTask]) -> SpilledDict[str]:
     """Page id → split."""
-    splits = texts()
-    for unit in units:
-        splits[unit.page_id] = unit.item.split
+    splits = SpilledDict(TEXT)
+    for task in tasks:
+        splits[task.page_id] = task.reference.split
     return splits
 
 
-def scan(
+def scan_existing(
     folder: str,
     schema: pa.Schema,
     columns: Sequence[str],
     filter: pc.Expression | None = None,  # noqa: A002
 ) -> Iterator[pa.Table]:
-    """Columns of a data set, a batch of rows at a time; nothing where there is none yet."""
+    """Columns of a folder of shards, one batch of rows at a time; nothing if there are no shards."""
     return shards.scan(folder, schema, columns, filter) if shards.shards(folder) else iter(())
 
 
 def _prune(
-    folder: str, schema: pa.Schema, is_wanted: Callable[[Mapping[str, Any]], bool], *known: SpilledDict[str]
+    folder: str, schema: pa.Schema, is_wanted: Callable[[Mapping[str, Any]], bool], *planned: SpilledDict[str]
 ) -> SpilledDict[str]:
-    """Drop rows of known documents or sources that are not wanted, and repeats. Returns the page ids that stay."""
-    seen = texts()
+    """Remove repeated rows, and unwanted rows whose document or source is in `planned`. Returns the other page ids."""
+    seen = SpilledDict(TEXT)
     columns = [name for name in ("doc_id", "source", "page_id", "split") if name in schema.names]
     for uri, table in shards.read_each(folder, schema, columns):
         keep: list[bool] = []
         for row in table.to_pylist():
-            stays = is_wanted(row) or not any(row["doc_id"] in names or row["source"] in names for names in known)
+            stays = is_wanted(row) or not any(row["doc_id"] in names or row["source"] in names for names in planned)
             keep.append(stays and row["page_id"] not in seen)
             if keep[-1] and row["page_id"]:
                 seen[row["page_id"]] = ""
@@ -180,11 +165,10 @@ def _prune(
 
 
 def _rewrite(uri: str, folder: str, schema: pa.Schema, keep: Sequence[bool]) -> None:
+    """Replace a shard by one with the rows of `keep`."""
     kept = shards.read(uri, schema).filter(pa.array(keep, pa.bool_()))
-    written = (
-        shards.write(kept, folder, shards.part_name([*kept["page_id"].to_pylist(), *kept["source"].to_pylist()]))
-        if kept.num_rows
-        else ""
-    )
-    if written != uri:
-        shards.remove([uri])
+    if kept.num_rows:
+        name = shards.part_name([*kept["page_id"].to_pylist(), *kept["source"].to_pylist()])
+        if shards.write(kept, folder, name) == uri:
+            return
+    shards.remove([uri])

@@ -1,7 +1,7 @@
-"""From a document's files to PAGES, one page at a time; what fails becomes a dead letter and nothing else is lost.
+"""From a document's files to its pages. A failure becomes a dead letter and costs no other page.
 
-A LANE is one way to get at words: `OcrLane` looks at the picture, `AnnotationLane` takes the words that a data set ships.
-Both run in whatever process calls them; the native code of OCR runs in a child that may crash or hang without harm.
+A word source reads the words of a page: `OcrWordSource` from the picture, `AnnotationWordSource` from the annotation of
+the data set. Both run in the calling process; the native code of OCR runs in a child process that may crash or hang.
 """
 
 import time
@@ -20,22 +20,22 @@ from layoutray.store import sources
 from layoutray.store.dead_letter import DeadLetter
 
 ATTEMPTS = 2
-"""A page or document whose failure may pass (a time-out, a crash, a store that does not answer) is tried once more on the spot."""
+"""Attempts at a page or document if the failure may be temporary: a time-out, a crash, an unreachable object store."""
 _PAUSE = 1.0
-"""Seconds before that, for what was in the way to pass."""
+"""Seconds between two attempts."""
 
 
 class WordSource(Protocol):
-    """A way to get at the words of a page. Holds native state: one thread, one process; enter it before use."""
+    """Reads the words of a page. It has native state: use it in one thread of one process, and enter it before use."""
 
     stage: str
-    """Where an error that says nothing else has happened."""
+    """Stage of an error that does not name its own."""
 
-    def open(self, item: DocumentRef) -> OpenedDocument:
+    def open(self, reference: DocumentRef) -> OpenedDocument:
         """The document and its page numbers. Raises DocumentError."""
         ...
 
-    def page(self, unit: PageTask) -> Page:
+    def page(self, task: PageTask) -> Page:
         """One page with its words. Raises DocumentError."""
         ...
 
@@ -44,8 +44,8 @@ class WordSource(Protocol):
     def __exit__(self, *reason: object) -> None: ...
 
 
-class AnnotationLane:
-    """Words as the data set ships them."""
+class AnnotationWordSource:
+    """Words from the annotation of the data set."""
 
     stage = "annotation"
 
@@ -53,28 +53,28 @@ class AnnotationLane:
         self._reader = reader
         self._latest: tuple[DocumentRef, Truth] | None = None
 
-    def open(self, item: DocumentRef) -> OpenedDocument:
-        truth = self.truth(item)
+    def open(self, reference: DocumentRef) -> OpenedDocument:
+        truth = self.truth(reference)
         numbers = (*(page.number for page in truth.pages), *truth.not_annotated)
         if not numbers:
-            raise _bad_annotation(f"{item.source} has no words of its own; ingest the set with words = 'ocr'")
-        return OpenedDocument(item, truth.document, None, numbers, repairs=truth.repairs, dropped=truth.dropped)
+            raise _bad_annotation(f"{reference.source} has no annotated words; ingest the set with words = 'ocr'")
+        return OpenedDocument(reference, truth.document, None, numbers, repairs=truth.repairs, dropped=truth.dropped)
 
-    def page(self, unit: PageTask) -> Page:
-        truth = self.truth(unit.item)
-        found = [page for page in truth.pages if page.number == unit.page]
-        if unit.page in truth.not_annotated:
-            message = f"nobody has annotated page {unit.page} of {unit.item.source}, or whoever did has cancelled it"
+    def page(self, task: PageTask) -> Page:
+        reference, truth = task.reference, self.truth(task.reference)
+        if task.page in truth.not_annotated:
+            message = f"page {task.page} of {reference.source} is not annotated, or its annotation was cancelled"
             raise DocumentError(Reason.NOT_ANNOTATED, message, stage="annotation")
-        if not found:
-            raise _bad_annotation(f"{unit.item.annotation or unit.item.source} says nothing of page {unit.page}")
-        return replace(found[0], doc_id=unit.doc_id, split=unit.item.split)
+        page = next((page for page in truth.pages if page.number == task.page), None)
+        if page is None:
+            raise _bad_annotation(f"{reference.annotation or reference.source} does not contain page {task.page}")
+        return replace(page, doc_id=task.doc_id, split=reference.split)
 
-    def truth(self, item: DocumentRef) -> Truth:
-        """What the data set says about a document."""
-        # The pages of one document come one after the other: its annotation is read once for all of them.
-        if self._latest is None or self._latest[0] != item:
-            self._latest = item, self._reader.read(item)
+    def truth(self, reference: DocumentRef) -> Truth:
+        """The annotation of a document."""
+        # Page tasks of one document follow each other, so its annotation is read once for all of them.
+        if self._latest is None or self._latest[0] != reference:
+            self._latest = reference, self._reader.read(reference)
         return self._latest[1]
 
     def __enter__(self) -> Self:
@@ -84,65 +84,60 @@ class AnnotationLane:
         self._latest = None
 
 
-class OcrLane:
-    """Words as the OCR engine (or a PDF's own text) gives them, with the data set's tags carried over where it has any."""
+class OcrWordSource:
+    """Words from the OCR engine or the text layer of a PDF, with the tags of the annotation, if it has tags."""
 
     stage = "ocr"
 
     def __init__(self, reader: Reader, recognition: Recognition) -> None:
         self._reader = reader
-        self._annotation = AnnotationLane(reader)
+        self._annotation = AnnotationWordSource(reader)
         self._recogniser = IsolatedRecogniser(recognition)
         self._latest: tuple[str, str, bytes] | None = None
 
-    def open(self, item: DocumentRef) -> OpenedDocument:
-        data = sources.read_bytes(item.image)
+    def open(self, reference: DocumentRef) -> OpenedDocument:
+        data = sources.read_bytes(reference.image)
         num_pages = self._recogniser.count_pages(data)
-        truth = self._annotation.truth(item)
+        truth = self._annotation.truth(reference)
         document = replace(truth.document, num_pages=num_pages)
-        return OpenedDocument(
-            item, document, None, tuple(range(1, num_pages + 1)), repairs=truth.repairs, dropped=truth.dropped
-        )
+        numbers = tuple(range(1, num_pages + 1))
+        return OpenedDocument(reference, document, None, numbers, repairs=truth.repairs, dropped=truth.dropped)
 
-    def page(self, unit: PageTask) -> Page:
-        seen = self._recogniser.recognise(self._file(unit), unit.page)
-        words = self._tagged(seen.words, unit) if self._reader.tags else seen.words
+    def page(self, task: PageTask) -> Page:
+        recognised = self._recogniser.recognise(self._file(task), task.page)
+        words = self._tagged(recognised.words, task) if self._reader.tags else recognised.words
         return Page(
-            doc_id=unit.doc_id,
-            number=unit.page,
-            width=seen.width,
-            height=seen.height,
+            doc_id=task.doc_id,
+            number=task.page,
+            width=recognised.width,
+            height=recognised.height,
             words=words,
-            source=unit.item.source,
-            image=unit.item.image,
-            split=unit.item.split,
-            provenance=seen.provenance,
+            source=task.reference.source,
+            image=task.reference.image,
+            split=task.reference.split,
+            provenance=recognised.provenance,
         )
 
-    def _file(self, unit: PageTask) -> bytes:
-        # The pages of one document come one after the other: its file is read once for all of them, as the recogniser keeps it anyway.
-        if self._latest is None or self._latest[:2] != (unit.doc_id, unit.item.image):
+    def _file(self, task: PageTask) -> bytes:
+        # Page tasks of one document follow each other, so its file is read once for all of them.
+        image = task.reference.image
+        if self._latest is None or self._latest[:2] != (task.doc_id, image):
             self._latest = None
-            data = sources.read_bytes(unit.item.image)
-            if unit.item.image == unit.item.source and sources.content_id(data) != unit.doc_id:
-                message = (
-                    f"{unit.item.image} has changed since it was opened; run the same ingest again, which opens it anew"
-                )
+            data = sources.read_bytes(image)
+            if image == task.reference.source and sources.content_id(data) != task.doc_id:
+                message = f"{image} has changed since it was opened; run the same ingest again to open it again"
                 raise DocumentError(Reason.CHANGED, message, stage="open")
-            self._latest = unit.doc_id, unit.item.image, data
+            self._latest = task.doc_id, image, data
         return self._latest[2]
 
-    def _tagged(self, words: tuple[Word, ...], unit: PageTask) -> tuple[Word, ...]:
-        truth = self._annotation.truth(unit.item)
+    def _tagged(self, words: tuple[Word, ...], task: PageTask) -> tuple[Word, ...]:
+        truth = self._annotation.truth(task.reference)
         if truth.regions is not None:
             return label_by_area(words, truth.regions)
-        # A picture's pages count from 1 even where the data set cut a page out of a longer document: the only one is meant, whatever it is.
-        page = (
-            truth.pages[0]
-            if truth.document.num_pages == len(truth.pages) == unit.page == 1
-            else self._annotation.page(unit)
-        )
-        return transfer_tags(words, page.words).words
+        # A picture has the one page 1. Its annotation may have another number: that of the page in a longer document.
+        is_only_page = truth.document.num_pages == len(truth.pages) == task.page == 1
+        annotated = truth.pages[0] if is_only_page else self._annotation.page(task)
+        return transfer_tags(words, annotated.words).words
 
     def __enter__(self) -> Self:
         return self
@@ -152,40 +147,44 @@ class OcrLane:
         self._recogniser.close()
 
 
-def lane(reader: str, words: str, recognition: Recognition) -> WordSource:
-    """The lane for `words` (`ocr` or `annotation`) of data set `reader`."""
-    found = readers.load(reader)
-    return AnnotationLane(found) if words == "annotation" else OcrLane(found, recognition)
+def make_word_source(reader: str, words: str, recognition: Recognition) -> WordSource:
+    """The word source for the data set format `reader`.
+
+    Args:
+        words: `ocr` or `annotation`.
+    """
+    loaded = readers.load(reader)
+    return AnnotationWordSource(loaded) if words == "annotation" else OcrWordSource(loaded, recognition)
 
 
-def open_item(by: WordSource, item: DocumentRef) -> OpenedDocument:
-    """Open a document: its identity, number of pages and truth, or the dead letter that says why it cannot be used."""
+def open_document(words: WordSource, reference: DocumentRef) -> OpenedDocument:
+    """Open a document. The result has its identity, page numbers and truth, or the dead letter of the failure."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            annotation = sources.content_id(sources.read_bytes(item.annotation)) if item.annotation else ""
-            return replace(by.open(item), annotation=annotation)
+            annotation = sources.content_id(sources.read_bytes(reference.annotation)) if reference.annotation else ""
+            return replace(words.open(reference), annotation=annotation)
         except Exception as error:
             failure = _as_document_error(error, "open")
             if not failure.retryable or attempt == ATTEMPTS:
-                return OpenedDocument(item, None, DeadLetter.of(failure, item.source, attempts=attempt))
+                return OpenedDocument(reference, None, DeadLetter.of(failure, reference.source, attempts=attempt))
         time.sleep(_PAUSE)
     raise AssertionError("every attempt returns")
 
 
-def recognise_unit(by: WordSource, unit: PageTask) -> Page | DeadLetter:
-    """Do one page: its words, or the dead letter that says why there are none."""
+def recognise_page(words: WordSource, task: PageTask) -> Page | DeadLetter:
+    """Process one page. The result is the page with its words, or the dead letter of the failure."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return by.page(unit)
+            return words.page(task)
         except Exception as error:
-            failure = _as_document_error(error, by.stage)
+            failure = _as_document_error(error, words.stage)
             if not failure.retryable or attempt == ATTEMPTS:
                 return DeadLetter.of(
                     failure,
-                    unit.item.source,
-                    doc_id=unit.doc_id,
-                    page_id=unit.page_id,
-                    page=unit.page,
+                    task.reference.source,
+                    doc_id=task.doc_id,
+                    page_id=task.page_id,
+                    page=task.page,
                     attempts=attempt,
                 )
         time.sleep(_PAUSE)
@@ -193,7 +192,7 @@ def recognise_unit(by: WordSource, unit: PageTask) -> Page | DeadLetter:
 
 
 def _as_document_error(error: Exception, stage: str) -> DocumentError:
-    """A failure that concerns this page alone; a missing program or a wrong setting concerns all and is raised again."""
+    """The failure of one page. An error that concerns every page (missing program, wrong setting) is raised again."""
     if isinstance(error, DocumentError):
         return error
     if isinstance(error, LayoutrayError):

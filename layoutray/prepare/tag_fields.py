@@ -1,8 +1,8 @@
-"""Tag the words of a document that state its expected values, which come without places.
+"""Tag the words of a document that state its expected values. The values come without positions.
 
-Dates, amounts and terms are found by their normal form. Texts, names and addresses are found by their letters and digits alone, in
-upper case and whatever blanks and punctuation stand between; where that finds nothing, by the most similar words, so that errors of
-recognition are no loss. Every place of a value is tagged. Of values that share a word the one with more words wins.
+Dates, amounts and terms are found by their normal form. Texts, names and addresses are found by their letters and
+digits, ignoring case, blanks and punctuation; if that finds nothing, by the most similar words, which tolerates OCR
+errors. Every occurrence of a value is tagged. If two values share a word, the one with more words is tagged.
 """
 
 import re
@@ -18,34 +18,37 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
 from layoutray.document.tags import to_iob2
 
-_LEAST_SIMILAR = 80.0
-"""Percent of letters and digits that words share with a value that they are taken for."""
-_LEAST_LETTERS = 6
-"""Of a value that may be found by similarity; shorter ones are similar to too much."""
+_MIN_SIMILARITY = 80.0
+"""Percent of letters and digits that words must share with a value."""
+_MIN_LETTERS = 6
+"""Shorter values are not found by similarity, because they are similar to too many words."""
 
-Place = tuple[int, int]
-"""The first word of a value on its page, and the word after its last."""
+Span = tuple[int, int]
+"""First word of a value on its page, and the word after its last."""
 
 _ATOM = re.compile(r"[^\W_]+|&")
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """Pages with an IOB2 tag a word, and the expected values that no word states."""
+    """Pages with one IOB2 tag per word, and the expected values that were not found."""
 
     pages: tuple[Page, ...]
     missing: tuple[Field, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Windows:
-    """Words in a row that may be one value: how many at most, and what its first and last word contain.
+class _CandidateSpans:
+    """Which spans of words may be a value.
 
     Attributes:
-        longest_first: which of several that state the value, one within the other, is taken.
+        max_words: largest number of words.
+        first: pattern in the first word.
+        last: pattern in the last word.
+        longest_first: if several nested spans state the value, take the longest instead of the shortest.
     """
 
-    most: int
+    max_words: int
     first: re.Pattern[str]
     last: re.Pattern[str]
     longest_first: bool = False
@@ -53,88 +56,88 @@ class _Windows:
 
 _DIGIT = re.compile(r"\d")
 _PART_OF_DATE = re.compile(rf"\d|\b({'|'.join(MONTHS).replace(' ', '|')})\b", re.I)
-_WINDOWS = {
-    "date": _Windows(6, _PART_OF_DATE, _PART_OF_DATE),
-    "amount": _Windows(2, _DIGIT, _DIGIT),
-    "term": _Windows(
+_CANDIDATES = {
+    "date": _CandidateSpans(6, _PART_OF_DATE, _PART_OF_DATE),
+    "amount": _CandidateSpans(2, _DIGIT, _DIGIT),
+    "term": _CandidateSpans(
         5, re.compile(rf"\d|\b({'|'.join(NUMBERS)})", re.I), re.compile("day|week|month|year", re.I), longest_first=True
     ),
 }
 
 
 def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[str, FieldType]) -> Tagged:
-    """Tags of a document's words from its expected values.
+    """Tag a document's words with its expected values.
 
     Args:
         pages: all pages of the document, in order.
-        fields: its expected values; those that `schema` does not name are passed over.
-        schema: the type of each wanted field, by its name.
+        fields: expected values. Values of fields that are not in `schema` are ignored.
+        schema: type of each wanted field, by name.
     """
     wanted = [field for field in dict.fromkeys(fields) if field.name in schema]
-    places: list[dict[Place, str]] = [{} for _ in pages]
+    names: list[dict[Span, str]] = [{} for _ in pages]
     missing: list[Field] = []
     for field in wanted:
-        found = _find(field.value, schema[field.name], [page.words for page in pages])
-        if not any(found):
+        spans = _find(field.value, schema[field.name], [page.words for page in pages])
+        if not any(spans):
             missing.append(field)
-        for known, new in zip(places, found, strict=True):
-            known |= {place: field.name for place in new if place not in known}
-    tagged = tuple(_tagged(page, known) for page, known in zip(pages, places, strict=True))
+        for page_names, page_spans in zip(names, spans, strict=True):
+            page_names |= {span: field.name for span in page_spans if span not in page_names}
+    tagged = tuple(_tagged(page, page_names) for page, page_names in zip(pages, names, strict=True))
     return Tagged(tagged, tuple(missing))
 
 
-def _tagged(page: Page, places: Mapping[Place, str]) -> Page:
-    apart = _apart(sorted(places, key=lambda place: place[0] - place[1]))
-    tags = to_iob2([(places[place], *place) for place in apart], len(page.words))
+def _tagged(page: Page, names: Mapping[Span, str]) -> Page:
+    spans = _disjoint(sorted(names, key=lambda span: span[0] - span[1]))
+    tags = to_iob2([(names[span], *span) for span in spans], len(page.words))
     return replace(page, words=tuple(replace(word, tag=tag) for word, tag in zip(page.words, tags, strict=True)))
 
 
-def _find(value: str, field: FieldType, pages: Sequence[Sequence[Word]]) -> list[list[Place]]:
-    """Where a value stands on each page."""
-    if field.type in _WINDOWS:
+def _find(value: str, field: FieldType, pages: Sequence[Sequence[Word]]) -> list[list[Span]]:
+    """Spans of a value on each page."""
+    if field.type in _CANDIDATES:
         form = normal_form(value, field)
-        return [list(_stating(form, field, words)) if form else [] for words in pages]
+        return [list(_spans_with_form(form, field, words)) if form else [] for words in pages]
     key = "".join(_atoms(value))
-    streams = [_Stream(words) for words in pages]
-    exact = [list(stream.exactly(key)) if key else [] for stream in streams]
-    if any(exact) or len(key) < _LEAST_LETTERS:
+    texts = [_PageText(words) for words in pages]
+    exact = [list(text.find(key)) if key else [] for text in texts]
+    if any(exact) or len(key) < _MIN_LETTERS:
         return exact
-    similar = [stream.most_similar(key) for stream in streams]
-    best = max((likeness for likeness, _ in similar), default=0.0)
-    return [[place] if likeness == best >= _LEAST_SIMILAR else [] for likeness, place in similar]
+    similar = [text.most_similar(key) for text in texts]
+    best = max((similarity for similarity, _ in similar), default=0.0)
+    return [[span] if similarity == best >= _MIN_SIMILARITY else [] for similarity, span in similar]
 
 
-def _stating(form: str, field: FieldType, words: Sequence[Word]) -> Iterator[Place]:
-    """Windows of words that have the normal form and share no word."""
-    windows = _WINDOWS[field.type]
-    firsts = [windows.first.search(word.text) for word in words]
-    lasts = [windows.last.search(word.text) is not None for word in words]
-    found: list[Place] = []
+def _spans_with_form(form: str, field: FieldType, words: Sequence[Word]) -> Iterator[Span]:
+    """Spans with the normal form `form` that share no word."""
+    candidates = _CANDIDATES[field.type]
+    firsts = [candidates.first.search(word.text) for word in words]
+    lasts = [candidates.last.search(word.text) is not None for word in words]
+    spans: list[Span] = []
     for start, first in enumerate(firsts):
-        for end in range(start + 1, min(start + windows.most, len(words)) + 1) if first else ():
+        for end in range(start + 1, min(start + candidates.max_words, len(words)) + 1) if first else ():
             if first and lasts[end - 1]:
-                # What is printed close before a value, as in `Date:1/2/2021`, is not part of it.
+                # Text directly before a value, as in `Date:1/2/2021`, is not part of it.
                 text = " ".join(word.text for word in words[start:end])
                 if _may_state(form, field, text) and form in (
                     normal_form(text, field),
                     normal_form(text[first.start() :], field),
                 ):
-                    found.append((start, end))
-    found.sort(key=lambda place: place[1] - place[0], reverse=windows.longest_first)
-    return iter(_apart(found))
+                    spans.append((start, end))
+    spans.sort(key=lambda span: span[1] - span[0], reverse=candidates.longest_first)
+    return iter(_disjoint(spans))
 
 
 def _may_state(form: str, field: FieldType, text: str) -> bool:
-    """False when `text` is certain not to have the normal form `form`, because it lacks the digits of a date's year.
+    """False when `text` cannot have the normal form `form`, because it lacks the digits of a date's year.
 
-    The last two digits of the year, without a leading zero, are in every text that states the date. This test is fast,
-    and parsing a date is slow.
+    The last two digits of the year, without a leading zero, are in every text that states the date. This test is fast;
+    parsing a date is slow.
     """
     return field.type != "date" or str(int(form[2:4])) in unicodedata.normalize("NFKC", text)
 
 
-class _Stream:
-    """The letters and digits of a page's words in a row."""
+class _PageText:
+    """The letters and digits of a page's words, joined."""
 
     def __init__(self, words: Sequence[Word]) -> None:
         atoms = [(atom, index) for index, word in enumerate(words) for atom in _atoms(word.text)]
@@ -144,45 +147,48 @@ class _Stream:
         self._bounds = [0, *accumulate(len(atom) for atom, _ in atoms)]
         self._number = {bound: number for number, bound in enumerate(self._bounds)}
 
-    def exactly(self, key: str) -> Iterator[Place]:
-        """Every place of `key` that begins and ends where letters do on the page, and is at least half of its words (no part of a URL)."""
-        at = self._text.find(key)
-        while at >= 0:
-            end = at + len(key)
-            whole = at in self._number and end in self._number
-            if whole:
-                place = self._place(self._number[at], self._number[end])
-                if 2 * len(key) >= sum(self._letters[slice(*place)]):
-                    yield place
-            at = self._text.find(key, end if whole else at + 1)
+    def find(self, key: str) -> Iterator[Span]:
+        """Spans of `key`.
 
-    def most_similar(self, key: str) -> tuple[float, Place]:
-        """The place that is most similar to `key`, and how much, in percent."""
-        found = fuzz.partial_ratio_alignment(key, self._text, score_cutoff=_LEAST_SIMILAR)
-        if found is None or found.dest_start == found.dest_end:
+        A span begins and ends at the bounds of atoms, and `key` is at least half of its letters, so that a name inside
+        a URL is not found.
+        """
+        start = self._text.find(key)
+        while start >= 0:
+            end = start + len(key)
+            at_bounds = start in self._number and end in self._number
+            if at_bounds:
+                span = self._span(self._number[start], self._number[end])
+                if 2 * len(key) >= sum(self._letters[slice(*span)]):
+                    yield span
+            start = self._text.find(key, end if at_bounds else start + 1)
+
+    def most_similar(self, key: str) -> tuple[float, Span]:
+        """Similarity in percent, and span, of the text that is most similar to `key`."""
+        match = fuzz.partial_ratio_alignment(key, self._text, score_cutoff=_MIN_SIMILARITY)
+        if match is None or match.dest_start == match.dest_end:
             return 0.0, (0, 0)
-        first, last = (
-            min(range(len(self._bounds)), key=lambda n: abs(self._bounds[n] - at))
-            for at in (found.dest_start, found.dest_end)
-        )
-        return fuzz.ratio(key, self._text[self._bounds[first] : self._bounds[last]]), self._place(
-            first, max(last, first + 1)
-        )
+        first, last = self._nearest_bound(match.dest_start), self._nearest_bound(match.dest_end)
+        similarity = fuzz.ratio(key, self._text[self._bounds[first] : self._bounds[last]])
+        return similarity, self._span(first, max(last, first + 1))
 
-    def _place(self, first: int, end: int) -> Place:
+    def _nearest_bound(self, position: int) -> int:
+        return min(range(len(self._bounds)), key=lambda number: abs(self._bounds[number] - position))
+
+    def _span(self, first: int, end: int) -> Span:
         return self._words[first], self._words[end - 1] + 1
 
 
 def _atoms(text: str) -> list[str]:
-    """Runs of letters and digits, in upper case; `&` is the word AND."""
+    """Runs of letters and digits, in upper case. `&` is the word AND."""
     return ["AND" if atom == "&" else atom for atom in _ATOM.findall(unicodedata.normalize("NFKC", text).upper())]
 
 
-def _apart(places: Sequence[Place]) -> list[Place]:
-    """Of places in order of preference those that share no word with one before."""
+def _disjoint(spans: Sequence[Span]) -> list[Span]:
+    """Those of `spans`, in order of preference, that share no word with an earlier one."""
     taken: set[int] = set()
-    kept: list[Place] = []
-    for start, end in places:
+    kept: list[Span] = []
+    for start, end in spans:
         if taken.isdisjoint(range(start, end)):
             taken.update(range(start, end))
             kept.append((start, end))

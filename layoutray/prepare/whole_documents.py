@@ -1,4 +1,4 @@
-"""Documents with all their pages, which may lie in several shards, and the DOCUMENTS beside them."""
+"""Documents with all their pages, which may be in several shards."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -7,60 +7,53 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray.document import Document, Page
-from layoutray.store import codec, shards, sources
-from layoutray.store.schema import DOCUMENTS, PAGES
+from layoutray.store.data_set import DataSet
 
-_TOGETHER = 64
+_DOCUMENTS_PER_GROUP = 64
 
 
 def whole_documents(
-    folders: Sequence[str], doc_ids: Collection[str], known: Sequence[Page] = ()
+    data_sets: Sequence[DataSet], doc_ids: Collection[str], loaded: Sequence[Page] = ()
 ) -> Iterator[tuple[Document, list[Page]]]:
-    """The documents `doc_ids` of PAGES folders, each with those of its pages that could be read, in order.
+    """The documents `doc_ids`, each with its readable pages, in page order.
 
     Args:
-        known: pages that need not be read again.
+        loaded: pages that need not be read again.
 
     Raises:
-        SchemaError: when a folder has no DOCUMENTS beside it.
+        SchemaError: if a data set has no documents.
     """
-    documents = {document.doc_id: document for document in documents_of(folders, _of(doc_ids))}
-    here: dict[str, dict[int, Page]] = defaultdict(dict)
-    for page in known:
-        here[page.doc_id][page.number] = page
-    apart = [doc_id for doc_id, document in documents.items() if len(here[doc_id]) < document.num_pages]
-    for page in _pages(folders, apart):
-        here[page.doc_id].setdefault(page.number, page)
+    documents = {document.doc_id: document for document in read_documents(data_sets, _has_id(doc_ids))}
+    pages: dict[str, dict[int, Page]] = defaultdict(dict)
+    for page in loaded:
+        pages[page.doc_id][page.number] = page
+    incomplete = [doc_id for doc_id, document in documents.items() if len(pages[doc_id]) < document.num_pages]
+    for page in _read_pages(data_sets, incomplete):
+        pages[page.doc_id].setdefault(page.number, page)
     for doc_id, document in documents.items():
-        yield document, [here[doc_id][number] for number in sorted(here[doc_id])]
+        yield document, [pages[doc_id][number] for number in sorted(pages[doc_id])]
 
 
-def documents_together(folders: Sequence[str], doc_ids: Collection[str]) -> Iterator[list[tuple[Document, list[Page]]]]:
-    """Some `whole_documents` at a time, in the order of their ids: all of them with all their words may not fit into memory."""
+def document_groups(
+    data_sets: Sequence[DataSet], doc_ids: Collection[str]
+) -> Iterator[list[tuple[Document, list[Page]]]]:
+    """The documents `doc_ids` in groups, by id. All documents with all their words may not fit into memory."""
     ids = sorted(doc_ids)
-    for at in range(0, len(ids), _TOGETHER):
-        yield list(whole_documents(folders, ids[at : at + _TOGETHER]))
+    for start in range(0, len(ids), _DOCUMENTS_PER_GROUP):
+        yield list(whole_documents(data_sets, ids[start : start + _DOCUMENTS_PER_GROUP]))
 
 
-def documents_of(folders: Sequence[str], chosen: pc.Expression) -> Iterator[Document]:
-    """The `chosen` documents from the folder `documents` beside each PAGES folder.
-
-    Raises:
-        SchemaError: when there is none.
-    """
-    for folder in folders:
-        for table in shards.scan(
-            sources.join(folder.rstrip("/").rpartition("/")[0], "documents"), DOCUMENTS, filter=chosen
-        ):
-            yield from codec.documents_of(table)
+def read_documents(data_sets: Sequence[DataSet], rows: pc.Expression | None = None) -> Iterator[Document]:
+    """The documents of all data sets that pass `rows`. Raises SchemaError if a data set has no documents."""
+    for data_set in data_sets:
+        yield from data_set.read_documents(rows)
 
 
-def _pages(folders: Sequence[str], doc_ids: Collection[str]) -> Iterator[Page]:
+def _read_pages(data_sets: Sequence[DataSet], doc_ids: Collection[str]) -> Iterator[Page]:
     if doc_ids:
-        for folder in folders:
-            for table in shards.scan(folder, PAGES, filter=_of(doc_ids)):
-                yield from codec.pages_of(table)
+        for data_set in data_sets:
+            yield from data_set.read_pages(_has_id(doc_ids))
 
 
-def _of(doc_ids: Collection[str]) -> pc.Expression:
+def _has_id(doc_ids: Collection[str]) -> pc.Expression:
     return pc.field("doc_id").isin(pa.array(sorted(doc_ids), pa.string()))

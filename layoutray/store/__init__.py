@@ -1,1 +1,1 @@
-"""Tables on disk: schemas, codec, shards and files by URI."""
+"""Tables on disk: schemas, codecs, shards, the folder of a data set, and files by URI."""

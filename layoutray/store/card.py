@@ -1,4 +1,4 @@
-"""The card beside an EXAMPLES data set: how it was made, and what it holds."""
+"""The card of an EXAMPLES data set: its settings, sources and counts."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -8,20 +8,24 @@ from layoutray.errors import DocumentError, InputError
 from layoutray.store import shards, sources
 
 CARD = "dataset.json"
-"""File beside the shards of an EXAMPLES data set that says how it was made."""
+"""File name of the card, in the folder of the EXAMPLES data set. `encode` writes it last."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """How an EXAMPLES data set was made.
+    """Settings, sources and counts of an EXAMPLES data set.
 
     Attributes:
         labels: names of the model's outputs.
-        pages, examples: counts by split. Of the pages, `filtered` counts those that a filter refused, by its name, and `dead` those that
-            could not be encoded; all others are encoded.
+        sources: folders of the data sets that were encoded.
+        pages: pages by split. `filtered` of them were refused by a filter and `dead` could not be encoded.
+        examples: examples by split.
         digest: identity of the content: pages, vocabulary and settings.
-        values: of wanted fields, in all documents; `missing` counts those that stand on no page of their document.
-        cut: documents that are longer than the model takes; `texts_cut` counts the texts to write that are.
+        values: expected values of the wanted fields, in all documents.
+        missing: values that occur on no page of their document.
+        cut: documents that are longer than the model accepts.
+        texts_cut: expected texts that are longer than the model generates.
+        filtered: refused pages by name of the filter.
     """
 
     task: str
@@ -40,12 +44,12 @@ class Card:
 
     @classmethod
     def read(cls, folder: str) -> "Card":
-        """Raises InputError when `folder` is no EXAMPLES data set."""
+        """Read the card in `folder`. Raises InputError if `folder` is not an EXAMPLES data set."""
         try:
             values: dict[str, Any] = json.loads(sources.read_bytes(sources.join(folder, CARD)))
         except DocumentError as error:
             raise InputError(
-                f"{folder} is not a data set of examples ({CARD} is missing); make one with `layoutray encode`"
+                f"{folder} is not an EXAMPLES data set ({CARD} is missing); create one with `layoutray encode`"
             ) from error
         values["labels"], values["sources"] = tuple(values["labels"]), tuple(values["sources"])
         return cls(**values)

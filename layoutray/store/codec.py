@@ -1,7 +1,7 @@
-"""Between what people handle (pages, documents, answers) and the columns on disk.
+"""Pages, documents, dead letters and answers as Arrow rows, and back.
 
-Both ways work column by column: the words of all pages are one text buffer, their boxes one float buffer. Code that
-needs numbers and no objects takes `boxes_of`, which copies nothing.
+Pages are converted column by column: the words of all pages are one text buffer, their boxes one float buffer. Code
+that needs numbers but no objects calls `boxes_of`, which copies nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, FIELDS, PAG
 
 
 def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
-    """PAGES rows, one per page; the two arguments run in parallel."""
+    """PAGES rows. `page_ids` has the identity of each page, in the same order."""
     rows = list(pages)
     words = list(chain.from_iterable(page.words for page in rows))
     offsets = _offsets(len(page.words) for page in rows)
@@ -48,7 +48,7 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
 
 
 def pages_of(table: pa.Table) -> Iterator[Page]:
-    """The pages of PAGES rows, in their order."""
+    """The pages of PAGES rows, in row order."""
     boxes, offsets = boxes_of(table)
     all_boxes = list(starmap(Box, boxes.astype(float).tolist()))
     lists = ("words", "boxes", "confidences", "tags", "lines", "blocks")
@@ -56,15 +56,15 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
     texts, lines, blocks = (_values(table, name).to_pylist() for name in ("words", "lines", "blocks"))
     confidences, tags = (table[name].to_pylist() for name in ("confidences", "tags"))
     for index, (row, (start, end)) in enumerate(zip(plain, pairwise(offsets.tolist()), strict=True)):
-        nothing = [None] * (end - start)
+        missing = [None] * (end - start)
         words = map(
             Word,
             texts[start:end],
             all_boxes[start:end],
-            confidences[index] or nothing,
+            confidences[index] or missing,
             lines[start:end],
             blocks[start:end],
-            tags[index] or nothing,
+            tags[index] or missing,
         )
         yield Page(
             doc_id=row["doc_id"],
@@ -82,10 +82,10 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
 
 
 def boxes_of(table: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Boxes of all words of PAGES rows without making objects.
+    """Boxes of all words of PAGES rows, without creating objects.
 
     Returns:
-        Array (words, 4) in shares of the page, and rows + 1 offsets: row i holds `boxes[offsets[i]:offsets[i + 1]]`.
+        Boxes (words, 4) as fractions of the page, and offsets (rows + 1): row i has `boxes[offsets[i]:offsets[i + 1]]`.
     """
     column = table["boxes"].combine_chunks()
     offsets = column.offsets.to_numpy()
@@ -94,48 +94,64 @@ def boxes_of(table: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 
 def documents_table(documents: Iterable[Document]) -> pa.Table:
     """DOCUMENTS rows."""
-    rows = list(documents)
-    columns = {
-        name: [getattr(document, name) for document in rows] for name in ("doc_id", "source", "split", "num_pages")
-    }
-    fields = [[asdict(field) for field in document.fields] for document in rows]
-    return pa.table({**columns, "fields": fields}, schema=DOCUMENTS)
+    return pa.Table.from_pylist([document_row(document) for document in documents], schema=DOCUMENTS)
 
 
 def documents_of(table: pa.Table) -> Iterator[Document]:
-    """The documents of DOCUMENTS rows, in their order."""
-    return (document_of(row) for row in table.select(DOCUMENTS.names).to_pylist())
+    """The documents of DOCUMENTS rows, in row order."""
+    return map(document_of, table.select(DOCUMENTS.names).to_pylist())
+
+
+def document_row(document: Document) -> dict[str, Any]:
+    """A document as one DOCUMENTS row of plain values."""
+    return {
+        "doc_id": document.doc_id,
+        "source": document.source,
+        "split": document.split,
+        "num_pages": document.num_pages,
+        "fields": [{"name": field.name, "value": field.value} for field in document.fields],
+    }
 
 
 def document_of(row: Mapping[str, Any]) -> Document:
-    """The document of one DOCUMENTS row as a dict."""
-    fields = tuple(Field(field["name"], field["value"]) for field in row["fields"])
-    return Document(row["doc_id"], row["source"], row["split"], row["num_pages"], fields)
+    """The document of one DOCUMENTS row."""
+    expected = tuple(Field(field["name"], field["value"]) for field in row["fields"])
+    return Document(row["doc_id"], row["source"], row["split"], row["num_pages"], expected)
 
 
 def dead_letters_table(letters: Iterable[DeadLetter]) -> pa.Table:
     """DEAD_LETTERS rows."""
-    return pa.Table.from_pylist([asdict(letter) for letter in letters], schema=DEAD_LETTERS)
+    return pa.Table.from_pylist([dead_letter_row(letter) for letter in letters], schema=DEAD_LETTERS)
 
 
 def dead_letters_of(table: pa.Table) -> Iterator[DeadLetter]:
-    """The dead letters of DEAD_LETTERS rows, in their order."""
-    return (DeadLetter(**row) for row in table.select(DEAD_LETTERS.names).to_pylist())
+    """The dead letters of DEAD_LETTERS rows, in row order."""
+    return map(dead_letter_of, table.select(DEAD_LETTERS.names).to_pylist())
+
+
+def dead_letter_row(letter: DeadLetter) -> dict[str, Any]:
+    """A dead letter as one DEAD_LETTERS row of plain values."""
+    return asdict(letter)
+
+
+def dead_letter_of(row: Mapping[str, Any]) -> DeadLetter:
+    """The dead letter of one DEAD_LETTERS row."""
+    return DeadLetter(**row)
 
 
 def answers_table(answers: Iterable[Answer]) -> pa.Table:
-    """ANSWERS rows, one per entity; a document without entities keeps one row of page 0 with an empty type."""
+    """ANSWERS rows, one per entity; one row of page 0 with an empty type for a document without entities."""
     return pa.Table.from_pylist([row for answer in answers for row in _answer_rows(answer)], schema=ANSWERS)
 
 
 def entity_of(row: Mapping[str, Any]) -> Entity:
-    """The entity of one ANSWERS row as a dict, without the numbers of its words, which are not in the table."""
+    """The entity of one ANSWERS row. It has no word numbers, because the table does not store them."""
     regions = tuple(Region(row["page"], tuple(polygon)) for polygon in row["polygons"])
     return Entity(row["type"], row["content"], row["confidence"], regions, ())
 
 
 def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
-    """FIELDS rows, one per value of a field; none for a document without values."""
+    """FIELDS rows, one per value of a field."""
     return pa.Table.from_pylist([row for document in documents for row in _field_rows(document)], schema=FIELDS)
 
 
@@ -143,17 +159,17 @@ def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
     shared = {name: getattr(answer, name) for name in ("doc_id", "source", "status", "model_id", "model_version")}
     for entity in answer.entities or (Entity("", "", 0.0, (), ()),):
         plain = {name: getattr(entity, name) for name in ("type", "content", "confidence")}
-        yield shared | plain | _place(entity.bounding_regions)
+        yield shared | plain | _position(entity.bounding_regions)
 
 
 def _field_rows(document: DocumentFields) -> Iterator[dict[str, Any]]:
     shared = {name: getattr(document, name) for name in ("doc_id", "source", "model_id", "model_version")}
     for field in document.fields:
         plain = {name: getattr(field, name) for name in ("name", "value", "content", "confidence", "score")}
-        yield shared | plain | _place(field.bounding_regions)
+        yield shared | plain | _position(field.bounding_regions)
 
 
-def _place(regions: Sequence[Region]) -> dict[str, Any]:
+def _position(regions: Sequence[Region]) -> dict[str, Any]:
     return {"page": regions[0].page_number if regions else 0, "polygons": [region.polygon for region in regions]}
 
 
@@ -166,20 +182,20 @@ def _lists(offsets: pa.Array, values: pa.Array) -> pa.Array:
 
 
 def _optional_lists(pages: Sequence[Page], words: Sequence[Word], name: str, kind: pa.DataType) -> pa.Array:
-    """A list per page; null where no word of the page has the value, so that "nobody labelled this" is not "labelled as nothing"."""
+    """Values of the words' attribute `name`, one list per page.
+
+    The list is null if no word of the page has the value. Null means that nobody labelled the page; a list of nulls
+    would mean that its words have no label.
+    """
     values = [getattr(word, name) for word in words]
-    ends = list(accumulate((len(page.words) for page in pages), initial=0))
-    given = [any(value is not None for value in values[start:end]) for start, end in pairwise(ends)]
-    kept = list(
-        chain.from_iterable(
-            values[start:end] for (start, end), any_given in zip(pairwise(ends), given, strict=True) if any_given
-        )
-    )
-    offsets = _offsets(
-        end - start if any_given else 0 for (start, end), any_given in zip(pairwise(ends), given, strict=True)
-    )
+    ends = accumulate((len(page.words) for page in pages), initial=0)
+    lists = [values[start:end] for start, end in pairwise(ends)]
+    is_null = [all(value is None for value in page_values) for page_values in lists]
+    kept = [[] if null else page_values for page_values, null in zip(lists, is_null, strict=True)]
     return pa.LargeListArray.from_arrays(
-        offsets, pa.array(kept, kind), mask=pa.array([not any_given for any_given in given], pa.bool_())
+        _offsets(map(len, kept)),
+        pa.array(chain.from_iterable(kept), kind),
+        mask=pa.array(is_null, pa.bool_()),
     )
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a document or page that could not be used."""
+"""The record of a document or page that failed."""
 
 import traceback
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from layoutray.errors import DocumentError
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """One document or page that failed, with enough to find it, judge it and try it again.
+    """One document or page that failed, with everything that is needed to find, understand and retry it.
 
     Attributes:
-        page_id: empty when the document could not even be opened.
-        doc_id: empty when its bytes could not be read.
-        page: counted from 1; None when the letter is of the whole document.
-        attempts: how often it was tried in the run that gave it up.
-        trace: the traceback of the last attempt.
+        page_id: empty if the document could not be opened.
+        doc_id: empty if the document's bytes could not be read.
+        page: number of the page, from 1; None if the letter is about the whole document.
+        attempts: number of attempts in the run that failed.
+        trace: traceback of the last attempt.
     """
 
     page_id: str
@@ -41,7 +41,7 @@ class DeadLetter:
         page: int | None = None,
         attempts: int = 1,
     ) -> Self:
-        """The dead letter that `error` leaves behind."""
+        """The dead letter for `error`."""
         trace = "".join(traceback.format_exception(error))
         return cls(
             page_id, doc_id, source, page, error.stage, error.reason.value, str(error), attempts, error.retryable, trace

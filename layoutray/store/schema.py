@@ -1,7 +1,7 @@
-"""The tables on disk: columns, types and versions. Parquet that any reader opens without this package.
+"""Columns, types and versions of the tables on disk. They are Parquet files that any Parquet reader can open.
 
-Lists are `large_list` and text in them `large_string`: a shard of many pages overflows 32-bit offsets otherwise.
-Boxes lie in one contiguous float buffer (`fixed_size_list<float>[4]` inside the list).
+Lists are `large_list` and their texts `large_string`, because a shard of many pages overflows 32-bit offsets. Boxes are
+stored in one contiguous float buffer (`fixed_size_list<float>[4]` inside the list).
 """
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ def _required(name: str, kind: pa.DataType) -> pa.Field:
 
 PAGES = _table(
     "pages",
-    _required("page_id", pa.string()),  # hash of doc_id, page and the settings that made the words
+    _required("page_id", pa.string()),  # hash of doc_id, page, annotation and settings
     _required("doc_id", pa.string()),
     _required("page", pa.int32()),
     _required("split", pa.string()),
@@ -61,11 +61,11 @@ OPENED = _table(
     pa.field("doc_id", pa.string(), nullable=False),
     pa.field("num_pages", pa.int32(), nullable=False),
 )
-"""A row for each file that need not be opened again while its `stamp` is the same."""
+"""One row for each file that is not opened again as long as its `stamp` (size and time of change) is the same."""
 
 DEAD_LETTERS = _table(
     "dead_letters",
-    _required("page_id", pa.string()),  # empty when the document could not even be opened
+    _required("page_id", pa.string()),  # empty if the document could not be opened
     _required("doc_id", pa.string()),
     _required("source", pa.string()),
     pa.field("page", pa.int32()),
@@ -85,13 +85,13 @@ EXAMPLES = _table(
     _required("split", pa.string()),
     _required("input_ids", _INTS),
     _required("boxes", pa.large_list(pa.list_(pa.int32(), 4))),
-    _required("word_index", _INTS),  # word of the page that each token came from; -1 on special tokens
-    # for each word of the window its neighbours, counted from 0 in the window; -1 where there are fewer
+    _required("word_index", _INTS),  # word of the page for each token; -1 for special tokens
+    # neighbours of each word of the window, counted from 0 in the window; padded with -1
     _required("neighbours", pa.large_list(pa.list_(pa.int32(), MAX_NEIGHBOURS))),
     _required("page_width", pa.int32()),
     _required("page_height", pa.int32()),
     pa.field("labels", _INTS),
-    version="3",  # 1 had no neighbours, 2 no size of the page
+    version="3",  # version 1 has no neighbours, version 2 no page size
 )
 
 ANSWERS = _table(
@@ -132,29 +132,30 @@ TEXTS = _table(
     _required("model_id", pa.string()),
     _required("model_version", pa.string()),
     _required("text", pa.large_string()),
-    _required("tokens", pa.int32()),  # of the document, the special ones included
-    _required("tokens_read", pa.int32()),  # fewer where it is longer than the model takes
+    _required("tokens", pa.int32()),  # tokens of the document, special tokens included
+    _required("tokens_read", pa.int32()),  # fewer than `tokens` if the document is longer than the model accepts
 )
 
 
 def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
-    """Raise SchemaError unless `schema` is `expected`: same table, version and columns.
+    """Raise SchemaError unless `schema` has the table, version and columns of `expected`.
 
     Args:
-        where: the file or folder, for the message.
+        where: file or folder, for the message.
     """
     name = _meta(expected, "layoutray.table")
     if _meta(schema, "layoutray.table") != name:
         found = _meta(schema, "layoutray.table") or "no layoutray table"
-        raise SchemaError(f"{where} holds {found}, expected {name}; point to a folder of {name} shards")
+        raise SchemaError(f"{where} contains {found}, expected {name}; give a folder of {name} shards")
     version, found = _meta(expected, "layoutray.version"), _meta(schema, "layoutray.version")
     if found != version:
         raise SchemaError(
-            f"{where} has {name} version {found}, this program reads version {version}; make it again with `layoutray`"
+            f"{where} has {name} version {found}, this program reads version {version}; "
+            "create it again with `layoutray`"
         )
     missing = set(expected.names) - set(schema.names)
     if missing:
-        raise SchemaError(f"{where} lacks the columns {sorted(missing)} of {name}")
+        raise SchemaError(f"{where} does not have the columns {sorted(missing)} of {name}")
 
 
 def _meta(schema: pa.Schema, key: str) -> str:

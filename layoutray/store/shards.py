@@ -1,4 +1,4 @@
-"""Parquet shards that are either whole or not there, in a folder that is local or in an object store."""
+"""Parquet shards in a local folder or an object store. A shard appears under its name only when it is complete."""
 
 import hashlib
 import uuid
@@ -18,29 +18,29 @@ from layoutray.store import sources
 from layoutray.store.schema import check
 
 _HALF_WRITTEN = ".part"
-"""Ending of hidden names: what a killed writer leaves behind is never read."""
+"""Ending of the hidden name of a shard that is being written. Readers ignore such files."""
 _FILE = "__filename"
-"""Arrow's own name of the column that says where a row is from."""
-_TOGETHER = 512
-"""Shards of one Arrow data set, which keeps what it has learnt of each as long as it is there."""
-_AT_ONCE = 32
-"""Shards whose schemas are asked for together: an object store takes its time to answer, not its processor's."""
+"""Arrow's name for the column with the file of each row."""
+_SHARDS_PER_DATASET = 512
+"""An Arrow dataset keeps the metadata of all its shards in memory, so each one gets a limited number of them."""
+_PARALLEL_SCHEMA_READS = 32
+"""Threads that read schemas: reading one from an object store is mostly waiting."""
 
 
 def part_name(ids: Iterable[str]) -> str:
-    """Name of the shard that holds the rows `ids`: the same rows always go to the same name, so writing again replaces."""
+    """Name of the shard with the rows `ids`. The same rows have the same name, so a second write replaces the first."""
     return f"part-{hashlib.sha256(chr(10).join(sorted(ids)).encode()).hexdigest()[:20]}.parquet"
 
 
 def write(table: pa.Table, folder: str, name: str) -> str:
-    """Write `table` as `folder/name`, replacing it as a whole; returns its URI."""
+    """Write `table` as `folder/name`, replacing that file as a whole. Returns its URI."""
     buffer = pa.BufferOutputStream()
     pq.write_table(table, buffer, compression="zstd")
     return write_bytes(buffer.getvalue(), folder, name)
 
 
 def write_all(tables: Iterable[pa.Table], schema: pa.Schema, folder: str, name: str) -> str:
-    """Like `write`, for tables that come one after the other and are too large together for memory."""
+    """Write several tables as one shard, one after the other, so that only one is in memory. Returns its URI."""
     files, path = sources.filesystem(folder)
     files.create_dir(path, recursive=True)
     hidden = _hidden(path, name)
@@ -52,15 +52,16 @@ def write_all(tables: Iterable[pa.Table], schema: pa.Schema, folder: str, name: 
 
 
 def write_bytes(data: pa.Buffer | bytes, folder: str, name: str) -> str:
-    """Write a file that appears under its name only when it is complete; returns its URI."""
+    """Write a file, replacing it as a whole. Returns its URI."""
     write_together({name: data}, folder)
     return sources.join(folder, name)
 
 
 def write_together(contents: Mapping[str, pa.Buffer | bytes], folder: str) -> None:
-    """Write files that belong together, replacing those of before: while the last is there, all are there, and of one making.
+    """Replace several files that belong together. The last one is written last: if it exists, the set is complete.
 
-    Whoever is killed while they are written leaves those of before; within a moment at the end, files without the last.
+    A process that is killed before the final renames leaves the old files. During the renames, the last file
+    is missing.
     """
     files, path = sources.filesystem(folder)
     files.create_dir(path, recursive=True)
@@ -76,7 +77,7 @@ def write_together(contents: Mapping[str, pa.Buffer | bytes], folder: str) -> No
 
 
 def shards(folder: str) -> list[str]:
-    """URIs of the shards of a data set, sorted; empty when the folder is not there."""
+    """URIs of the shards in `folder`, sorted; empty if there is no such folder."""
     return [uri for uri in sources.list_files(folder) if uri.endswith(".parquet")]
 
 
@@ -86,10 +87,10 @@ def read(
     columns: Sequence[str] | None = None,
     filter: pc.Expression | None = None,  # noqa: A002
 ) -> pa.Table:
-    """The rows of a data set, or some of their columns.
+    """Rows of a folder of shards.
 
     Raises:
-        SchemaError: when there are no shards, or they hold something else than `schema`.
+        SchemaError: if there are no shards, or they do not have `schema`.
     """
     return pa.concat_tables(
         part.to_table(columns=columns and list(columns), filter=filter) for part in _datasets(folder, schema)
@@ -102,7 +103,7 @@ def scan(
     columns: Sequence[str] | None = None,
     filter: pc.Expression | None = None,  # noqa: A002
 ) -> Iterator[pa.Table]:
-    """Like `read`, a batch of rows at a time, for data sets larger than memory."""
+    """Like `read`, but one batch of rows at a time, for folders larger than memory."""
     for part in _datasets(folder, schema):
         for batch in part.to_batches(columns=columns and list(columns), filter=filter, batch_size=1024):
             if batch.num_rows:
@@ -110,20 +111,20 @@ def scan(
 
 
 def read_each(folder: str, schema: pa.Schema, columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-    """URI and columns of each shard that has rows; nothing where there is no shard. A shard may be replaced once it is handed out.
+    """URI and columns of each shard that has rows. The caller may replace a shard as soon as it has received it.
 
     Raises:
-        SchemaError: when a shard holds something else than `schema`.
+        SchemaError: if a shard does not have `schema`.
     """
     uris = {sources.filesystem(uri)[1]: uri for uri in shards(folder)}
     for part in _datasets(folder, schema) if uris else ():
         batches = (batch for batch in part.to_batches(columns=[*columns, _FILE]) if batch.num_rows)
-        for path, of_shard in groupby(batches, lambda batch: str(batch[_FILE][0])):
-            yield uris[path], pa.Table.from_batches(of_shard).select(list(columns))
+        for path, shard_batches in groupby(batches, lambda batch: str(batch[_FILE][0])):
+            yield uris[path], pa.Table.from_batches(shard_batches).select(list(columns))
 
 
 def read_shard(uri: str) -> pa.Table:
-    """All rows of one shard, in their order."""
+    """All rows of one shard, in order."""
     files, path = sources.filesystem(uri)
     return pq.read_table(path, filesystem=files)
 
@@ -136,11 +137,11 @@ def remove(uris: Iterable[str]) -> None:
 
 
 def remove_half_written(folder: str) -> int:
-    """Delete what killed writers left behind; returns how many files. Only while nobody writes there."""
+    """Delete the half-written files of killed processes. Returns their number. Only while nothing writes there."""
     files, path = sources.filesystem(folder)
-    found = files.get_file_info(pafs.FileSelector(path, allow_not_found=True))
+    entries = files.get_file_info(pafs.FileSelector(path, allow_not_found=True))
     leftover = [
-        info.path for info in found if info.base_name.startswith(".") and info.base_name.endswith(_HALF_WRITTEN)
+        info.path for info in entries if info.base_name.startswith(".") and info.base_name.endswith(_HALF_WRITTEN)
     ]
     for hidden in leftover:
         files.delete_file(hidden)
@@ -152,18 +153,17 @@ def _hidden(path: str, name: str) -> str:
 
 
 def _datasets(folder: str, schema: pa.Schema) -> Iterator[pads.Dataset]:
-    """The shards in their order, so many together."""
-    found = shards(folder)
-    if not found:
-        raise SchemaError(f"{folder} has no .parquet shards; point to a data set that `layoutray` has written")
+    """Arrow datasets of the shards in order, each with a limited number of shards."""
+    uris = shards(folder)
+    if not uris:
+        raise SchemaError(f"{folder} has no .parquet shards; give a data set that `layoutray` has written")
     files, _ = sources.filesystem(folder)
-    paths = [sources.filesystem(uri)[1] for uri in found]
-    parts = [slice(start, start + _TOGETHER) for start in range(0, len(paths), _TOGETHER)]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    paths = [sources.filesystem(uri)[1] for uri in uris]
+    parts = [slice(start, start + _SHARDS_PER_DATASET) for start in range(0, len(paths), _SHARDS_PER_DATASET)]
+    read_schema = partial(pq.read_schema, filesystem=files)
+    with ThreadPoolExecutor(_PARALLEL_SCHEMA_READS) as pool:
         for part in parts:
-            for uri, there in zip(
-                found[part], pool.map(partial(pq.read_schema, filesystem=files), paths[part]), strict=True
-            ):
-                check(there, schema, uri)
+            for uri, shard_schema in zip(uris[part], pool.map(read_schema, paths[part]), strict=True):
+                check(shard_schema, schema, uri)
     for part in parts:
         yield pads.dataset(paths[part], schema=schema, filesystem=files, format="parquet")

@@ -1,10 +1,13 @@
-"""Files by URI: a local path, or an object store's address (`s3://bucket/key`) through Arrow's file systems.
+"""Files by URI: a local path, or an address in an object store (`s3://bucket/key`), read by Arrow's file systems.
 
-Credentials and endpoints come from the standard chain (`AWS_*` variables, `AWS_ENDPOINT_URL` for other servers than AWS). Buckets are
-listed by boto3, a thousand keys at a time, as Arrow holds all of a listing at once.
-Local names need not be text: Arrow can hold no name that is not UTF-8, so local files are listed and opened by their
-bytes, and such a name is written as a `file://` URI with percent escapes, which every function here takes back.
-`read_bytes` takes `data:` URIs too: what is too small for a file of its own, such as a picture's part of one large file.
+Credentials and endpoints come from the standard `AWS_*` variables (`AWS_ENDPOINT_URL` for servers other than AWS).
+boto3 lists buckets, a thousand keys at a time, because Arrow keeps a whole listing in memory.
+
+Arrow accepts only UTF-8 names, but local file names need not be UTF-8. So local files are listed and opened by Python.
+A name that is not UTF-8 becomes a `file://` URI with percent escapes, which every function here accepts.
+
+`read_bytes` also accepts `data:` URIs, for content without a file of its own, such as one picture's part of a large
+file.
 """
 
 import functools
@@ -25,38 +28,38 @@ import pyarrow.fs as pafs
 from layoutray.errors import DocumentError, InputError, Reason
 
 _IN_BUCKET = re.compile(r"s3://([\w.-]+)((?:/(?:[\w.~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?)", re.ASCII)
-"""A bucket, and the key of something in it. Addresses with options (`?region=…`) are left to Arrow."""
-_SETTLES = 60.0  # seconds
+"""Bucket and key. Arrow handles addresses with options (`?region=…`)."""
+_MIN_AGE = 60.0  # seconds
 _DATA = re.compile(r"data:[^,;]*,((?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*)")
 
 
 def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
-    """The Arrow file system of `uri`, and the path within it. Raises InputError for an address that Arrow does not understand."""
+    """The Arrow file system of `uri`, and the path in it. Raises InputError if `uri` is not a valid address."""
     local = local_path(uri)
     if local is None:
         in_bucket = _IN_BUCKET.fullmatch(uri)
         try:
             if in_bucket:
-                return _bucket(in_bucket[1], _store_variables()), unquote(
-                    in_bucket[1] + in_bucket[2], errors="strict"
-                ).rstrip("/")
+                path = unquote(in_bucket[1] + in_bucket[2], errors="strict").rstrip("/")
+                return _bucket(in_bucket[1], _store_variables()), path
             return pafs.FileSystem.from_uri(uri)
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise InputError(
-                f"{uri!r} is no address: {error}; give a folder, or s3://BUCKET/PATH with blanks and the like as %20"
+                f"{uri!r} is not a valid address: {error}; give a folder, or s3://BUCKET/PATH with special "
+                "characters escaped (a blank as %20)"
             ) from error
     return pafs.LocalFileSystem(), str(local)
 
 
 def local_path(uri: str) -> Path | None:
-    """The absolute local path that `uri` names; None for an object store's address."""
+    """The absolute local path of `uri`; None for an address in an object store."""
     if uri.startswith("file://"):
         return Path(os.fsdecode(unquote_to_bytes(uri.removeprefix("file://"))))
     return None if "://" in uri else Path(uri).absolute()
 
 
 def local_uri(path: Path) -> str:
-    """The printable name of a local file: its path, or a `file://` URI when the path is not UTF-8."""
+    """URI of a local file: its path, or a `file://` URI if the path is not UTF-8."""
     raw = os.fsencode(path)
     try:
         return raw.decode()
@@ -65,22 +68,22 @@ def local_uri(path: Path) -> str:
 
 
 def data_uri(media_type: str, data: bytes) -> str:
-    """A URI that holds `data` itself, in percent escapes (RFC 2397)."""
+    """A URI that contains `data`, in percent escapes (RFC 2397)."""
     return f"data:{media_type},{quote(data, safe=':,')}"
 
 
 def join(root: str | Path, *parts: str) -> str:
-    """`root` with `parts` appended, whatever its scheme."""
+    """`root` with `parts` appended. Works for paths and addresses."""
     return "/".join((str(root).rstrip("/"), *parts))
 
 
 def absolute(uri: str) -> str:
-    """`uri` such that it names the same place in processes with another working folder (Ray's workers have their own)."""
+    """`uri` as an absolute path or address, for processes with another working folder, such as Ray's workers."""
     return uri if "://" in uri else str(Path(uri).absolute())
 
 
 def exists(uri: str) -> bool:
-    """Whether a file or folder is there."""
+    """Whether the file or folder exists."""
     local = local_path(uri)
     if local is not None:
         return local.exists()
@@ -89,14 +92,15 @@ def exists(uri: str) -> bool:
 
 
 def list_files(root: str) -> Iterator[str]:
-    """URIs of all files below `root` (or `root` itself when it is a file), sorted; names that start with a dot are left out.
+    """URIs of all files below `root` (or `root` itself if it is a file), sorted. Names with a leading dot are skipped.
 
-    Links are followed; one that leads nowhere is listed all the same, so that opening it says so. Pipes and devices are not files.
-    Memory holds the names of one local folder and those above it, or a thousand keys of a bucket; of other object stores, and of
-    addresses with options, all that there is.
+    Links are followed. Broken links are listed, so that opening them reports an error. Pipes and devices are skipped.
+
+    Memory holds the names of one local folder and its parents, or a thousand keys of a bucket. For other object stores,
+    and for addresses with options, it holds the whole listing.
 
     Raises:
-        InputError: when a local folder or a bucket may not be listed, or there is no such bucket.
+        InputError: if a folder or bucket cannot be listed, or there is no such bucket.
     """
     local = local_path(root)
     if local is None:
@@ -106,28 +110,29 @@ def list_files(root: str) -> Iterator[str]:
 
 
 def stamps(root: str) -> Iterator[tuple[str, str]]:
-    """The files that `list_files` names, each with its size and the time of its last change.
+    """The files of `list_files`, each with a stamp of its size and the time of its last change.
 
-    Left out are links that lead nowhere, and files that changed less than a minute ago: they may do so again before a clock shows it.
+    Broken links are left out. So are files that have changed in the last minute: if they change again, their time may
+    stay the same, because file systems store it with limited precision.
     """
-    settled = (time.time() - _SETTLES) * 1e9
+    latest = (time.time() - _MIN_AGE) * 1e9
     local = local_path(root)
-    found = (
+    files = (
         _remote_files(root)
         if local is None
         else ((local_uri(path), *_size_and_time(path)) for path in _local_files(local))
     )
-    return ((uri, f"{size}-{changed}") for uri, size, changed in found if changed and changed < settled)
+    return ((uri, f"{size}-{changed}") for uri, size, changed in files if changed and changed < latest)
 
 
 def read_bytes(uri: str) -> bytes:
-    """The whole file, or what a `data:` URI holds.
+    """Content of a file or a `data:` URI.
 
     Raises:
-        DocumentError: (not_found, unreadable, or unreachable where an object store did not answer as it should; stage `open`).
+        DocumentError: not_found, unreadable, or unreachable (the object store failed to answer); stage `open`.
     """
     if uri.startswith("data:"):
-        return _held_by(uri)
+        return _data_of(uri)
     local = local_path(uri)
     try:
         if local is not None:
@@ -138,27 +143,28 @@ def read_bytes(uri: str) -> bytes:
     except FileNotFoundError as error:
         raise DocumentError(Reason.NOT_FOUND, f"{uri} does not exist", stage="open") from error
     except OSError as error:
-        # Arrow has no error of its own for what an object store refuses; the rest are its outages.
+        # Arrow raises OSError for every failure of an object store. Refused access does not pass; other failures may.
         refused = local is not None or "ACCESS_DENIED" in str(error)
         reason = Reason.UNREADABLE if refused else Reason.UNREACHABLE
         raise DocumentError(reason, f"{uri} cannot be read: {error.strerror or error}", stage="open") from error
 
 
 def remove_folder(uri: str) -> None:
-    """Delete a folder with all that is in it; nothing happens where there is none."""
+    """Delete a folder and its content, if it exists."""
     files, path = filesystem(uri)
     if files.get_file_info(path).type == pafs.FileType.Directory:
         files.delete_dir(path)
 
 
 def content_id(data: bytes) -> str:
-    """Identity of a document: SHA-256 of its bytes, as hex."""
+    """Identity of a document: SHA-256 of its bytes, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 @functools.lru_cache(maxsize=16)
 def _bucket(name: str, variables: tuple[tuple[str, str], ...]) -> pafs.FileSystem:
-    # It reads the variables itself. Each takes some 20 ms of a core to make, and opens connections of its own.
+    # Cached because creating a file system takes 20 ms of a core and opens connections. `variables` is part of the
+    # cache key only: Arrow reads the environment itself.
     return pafs.FileSystem.from_uri(f"s3://{name}")[0]
 
 
@@ -166,10 +172,10 @@ def _store_variables() -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
 
 
-def _held_by(uri: str) -> bytes:
+def _data_of(uri: str) -> bytes:
     match = _DATA.fullmatch(uri)
     if match is None:
-        # The URI may be as long as a file, so the message does not repeat it.
+        # The message does not contain the URI, which may be as long as a file.
         raise DocumentError(
             Reason.UNREADABLE,
             f"a data: URI of {len(uri)} characters is not `data:TYPE,` and percent-escaped bytes",
@@ -195,111 +201,105 @@ def _local_files(root: Path) -> Iterator[Path]:
 
 
 def _entries(folder: str, seen: set[str]) -> list[str]:
-    """Paths in `folder` in the order in which whole paths are sorted, for which folders have a slash at their end."""
-    if (real := os.path.realpath(folder)) in seen:  # a link back up would be walked for ever
+    """Paths in `folder`, folders with a slash at the end, so that the order is that of the sorted full paths."""
+    if (real := os.path.realpath(folder)) in seen:  # a link to a parent folder would not end
         return []
     seen.add(real)
     try:
         with os.scandir(folder) as entries:
-            found = [entry.path + os.sep * _is_folder(entry) for entry in entries if not entry.name.startswith(".")]
+            paths = [entry.path + os.sep * _is_folder(entry) for entry in entries if not entry.name.startswith(".")]
     except OSError as error:
-        _refuse(error)
+        _raise_unlisted(error)
         return []
-    return sorted(found, key=os.fsencode)
+    return sorted(paths, key=os.fsencode)
 
 
 def _is_document(path: Path) -> bool:
-    """Also a link that leads nowhere, or where nobody may look; not a pipe or device."""
+    """Whether `path` is a regular file, or a link that is broken or not accessible; False for pipes and devices."""
     try:
         return path.is_file() or not path.exists()
     except PermissionError as error:
-        if os.path.islink(path):  # False where that may not be told
+        if os.path.islink(path):  # False if the folder is not accessible
             return True
         error.filename = str(path.parent)
-        _refuse(error)
+        _raise_unlisted(error)
     return False
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link in a circle, or to what may not be seen
+    except OSError:  # a link to itself, or to something that is not accessible
         return False
 
 
-def _refuse(error: OSError) -> None:
+def _raise_unlisted(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
         raise InputError(
-            f"folder {os.fsencode(error.filename)!r} cannot be listed: {error.strerror}; its files would be lost"
+            f"folder {os.fsencode(error.filename)!r} cannot be listed: {error.strerror}; its files would be missing"
         ) from error
 
 
 def _size_and_time(path: Path) -> tuple[int, int]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return 0, 0
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def _remote_files(root: str) -> Iterator[tuple[str, int, int]]:
-    """URI, size in bytes and time of the last change in nanoseconds."""
+    """URI, size in bytes and time of the last change in nanoseconds, of each file."""
     in_bucket = _IN_BUCKET.fullmatch(root)
     files, path = filesystem(root)
-    found = _keys(*path.partition("/")[::2]) if in_bucket else _arrow_files(files, path)
+    listing = _keys(*path.partition("/")[::2]) if in_bucket else _arrow_files(files, path)
     scheme = root.partition("://")[0] + "://"
-    for name, size, changed in found:
+    for name, size, changed in listing:
         if not any(part.startswith(".") for part in name[len(path) :].split("/")):
             yield scheme + quote(name), size, changed
 
 
 def _arrow_files(files: pafs.FileSystem, path: str) -> Iterable[tuple[str, int, int]]:
-    alone = files.get_file_info(path)
-    below = (
-        files.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
-        if not alone.is_file
-        else [alone]
-    )
-    return sorted((info.path, info.size, info.mtime_ns) for info in below if info.is_file)
+    root = files.get_file_info(path)
+    selector = pafs.FileSelector(path, recursive=True, allow_not_found=True)
+    infos = [root] if root.is_file else files.get_file_info(selector)
+    return sorted((info.path, info.size, info.mtime_ns) for info in infos if info.is_file)
 
 
 def _keys(bucket: str, path: str) -> Iterator[tuple[str, int, int]]:
-    """The objects below `path` in a bucket, or the one of that name where there are none; a bucket lists its keys in their order."""
+    """The objects below `path` in a bucket, or the object `path` itself if there are none. Buckets list keys sorted."""
     from botocore.exceptions import BotoCoreError, ClientError
 
-    client = _lister(_store_variables())
-    listing = client.get_paginator("list_objects_v2")
+    client = _s3_client(_store_variables())
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{path}/" if path else "")
     try:
-        found = chain.from_iterable(
-            page.get("Contents", ()) for page in listing.paginate(Bucket=bucket, Prefix=f"{path}/" if path else "")
-        )
-        below = next(found, None)
-        if below is None and path:
-            alone = client.list_objects_v2(Bucket=bucket, Prefix=path, MaxKeys=1).get("Contents", ())
-            found = (one for one in alone if one["Key"] == path)
-        for one in found if below is None else chain([below], found):
-            if not one["Key"].endswith("/"):
-                yield f"{bucket}/{one['Key']}", one["Size"], round(one["LastModified"].timestamp() * 1e9)
+        objects = chain.from_iterable(page.get("Contents", ()) for page in pages)
+        first = next(objects, None)
+        if first is None and path:
+            matches = client.list_objects_v2(Bucket=bucket, Prefix=path, MaxKeys=1).get("Contents", ())
+            objects = (info for info in matches if info["Key"] == path)
+        for info in objects if first is None else chain([first], objects):
+            if not info["Key"].endswith("/"):
+                yield f"{bucket}/{info['Key']}", info["Size"], round(info["LastModified"].timestamp() * 1e9)
     except (BotoCoreError, ClientError) as error:
         raise InputError(
-            f"bucket {bucket} cannot be listed: {error}; see to its name, the credentials (AWS_ACCESS_KEY_ID and the like) and, "
-            "for another server than AWS, AWS_ENDPOINT_URL"
+            f"bucket {bucket} cannot be listed: {error}; check its name, the credentials (AWS_ACCESS_KEY_ID and "
+            "related variables) and, for a server other than AWS, AWS_ENDPOINT_URL"
         ) from error
 
 
 @functools.lru_cache(maxsize=4)
-def _lister(variables: tuple[tuple[str, str], ...]) -> Any:
-    # It reads the variables itself. Few processes list, and boto3 takes a quarter of a second to import, a client a tenth to make.
+def _s3_client(variables: tuple[tuple[str, str], ...]) -> Any:
+    # Cached by `variables`; boto3 reads the environment itself. Imported here because few processes list buckets, and
+    # the import takes 0.25 s, creating a client 0.1 s.
     import boto3
     from botocore import UNSIGNED
     from botocore.config import Config
     from botocore.session import get_session
 
     core = get_session()
-    # Its own way to read times takes more than half of the time of a listing.
+    # With boto3's own parser, parsing times takes more than half of the time of a listing.
     core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=datetime.fromisoformat)
     session = boto3.Session(botocore_session=core)
-    known = session.get_credentials() is not None
-    return session.client(
-        "s3", config=Config(retries={"mode": "standard"}, signature_version=None if known else UNSIGNED)
-    )
+    signature = UNSIGNED if session.get_credentials() is None else None
+    return session.client("s3", config=Config(retries={"mode": "standard"}, signature_version=signature))

@@ -1,59 +1,75 @@
-"""A list and a dict on this machine's disk, for what grows with the number of documents and must not fill memory.
+"""A list and a dict on the local disk, for data that grows with the number of documents and does not fit into memory.
 
-They are rows of SQLite's own temporary files, which nobody else sees and which are gone with their process, however it ends. They lie where
-SQLITE_TMPDIR or TMPDIR says. One thread at a time uses them.
+They are rows of SQLite temporary files. Only this process can see these files, and they disappear when it ends, even if
+it is killed. SQLITE_TMPDIR or TMPDIR names their folder. Only one thread at a time may use them.
 """
 
 import sqlite3
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar, overload
+from dataclasses import dataclass
+from typing import Generic, TypeVar, overload
 
 from layoutray.errors import InputError
 
 Value = TypeVar("Value")
 
-_CACHE = 8  # MiB of each; the operating system keeps what memory has room for beside it
-_TOGETHER = 1000
-"""Rows that are read at a time: nothing is kept open in between, so that a list may grow while it is read."""
+_CACHE = 8  # MiB of each list or dict; the operating system caches more if memory is free
+_ROWS_PER_READ = 1000
+"""No query stays open between two reads, so a list may grow during an iteration."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextCodec(Generic[Value]):
+    """How a value is written as text: on disk, and in tables for other processes.
+
+    Attributes:
+        pack: value to text.
+        unpack: text to value.
+    """
+
+    pack: Callable[[Value], str]
+    unpack: Callable[[str], Value]
+
+
+TEXT: TextCodec[str] = TextCodec(str, str)
 
 
 class SpilledList(Sequence[Value]):
-    """A sequence of which memory holds a few values at a time.
+    """A sequence that keeps only a few values in memory at a time."""
 
-    Args:
-        pack: a value as text.
-        unpack: the value of such a text.
-    """
-
-    def __init__(self, pack: Callable[[Value], str], unpack: Callable[[str], Value]) -> None:
-        self._pack, self._unpack = pack, unpack
+    def __init__(self, codec: TextCodec[Value]) -> None:
+        self._codec = codec
         self._rows = _table("CREATE TABLE row (number INTEGER PRIMARY KEY, value TEXT)")
         weakref.finalize(self, self._rows.close)
         self._length = 0
 
     def append(self, value: Value) -> None:
-        """Raises InputError when the disk is full."""
-        with _room():
-            self._rows.execute("INSERT INTO row VALUES (?, ?)", (self._length, self._pack(value)))
+        """Append a value. Raises InputError if the disk is full."""
+        with _disk_errors():
+            self._rows.execute("INSERT INTO row VALUES (?, ?)", (self._length, self._codec.pack(value)))
         self._length += 1
 
     def extend(self, values: Iterable[Value]) -> None:
-        """As `append`, for each."""
+        """Append each value. Raises InputError if the disk is full."""
         for value in values:
             self.append(value)
+
+    def packed(self) -> Iterator[str]:
+        """The values as the codec has packed them."""
+        start = 0
+        while rows := self._rows.execute(
+            "SELECT value FROM row WHERE number >= ? ORDER BY number LIMIT ?", (start, _ROWS_PER_READ)
+        ).fetchall():
+            start += len(rows)
+            yield from (text for (text,) in rows)
 
     def __len__(self) -> int:
         return self._length
 
     def __iter__(self) -> Iterator[Value]:
-        start = 0
-        while rows := self._rows.execute(
-            "SELECT value FROM row WHERE number >= ? ORDER BY number LIMIT ?", (start, _TOGETHER)
-        ).fetchall():
-            start += len(rows)
-            yield from (self._unpack(text) for (text,) in rows)
+        return map(self._codec.unpack, self.packed())
 
     @overload
     def __getitem__(self, index: int) -> Value: ...
@@ -63,7 +79,7 @@ class SpilledList(Sequence[Value]):
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(self._length))]
         row = self._rows.execute("SELECT value FROM row WHERE number = ?", (range(self._length)[index],)).fetchone()
-        return self._unpack(row[0])
+        return self._codec.unpack(row[0])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or len(self) != len(other):
@@ -75,27 +91,22 @@ class SpilledList(Sequence[Value]):
 
 
 class SpilledDict(Mapping[str, Value]):
-    """Values by key, of which memory holds a few at a time; keys in their order.
+    """A mapping that keeps only a few values in memory at a time. Iteration is in the order of the keys."""
 
-    Args:
-        pack: a value as text.
-        unpack: the value of such a text.
-    """
-
-    def __init__(self, pack: Callable[[Value], str], unpack: Callable[[str], Value]) -> None:
-        self._pack, self._unpack = pack, unpack
+    def __init__(self, codec: TextCodec[Value]) -> None:
+        self._codec = codec
         self._rows = _table("CREATE TABLE row (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
         weakref.finalize(self, self._rows.close)
 
     def __setitem__(self, key: str, value: Value) -> None:
-        with _room():
-            self._rows.execute("REPLACE INTO row VALUES (?, ?)", (key, self._pack(value)))
+        with _disk_errors():
+            self._rows.execute("REPLACE INTO row VALUES (?, ?)", (key, self._codec.pack(value)))
 
     def __getitem__(self, key: str) -> Value:
         row = self._rows.execute("SELECT value FROM row WHERE key = ?", (key,)).fetchone()
         if row is None:
             raise KeyError(key)
-        return self._unpack(row[0])
+        return self._codec.unpack(row[0])
 
     def __contains__(self, key: object) -> bool:
         return self._rows.execute("SELECT 1 FROM row WHERE key = ?", (key,)).fetchone() is not None
@@ -104,29 +115,25 @@ class SpilledDict(Mapping[str, Value]):
         return int(self._rows.execute("SELECT COUNT(*) FROM row").fetchone()[0])
 
     def __iter__(self) -> Iterator[str]:
-        some = self._rows.execute("SELECT key FROM row ORDER BY key LIMIT ?", (_TOGETHER,)).fetchall()
-        while some:
-            yield from (key for (key,) in some)
-            some = self._rows.execute(
-                "SELECT key FROM row WHERE key > ? ORDER BY key LIMIT ?", (*some[-1], _TOGETHER)
+        rows = self._rows.execute("SELECT key FROM row ORDER BY key LIMIT ?", (_ROWS_PER_READ,)).fetchall()
+        while rows:
+            yield from (key for (key,) in rows)
+            rows = self._rows.execute(
+                "SELECT key FROM row WHERE key > ? ORDER BY key LIMIT ?", (*rows[-1], _ROWS_PER_READ)
             ).fetchall()
 
 
-def texts() -> "SpilledDict[str]":
-    """Texts by key."""
-    return SpilledDict(str, str)
-
-
-def keys(found: Iterable[str]) -> "SpilledDict[str]":
-    """A set: keys with nothing behind them."""
-    spilled = texts()
-    for key in found:
-        spilled[key] = ""
+def spilled_set(values: Iterable[str]) -> SpilledDict[str]:
+    """A set of texts: the keys of a dict with empty values."""
+    spilled = SpilledDict(TEXT)
+    for value in values:
+        spilled[value] = ""
     return spilled
 
 
 def _table(statement: str) -> sqlite3.Connection:
-    # Nothing is ever undone, and nobody reads it after a crash. An empty name is a temporary file's.
+    # No rollback and no recovery after a crash are needed, so journal and synchronisation are off.
+    # SQLite creates a temporary file for an empty name.
     rows = sqlite3.connect("", check_same_thread=False)
     for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = {-1024 * _CACHE}"):
         rows.execute(f"PRAGMA {setting}")
@@ -135,11 +142,11 @@ def _table(statement: str) -> sqlite3.Connection:
 
 
 @contextmanager
-def _room() -> Generator[None]:
+def _disk_errors() -> Generator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
         raise InputError(
-            f"what is planned does not fit on the disk for temporary files ({error}); set TMPDIR to a folder with more room, "
-            "about 2 KB a document"
+            f"the ingest plan does not fit on the disk for temporary files ({error}); "
+            "set TMPDIR to a folder with more room, about 2 KB per document"
         ) from error

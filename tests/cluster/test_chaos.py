@@ -18,7 +18,7 @@ import pytest
 
 from layoutray import recipe as recipes
 from layoutray import tracking
-from layoutray.cluster.ingest import plan_for
+from layoutray.cluster.ingest import plan_ingest
 from layoutray.prepare.manifest import Manifest
 from layoutray.prepare.output import Output
 from layoutray.training import job as jobs
@@ -127,10 +127,10 @@ def test_every_page_is_there_once_whatever_dies(
     with joined(counted_tesseract(tmp_path)) as nodes:
         starts = nodes.run_through(command, tmp_path / "log", chosen, calls)
     manifest = checked(Manifest.read(str(out)), out)
-    plan = plan_for(str(source), recipes.load_ingest("ingest-folder", settings[1::2]))
+    plan = plan_ingest(str(source), recipes.load_ingest("ingest-folder", settings[1::2]))
     assert manifest.reasons == expected
-    assert {unit.page_id for unit in plan.units} == set(page_ids(out)) | {
-        letter.page_id for letter in Output(str(out)).letters()
+    assert {unit.page_id for unit in plan.page_tasks} == set(page_ids(out)) | {
+        letter.page_id for letter in Output(str(out)).read_dead_letters()
     } - {""}
     redone = calls() - manifest.pages_out
     sys.stdout.write(f"{starts} starts; {manifest.pages_out} pages; {redone} read again\n")

@@ -20,6 +20,7 @@ from layoutray.errors import InputError, SchemaError
 from layoutray.prepare.encode import Encoder, digest_of, labels_for, vocabulary_for
 from layoutray.store import codec, shards
 from layoutray.store.card import Card
+from layoutray.store.data_set import DataSet
 from layoutray.store.schema import DEAD_LETTERS, EXAMPLES
 from layoutray.tasks.entities import Entities
 from tests.jobs import page, pages, recipe, write_pages
@@ -51,8 +52,9 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     assert {(one.stage, one.total) for one in heard} == {("encode", 37)}
     assert (heard[0].done, heard[-1].done) == (0, 37)
 
-    inside = [f"{folder}/pages" for folder in folders]
-    vocabulary, labels = vocabulary_for(RECIPE.tokenizer, inside, RECIPE.filters), labels_for(RECIPE.task, inside)
+    data_sets = list(map(DataSet, folders))
+    vocabulary = vocabulary_for(RECIPE.tokenizer, data_sets, RECIPE.filters)
+    labels = labels_for(RECIPE.task, data_sets)
     table = codec.pages_table(made, [f"page-{one.source}" for one in made])
     encoder = Encoder(RECIPE.task, RECIPE.max_length, labels, vocabulary.inner.to_str())
     expected, dead = encoder(table)
@@ -67,7 +69,7 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     assert sum(card.examples.values()) == expected.num_rows
     assert card.digest == digest_of(encoder, table["page_id"].to_pylist())
 
-    with pytest.raises(InputError, match="already holds encoded examples"):
+    with pytest.raises(InputError, match="already contains encoded examples"):
         encode(RECIPE, folders, out)
     Path(out, "dataset.json").unlink()  # as a killed run leaves it
     with pytest.raises(InputError, match="did not finish"):
@@ -75,12 +77,14 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
 
 
 def test_what_cannot_be_encoded_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is for training"):
+    with pytest.raises(InputError, match="is in train"):
         encode(RECIPE, [write_pages(tmp_path / "dev", pages(0, 3))], str(tmp_path / "out"))
-    with pytest.raises(SchemaError, match=r"no \.parquet shards"):
+    with pytest.raises(SchemaError, match=r"nowhere is not a data set.*give a folder that `layoutray ingest`"):
         encode(RECIPE, [str(tmp_path / "nowhere")], str(tmp_path / "out"))
+    with pytest.raises(SchemaError, match=rf"give the folder of the data set, {tmp_path}/dev$"):
+        encode(RECIPE, [str(tmp_path / "dev/pages")], str(tmp_path / "out"))
     chosen = dataclasses.replace(recipe("summary"), filters=Filters(min_words=2))
-    with pytest.raises(InputError, match="leave \\[filters\\] out"):
+    with pytest.raises(InputError, match="remove \\[filters\\]"):
         encode(chosen, [write_pages(tmp_path / "texts", pages(3))], str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
@@ -113,8 +117,8 @@ def test_values_that_no_page_states_leave_nothing_to_learn(tmp_path: Path) -> No
     documents = [Document(one.doc_id, one.source, "train", 1, (Field("party", "Nobody & Co."),)) for one in made]
     shards.write(codec.documents_table(documents), f"{folder}/documents", "part.parquet")
     for name, message in (
-        ("party", "none of the 3 values .* stands on a page"),
-        ("partie", "names partie, .* there are party"),
+        ("party", "none of the 3 expected values .* occurs on a page"),
+        ("partie", "contains partie, .* the names are party"),
     ):
         task = Entities(fields={name: FieldType("name")})
         with pytest.raises(InputError, match=message):

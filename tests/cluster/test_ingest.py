@@ -19,7 +19,7 @@ import ray.data
 from PIL import Image
 
 from layoutray.cluster.connect import connect
-from layoutray.cluster.ingest import batch_sizes, ingest
+from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError, MissingDependencyError
 from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
@@ -250,7 +250,7 @@ def test_many_documents_are_opened_by_the_workers(tmp_path: Path, monkeypatch: p
     fill(folder, 4)
     (folder / "empty.png").write_bytes(b"")
     here = ingest(str(folder), str(tmp_path / "here"), RECIPE)
-    monkeypatch.setattr("layoutray.cluster.ingest._OPENED_HERE", 2)
+    monkeypatch.setattr("layoutray.cluster.opening._OPENED_IN_PROCESS", 2)
     there = checked(ingest(str(folder), str(tmp_path / "there"), RECIPE), tmp_path / "there")
     assert sorted(page_ids(tmp_path / "here")) == sorted(page_ids(tmp_path / "there"))
     assert (here.reasons, here.splits) == (there.reasons, there.splits)
@@ -258,9 +258,9 @@ def test_many_documents_are_opened_by_the_workers(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.usefixtures("cluster")
 def test_work_that_comes_in_waves_is_all_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("layoutray.cluster.ingest._SMALLEST_WAVE", 3)
-    monkeypatch.setattr("layoutray.cluster.ingest._WAVE", 1)
-    monkeypatch.setattr("layoutray.cluster.ingest._OPENED_HERE", 0)
+    monkeypatch.setattr("layoutray.cluster.worker_pool._SMALLEST_WAVE", 3)
+    monkeypatch.setattr("layoutray.cluster.worker_pool._RECORDS_PER_WORKER", 1)
+    monkeypatch.setattr("layoutray.cluster.opening._OPENED_IN_PROCESS", 0)
     fill(tmp_path / "in", 7)
     seen: list[Progress] = []
     manifest = ingest(str(tmp_path / "in"), str(tmp_path / "out"), RECIPE, progress=seen.append)
@@ -307,15 +307,6 @@ def test_ray_data_reads_the_pages_without_our_code(tmp_path: Path) -> None:
     assert all(len(row["words"]) == len(row["boxes"]) == 2 for row in read)
 
 
-@pytest.mark.parametrize(("count", "workers"), [(1, 2), (7, 4), (100, 2), (1000, 8)])
-def test_batches_hold_every_page_once_and_end_small(count: int, workers: int) -> None:
-    sizes = list(batch_sizes(count, workers, 64))
-    assert sum(sizes) == count
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] <= 64
-    assert sizes[-1] == 1
-
-
 _INGEST = """
 import sys
 from layoutray.cluster.connect import connect
@@ -352,13 +343,3 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert set(kept) <= set(ids)
     assert 0 < done <= 40 - len(kept)
     assert not list((out / "pages").glob(".*"))
-
-
-def test_only_files_of_the_wanted_names_are_documents(cluster: None, tmp_path: Path) -> None:
-    fill(tmp_path / "in", 2)
-    (tmp_path / "in" / "notes.txt").write_text("no page")
-    recipe = dataclasses.replace(RECIPE, only="*.png")
-    manifest = checked(ingest(str(tmp_path / "in"), str(tmp_path / "out"), recipe), tmp_path / "out")
-    assert (manifest.documents_in, manifest.documents_dead) == (2, 0)
-    with pytest.raises(InputError, match=r"no document .* has a name like '\*\.pdf'; change `only`"):
-        ingest(str(tmp_path / "in"), str(tmp_path / "out2"), dataclasses.replace(RECIPE, only="*.pdf"))

@@ -44,12 +44,12 @@ def test_a_page_in_a_bucket_is_replayed_once_its_file_is_whole() -> None:
         bucket.put_object(Key=f"broken/{name}.png", Body=data)
     output = Output("s3://scans/mended")
     with connect(cores=1):
-        ingest("s3://scans/broken", output.root, IngestRecipe("folder", dev_share=0))
-        page, document = sorted(output.letters(), key=lambda letter: letter.source)
+        ingest("s3://scans/broken", output.folder, IngestRecipe("folder", dev_share=0))
+        page, document = sorted(output.read_dead_letters(), key=lambda letter: letter.source)
         bucket.put_object(Key="broken/cut.png", Body=whole)
-        manifest = replay(output.root, [page])
+        manifest = replay(output.folder, [page])
     assert (manifest.pages_in, manifest.pages_out, manifest.documents_dead) == (1, 1, 1)
-    assert output.letters() == [document]
+    assert output.read_dead_letters() == [document]
 
 
 @pytest.mark.ray

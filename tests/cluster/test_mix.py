@@ -69,7 +69,7 @@ def test_a_page_in_two_data_sets_is_refused(tmp_path: Path) -> None:
 
 def test_folders_and_shares_have_to_fit_and_nothing_is_overwritten(tmp_path: Path) -> None:
     folders = [ingested(tmp_path / "forms", range(10), 0), ingested(tmp_path / "letters", range(100, 110), 0)]
-    with pytest.raises(InputError, match="called forms, letters, the shares are of forms, papers"):
+    with pytest.raises(InputError, match="named forms, letters, the shares forms, papers"):
         mix(RECIPE, folders, str(tmp_path / "out"))
     with pytest.raises(InputError, match="is not empty"):
         mix(RECIPE, folders, folders[0])

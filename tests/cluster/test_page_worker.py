@@ -9,8 +9,8 @@ from layoutray import readers
 from layoutray.cluster.page_worker import DocumentOpener, PageWorker
 from layoutray.ocr.settings import Recognition
 from layoutray.prepare.output import Output
-from layoutray.prepare.page_tasks import items_table, opened_of, units_table
-from layoutray.prepare.plan import plan_of
+from layoutray.prepare.plan import make_plan
+from layoutray.prepare.record_codecs import DOCUMENT_REF, OPENED_DOCUMENT, PAGE_TASK, from_table, to_table
 from layoutray.recipe import IngestRecipe
 
 RECIPE = IngestRecipe("scitldr", words="annotation")
@@ -24,21 +24,24 @@ def test_a_worker_does_not_pay_for_training() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "rows"), [(1000.0, 1), (0.0, 20)])
-def test_rows_are_told_by_time_and_not_by_page(
+def test_results_are_grouped_by_time_and_not_by_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, rows: int
 ) -> None:
-    monkeypatch.setattr("layoutray.cluster.page_worker._TOGETHER", seconds)
+    monkeypatch.setattr("layoutray.cluster.page_worker._SECONDS_PER_ROW", seconds)
     papers = [{"source": [f"Paper {number}."], "target": ["A paper."]} for number in range(20)]
     papers[7]["source"] = []
     (tmp_path / "train.jsonl").write_text("\n".join(map(json.dumps, papers)))
-    items = list(readers.load(RECIPE.reader).discover(str(tmp_path)))
-    told = list(DocumentOpener(RECIPE.reader, RECIPE.words, Recognition())(items_table(items)))
-    assert [table.num_rows for table in told] == [1] * rows, "Ray takes a tenth of a second for each row"
-    plan = plan_of([one for table in told for one in opened_of(table)], RECIPE, own=["train"])
+    references = readers.load(RECIPE.reader).discover(str(tmp_path))
+    batch = to_table(map(DOCUMENT_REF.pack, references))
+    opened = list(DocumentOpener(RECIPE.reader, RECIPE.words, Recognition())(batch))
+    assert [table.num_rows for table in opened] == [1] * rows, "Ray needs a tenth of a second for each row"
+    results = [result for table in opened for result in from_table(table, OPENED_DOCUMENT)]
+    plan = make_plan(results, RECIPE, set_splits=["train"])
     out = Output(str(tmp_path / "out"))
-    done = list(PageWorker(RECIPE.reader, RECIPE.words, Recognition(), out.root)(units_table(plan.units)))
-    reasons = [reason for table in done for row in table["reasons"].to_pylist() for reason in row]
-    assert len(plan.units) + len(plan.letters) == 20
-    assert len(done) == min(rows, len(plan.units))
-    assert reasons == [""] * len(plan.units)
-    assert all(unit in out.done() for unit in plan.units)
+    worker = PageWorker(RECIPE.reader, RECIPE.words, Recognition(), out.folder)
+    receipts = list(worker(to_table(map(PAGE_TASK.pack, plan.page_tasks))))
+    reasons = [reason for table in receipts for row in table["reasons"].to_pylist() for reason in row]
+    assert len(plan.page_tasks) + len(plan.letters) == 20
+    assert len(receipts) == min(rows, len(plan.page_tasks))
+    assert reasons == [""] * len(plan.page_tasks)
+    assert all(task in out.done() for task in plan.page_tasks)

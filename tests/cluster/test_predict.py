@@ -11,9 +11,9 @@ import pytest
 
 from layoutray.cluster import predict as bulk
 from layoutray.cluster.connect import connect
+from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.progress import Progress
-from layoutray.cluster.replicas import Replicas
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference import Extractor
@@ -92,19 +92,19 @@ def test_the_table_says_what_the_lines_say(checkpoint: Path, tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize(("lengths", "together"), [([7, 1, 0, 30], 4), ([3], 8), ([], 2), ([1] * 5, 2)])
-def test_portions_hold_every_row_once_in_its_order(lengths: list[int], together: int) -> None:
-    made = list(bulk._portions({str(number): length for number, length in enumerate(lengths)}, together))
-    rows = [(run["shard"], run["start"] + at) for portion in made for run in portion for at in range(run["rows"])]
+@pytest.mark.parametrize(("lengths", "size"), [([7, 1, 0, 30], 4), ([3], 8), ([], 2), ([1] * 5, 2)])
+def test_batches_hold_every_row_once_in_its_order(lengths: list[int], size: int) -> None:
+    made = list(bulk._batches({str(number): length for number, length in enumerate(lengths)}, size))
+    rows = [(run["shard"], run["start"] + at) for batch in made for run in batch for at in range(run["rows"])]
     assert rows == [(str(number), at) for number, length in enumerate(lengths) for at in range(length)]
-    assert [sum(run["rows"] for run in portion) for portion in made[:-1]] == [together] * max(len(made) - 1, 0)
+    assert [sum(run["rows"] for run in batch) for batch in made[:-1]] == [size] * max(len(made) - 1, 0)
 
 
 def test_a_few_pages_are_shared_by_all_replicas(checkpoint: Path, tmp_path: Path) -> None:
     ingested, out = write_pages(tmp_path / "ingested", MADE), tmp_path / "answers"
     heard: list[Progress] = []
     assert predict(checkpoint, ingested, str(out), replicas=Replicas(2), progress=heard.append).pages == 9
-    assert len(list((out / "parquet").iterdir())) == 5, "portions of two pages, and one of a page"
+    assert len(list((out / "parquet").iterdir())) == 5, "batches of two pages, and one of a page"
     assert [one.done for one in heard][-1] == 9
 
 
@@ -162,5 +162,5 @@ def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeyp
 def test_answers_are_not_mixed_with_older_ones(checkpoint: Path, tmp_path: Path) -> None:
     ingested = write_pages(tmp_path / "ingested", MADE[:2])
     predict(checkpoint, ingested, str(tmp_path / "out"))
-    with pytest.raises(InputError, match="holds answers already"):
+    with pytest.raises(InputError, match="already contains answers"):
         predict(checkpoint, ingested, str(tmp_path / "out"))

@@ -7,7 +7,7 @@ import pytest
 
 from layoutray.cluster.replay import replay
 from layoutray.errors import InputError, RecipeError, SchemaError
-from layoutray.prepare.manifest import Manifest, Run, manifest_of
+from layoutray.prepare.manifest import IngestRun, Manifest, make_manifest
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import Plan
 from layoutray.recipe import IngestRecipe
@@ -17,10 +17,10 @@ from layoutray.recipe import IngestRecipe
 def out(tmp_path: Path) -> str:
     """A folder that an ingest without any page has filled."""
     output = Output(str(tmp_path / "out"))
-    manifest_of(str(tmp_path), output, Plan((), (), (), (), 0, 0), IngestRecipe("folder"), Run(0, 1.0, 1)).write(
-        output.root
-    )
-    return output.root
+    make_manifest(
+        str(tmp_path), output, Plan((), (), (), (), 0, 0), IngestRecipe("folder"), IngestRun(0, 1.0, 1)
+    ).write(output.folder)
+    return output.folder
 
 
 def test_a_manifest_is_read_as_it_was_written(out: str) -> None:
@@ -28,14 +28,12 @@ def test_a_manifest_is_read_as_it_was_written(out: str) -> None:
 
 
 def test_only_recognition_may_change(out: str) -> None:
-    with pytest.raises(RecipeError, match=r"dev_share=0: replay changes keys of recognition alone"):
+    with pytest.raises(RecipeError, match=r"dev_share=0: replay can change keys of recognition only"):
         replay(out, [], ["dev_share=0"], workers=1)
 
 
 def test_an_ingest_that_has_not_ended_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"has no manifest\.json; point to a folder that `layoutray ingest` has filled to the end"
-    ):
+    with pytest.raises(InputError, match=r"has no manifest\.json; give a folder that `layoutray ingest` has completed"):
         replay(str(tmp_path), [], workers=1)
 
 

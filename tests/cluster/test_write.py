@@ -66,7 +66,7 @@ def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
         json.loads(line) for file in (tmp_path / "out" / "jsonl").iterdir() for line in file.read_text().splitlines()
     ]
     assert {line["source"]: line for line in lines} == rows
-    with pytest.raises(InputError, match="holds answers already"):
+    with pytest.raises(InputError, match="already contains answers"):
         write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"))
 
 

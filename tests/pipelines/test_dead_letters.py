@@ -47,7 +47,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def letters() -> list[tuple[str, int | None, str]]:
-    return sorted((Path(letter.source).name, letter.page, letter.reason) for letter in Output("out").letters())
+    return sorted(
+        (Path(letter.source).name, letter.page, letter.reason) for letter in Output("out").read_dead_letters()
+    )
 
 
 def counts() -> tuple[int, ...]:
@@ -117,11 +119,11 @@ def folder(tmp_path: Path) -> str:
     output.commit(
         units,
         [
-            DeadLetter.of(error, unit.item.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page)
+            DeadLetter.of(error, unit.reference.source, doc_id=unit.doc_id, page_id=unit.page_id, page=unit.page)
             for unit, error in zip(units, errors, strict=True)
         ],
     )
-    return output.root
+    return output.folder
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from layoutray.document.filters import Filters
 from layoutray.prepare.encode import Encoder, digest_of, labels_for, vocabulary_for
 from layoutray.recipe import TokenizerRecipe
 from layoutray.store import codec
+from layoutray.store.data_set import DataSet
 from layoutray.store.schema import EXAMPLES
 from tests.jobs import page, pages, vocabulary, write_pages
 
@@ -73,19 +74,18 @@ def test_the_vocabulary_is_trained_on_training_pages_alone(tmp_path: Path) -> No
     dev = dataclasses.replace(
         page(9, "dev"), words=tuple(dataclasses.replace(word, text="ω") for word in page(9).words)
     )
-    folder = write_pages(tmp_path, [*pages(4), dev]) + "/pages"
-    trained = vocabulary_for(TokenizerRecipe(vocab_size=100), [folder], Filters())
+    data_sets = [DataSet(write_pages(tmp_path, [*pages(4), dev]))]
+    trained = vocabulary_for(TokenizerRecipe(vocab_size=100), data_sets, Filters())
     assert trained.words_to_ids(["ω"]) == [[trained.unknown_id]]
     VOCABULARY.save(tmp_path / "tokenizer.json")
-    assert vocabulary_for(TokenizerRecipe(path=str(tmp_path)), [folder], Filters()).vocab_size == VOCABULARY.vocab_size
+    assert vocabulary_for(TokenizerRecipe(path=str(tmp_path)), data_sets, Filters()).vocab_size == VOCABULARY.vocab_size
 
 
-def test_labels_come_from_all_pages_of_all_folders(tmp_path: Path) -> None:
-    folders = [
-        write_pages(tmp_path / name, made) + "/pages" for name, made in (("a", [untagged(page(1))]), ("b", pages(24)))
-    ]
-    assert labels_for(tasks.load("entities")(), folders) == LABELS
-    assert labels_for(tasks.load("masked_lm")(), folders) == ()
+def test_labels_come_from_all_pages_of_all_data_sets(tmp_path: Path) -> None:
+    tagged = (("a", [untagged(page(1))]), ("b", pages(24)))
+    data_sets = [DataSet(write_pages(tmp_path / name, made)) for name, made in tagged]
+    assert labels_for(tasks.load("entities")(), data_sets) == LABELS
+    assert labels_for(tasks.load("masked_lm")(), data_sets) == ()
 
 
 def test_labels_are_of_tagged_words_alone(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_labels_are_of_tagged_words_alone(tmp_path: Path) -> None:
     made = dataclasses.replace(
         page(1), words=(dataclasses.replace(first, tag="title"), *(dataclasses.replace(w, tag=None) for w in others))
     )
-    assert labels_for(tasks.load("layout_labels")(), [write_pages(tmp_path, [made]) + "/pages"]) == ("title",)
+    assert labels_for(tasks.load("layout_labels")(), [DataSet(write_pages(tmp_path, [made]))]) == ("title",)
 
 
 def test_the_digest_changes_with_pages_settings_and_vocabulary_but_not_with_order() -> None:

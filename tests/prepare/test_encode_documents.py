@@ -15,6 +15,7 @@ from layoutray.prepare.encode import Encoder, vocabulary_for
 from layoutray.prepare.whole_documents import whole_documents
 from layoutray.recipe import TokenizerRecipe
 from layoutray.store import codec, shards
+from layoutray.store.data_set import DataSet
 from layoutray.store.schema import EXAMPLES, PAGES
 from layoutray.tasks import fields_of
 from tests.documents import document, pages, recipe, summary, values, with_fields, with_writing, write_documents
@@ -31,36 +32,36 @@ def table(made: list[Page]) -> pa.Table:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> str:
+def data_set(tmp_path: Path) -> DataSet:
     made = [*(whole[1] for whole in WHOLES), *(whole[0] for whole in WHOLES), *UNSEEN]
     for at in range(0, len(made), 2):
-        shards.write(table(made[at : at + 2]), str(tmp_path / "pages"), f"part-{at}.parquet")
+        shards.write(table(made[at : at + 2]), DataSet(str(tmp_path)).pages, f"part-{at}.parquet")
     write_documents(tmp_path, [*(document(whole, summary(whole), "another") for whole in WHOLES), document(UNSEEN)])
-    return str(tmp_path / "pages")
+    return DataSet(str(tmp_path))
 
 
-def encoder(folder: str, max_length: int = 160, longest_text: int = 30) -> Encoder:
+def encoder(data_set: DataSet, max_length: int = 160, longest_text: int = 30) -> Encoder:
     task = with_writing(recipe(), max_length=longest_text).task
-    return Encoder(task, max_length, (), VOCABULARY.inner.to_str(), (folder,))
+    return Encoder(task, max_length, (), VOCABULARY.inner.to_str(), (data_set,))
 
 
-def test_documents_are_whole_and_in_order(folder: str) -> None:
+def test_documents_are_whole_and_in_order(data_set: DataSet) -> None:
     ids = {whole[0].doc_id for whole in WHOLES[:2]}
-    found = {one.doc_id: made for one, made in whole_documents([folder], ids)}
+    found = {one.doc_id: made for one, made in whole_documents([data_set], ids)}
     assert found.keys() == ids
     for whole in WHOLES[:2]:
         for known in ([], whole[1:], whole):
-            ((_, made),) = whole_documents([folder], [whole[0].doc_id], known)
+            ((_, made),) = whole_documents([data_set], [whole[0].doc_id], known)
             assert [[word.text for word in page.words] for page in made] == [
                 [word.text for word in page.words] for page in whole
             ]
 
 
-def test_a_document_is_one_example_with_the_text_to_write(folder: str) -> None:
-    made = [encoder(folder)(part) for part in (table([one]) for whole in WHOLES for one in whole)]
+def test_a_document_is_one_example_with_the_text_to_write(data_set: DataSet) -> None:
+    made = [encoder(data_set)(part) for part in (table([one]) for whole in WHOLES for one in whole)]
     assert [letters for _, letters in made] == [[]] * 6
     assert [examples.num_rows for examples, _ in made] == [1, 0] * 3, "it comes with its first page"
-    together, _ = encoder(folder)(shards.read(folder, PAGES))
+    together, _ = encoder(data_set)(shards.read(data_set.pages, PAGES))
     key = [("doc_id", "ascending")]
     assert together.sort_by(key) == pa.concat_tables(examples for examples, _ in made).sort_by(key)
     for row, whole in zip(
@@ -72,8 +73,8 @@ def test_a_document_is_one_example_with_the_text_to_write(folder: str) -> None:
         assert row["labels"] == [*VOCABULARY.text_to_ids(summary(whole)), VOCABULARY.end_id]
 
 
-def test_texts_of_other_lengths_than_documents_are_read_and_collated(folder: str) -> None:
-    examples = ExampleSet(encoder(folder)(shards.read(folder, PAGES))[0])
+def test_texts_of_other_lengths_than_documents_are_read_and_collated(data_set: DataSet) -> None:
+    examples = ExampleSet(encoder(data_set)(shards.read(data_set.pages, PAGES))[0])
     expected = {whole[0].doc_id: [*VOCABULARY.text_to_ids(summary(whole)), VOCABULARY.end_id] for whole in WHOLES}
     batch = collate(list(examples), VOCABULARY.pad_id)
     assert batch.labels is not None
@@ -82,8 +83,8 @@ def test_texts_of_other_lengths_than_documents_are_read_and_collated(folder: str
     assert batch.labels.shape[1] < batch.input_ids.shape[1]
 
 
-def test_what_is_longer_than_the_model_takes_is_cut_and_told(folder: str) -> None:
-    examples, letters = encoder(folder, 20, longest_text=3)(table(WHOLES[0][:1]))
+def test_what_is_longer_than_the_model_takes_is_cut_and_told(data_set: DataSet) -> None:
+    examples, letters = encoder(data_set, 20, longest_text=3)(table(WHOLES[0][:1]))
     (row,) = examples.to_pylist()
     whole, text = WHOLES[0], VOCABULARY.text_to_ids(summary(WHOLES[0]))
     length = 2 + sum(map(len, VOCABULARY.words_to_ids([word.text for page in whole for word in page.words])))
@@ -92,32 +93,35 @@ def test_what_is_longer_than_the_model_takes_is_cut_and_told(folder: str) -> Non
     assert [(letter.reason, letter.message) for letter in letters] == [
         (
             "cut",
-            f"the document has {length} tokens, of which the first 20 are taken; more are with a higher max_length",
+            f"the document has {length} tokens, only the first 20 are used; increase max_length to use more",
         ),
         (
             "text_cut",
-            f"the text to write has {len(text)} tokens, of which the first 3 are taken; more are with a higher task.writing.max_length",
+            f"the expected text has {len(text)} tokens, only the first 3 are used; "
+            "increase task.writing.max_length to use more",
         ),
     ]
 
 
-def test_a_document_without_a_summary_is_a_dead_letter(folder: str) -> None:
-    examples, (letter,) = encoder(folder)(table(UNSEEN))
+def test_a_document_without_a_summary_is_a_dead_letter(data_set: DataSet) -> None:
+    examples, (letter,) = encoder(data_set)(table(UNSEEN))
     assert examples == EXAMPLES.empty_table()
     assert (letter.reason, letter.page, letter.page_id) == ("bad_annotation", 1, f"{UNSEEN[0].source} 1")
 
 
-def test_vocabularies_have_the_names_of_fields_that_are_to_be_written(folder: str, tmp_path: Path) -> None:
+def test_vocabularies_have_the_names_of_fields_that_are_to_be_written(data_set: DataSet, tmp_path: Path) -> None:
     task = recipe("generate_fields").task
     write_documents(tmp_path, [with_fields(whole, *values(whole), Field("other", "ω")) for whole in WHOLES])
-    trained = vocabulary_for(TokenizerRecipe(vocab_size=120), [folder], Filters(), task)
+    trained = vocabulary_for(TokenizerRecipe(vocab_size=120), [data_set], Filters(), task)
     lines = trained.ids_to_text(trained.text_to_ids("Opening Word: total\ntotal: 9"))
     assert parse(lines, fields_of(task)) == [Field("Opening Word", "total"), Field("total", "9")]
     assert trained.words_to_ids(["ω"]) == [[trained.unknown_id]]
     trained.save(tmp_path / "tokenizer.json")
     loaded = TokenizerRecipe(path=str(tmp_path / "tokenizer.json"))
-    assert vocabulary_for(loaded, [folder], Filters(), task).vocab_size == trained.vocab_size
+    assert vocabulary_for(loaded, [data_set], Filters(), task).vocab_size == trained.vocab_size
     VOCABULARY.save(tmp_path / "tokenizer.json")
-    assert vocabulary_for(loaded, [folder], Filters(), recipe().task).vocab_size == VOCABULARY.vocab_size
-    with pytest.raises(InputError, match=r"of the line 'Opening Word: Opening Word', which no longer names the field"):
-        vocabulary_for(loaded, [folder], Filters(), task)
+    assert vocabulary_for(loaded, [data_set], Filters(), recipe().task).vocab_size == VOCABULARY.vocab_size
+    with pytest.raises(
+        InputError, match=r"turns the line 'Opening Word: Opening Word' into .*, which does not name the field"
+    ):
+        vocabulary_for(loaded, [data_set], Filters(), task)

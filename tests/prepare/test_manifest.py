@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from layoutray.document import Document
-from layoutray.prepare.manifest import Run, manifest_of
+from layoutray.prepare.manifest import IngestRun, make_manifest
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import PageTask, Plan
 from layoutray.readers import DocumentRef
@@ -12,16 +12,16 @@ from tests.store.pages import page, word
 def test_pages_of_dev_and_test_with_the_text_of_a_training_page_are_counted(tmp_path: Path) -> None:
     texts = {"train": ["a b", "a b", "c"], "dev": ["a b", "ab", "d"], "test": ["c", "c", "d", ""]}
     written = [(split, f"{split}{number}", text.split()) for split in texts for number, text in enumerate(texts[split])]
-    units = [
+    tasks = [
         PageTask(f"id-{doc_id}", doc_id, 1, DocumentRef(doc_id, doc_id, doc_id, "", split))
         for split, doc_id, _ in written
     ]
     output = Output(str(tmp_path))
-    output.commit(units, [page(doc_id, 1, *map(word, words), split=split) for split, doc_id, words in written])
+    output.commit(tasks, [page(doc_id, 1, *map(word, words), split=split) for split, doc_id, words in written])
     plan = Plan(
-        tuple(units), tuple(Document(unit.doc_id, unit.doc_id, unit.item.split, 1) for unit in units), (), (), 0, 0
+        tuple(tasks), tuple(Document(task.doc_id, task.doc_id, task.reference.split, 1) for task in tasks), (), (), 0, 0
     )
-    manifest = manifest_of("somewhere", output, plan, IngestRecipe("folder"), Run(len(units), 1.0, 1))
+    manifest = make_manifest("somewhere", output, plan, IngestRecipe("folder"), IngestRun(len(tasks), 1.0, 1))
     assert (manifest.splits, manifest.known_from_train) == ({"test": 4, "train": 3, "dev": 3}, 3)
-    alone = Plan(plan.units[3:], plan.documents[3:], (), (), 0, 0)
-    assert manifest_of("somewhere", output, alone, IngestRecipe("folder"), Run(0, 1.0, 1)).known_from_train == 0
+    alone = Plan(plan.page_tasks[3:], plan.documents[3:], (), (), 0, 0)
+    assert make_manifest("somewhere", output, alone, IngestRecipe("folder"), IngestRun(0, 1.0, 1)).known_from_train == 0

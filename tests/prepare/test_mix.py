@@ -22,7 +22,8 @@ def test_a_stated_size_is_met_to_the_page() -> None:
 
 def test_a_data_set_that_is_too_small_is_named_with_what_is_possible() -> None:
     with pytest.raises(
-        InputError, match="forms has 30 pages for train, its share of 100 are 50; with these shares train can have 60"
+        InputError,
+        match="forms has 30 pages in train, but its share of 100 is 50; with these shares, train can have at most 60",
     ):
         quotas(MixRecipe({"papers": 0.5, "forms": 0.5}, train=100), AVAILABLE)
 

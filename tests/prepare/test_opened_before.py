@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.cluster.ingest import plan_for
+from layoutray.cluster.ingest import plan_ingest
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import Plan
 from layoutray.recipe import IngestRecipe, load_ingest
@@ -30,21 +30,21 @@ def scans(tmp_path: Path) -> Path:
 
 
 def plan(scans: Path, output: Output, recipe: IngestRecipe | None = None) -> Plan:
-    return plan_for(str(scans), recipe or load_ingest("ingest-folder"), output=output)
+    return plan_ingest(str(scans), recipe or load_ingest("ingest-folder"), output=output)
 
 
 def test_an_unchanged_file_is_not_opened_again(scans: Path, tmp_path: Path) -> None:
     output = Output(str(tmp_path / "out"))
     first = plan(scans, output)
-    assert first == plan_for(str(scans), load_ingest("ingest-folder"))
+    assert first == plan_ingest(str(scans), load_ingest("ingest-folder"))
     whole = (scans / "a.png").read_bytes()
     write(scans / "a.png", b"x" * len(whole))  # as only a test can change it: unseen
     assert plan(scans, output) == first
     write(scans / "a.png", b"x" * len(whole), OLD + 1)
     again = plan(scans, output)
     assert [letter.source for letter in again.letters] == [(scans / "a.png").as_uri().removeprefix("file://")]
-    assert [unit.doc_id for unit in again.units] == [
-        unit.doc_id for unit in first.units if "/a.png" not in unit.item.source
+    assert [task.doc_id for task in again.page_tasks] == [
+        task.doc_id for task in first.page_tasks if "/a.png" not in task.reference.source
     ]
     write(scans / "a.png", whole, OLD + 2)
     assert plan(scans, output) == first
@@ -52,12 +52,12 @@ def test_an_unchanged_file_is_not_opened_again(scans: Path, tmp_path: Path) -> N
 
 def test_new_files_join_and_what_is_known_of_others_stays(scans: Path, tmp_path: Path) -> None:
     output = Output(str(tmp_path / "out"))
-    assert len(plan_for(str(scans), load_ingest("ingest-folder"), limit=2, output=output).units) == 2
+    assert len(plan_ingest(str(scans), load_ingest("ingest-folder"), limit=2, output=output).page_tasks) == 2
     write(scans / "d.png", encoded(picture("d"), "PNG"))
-    assert len(plan(scans, output).units) == 4
+    assert len(plan(scans, output).page_tasks) == 4
     for file in scans.iterdir():
         write(file, b"x" * file.stat().st_size)
-    assert len(plan(scans, output).units) == 4, "nothing was opened"
+    assert len(plan(scans, output).page_tasks) == 4, "nothing was opened"
 
 
 def test_what_has_just_changed_is_opened_again(scans: Path, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_what_could_not_be_opened_is_tried_by_every_run(scans: Path, tmp_path: P
     write(file, b"x" * len(whole))
     assert len(plan(scans, output).letters) == 1
     write(file, whole)
-    assert len(plan(scans, output).units) == 3
+    assert len(plan(scans, output).page_tasks) == 3
 
 
 def test_other_settings_open_anew(scans: Path, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_other_settings_open_anew(scans: Path, tmp_path: Path) -> None:
     for file in scans.iterdir():
         write(file, b"x" * file.stat().st_size)
     assert len(plan(scans, output, load_ingest("ingest-folder", ["recognition.preprocessing.width=400"])).letters) == 3
-    assert len(plan(scans, output).units) == 3
+    assert len(plan(scans, output).page_tasks) == 3
 
 
 def test_documents_with_truth_are_opened_by_every_run(data_root: Path, tmp_path: Path) -> None:

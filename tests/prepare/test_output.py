@@ -19,7 +19,7 @@ def output(tmp_path: Path) -> Output:
     return Output(str(tmp_path / "out"))
 
 
-def unit(doc_id: str, page_id: str = "", split: str = "train") -> PageTask:
+def page_task(doc_id: str, page_id: str = "", split: str = "train") -> PageTask:
     return PageTask(
         page_id or f"id-{doc_id}", doc_id, 1, DocumentRef(doc_id, f"{doc_id}.png", f"{doc_id}.png", "", split)
     )
@@ -28,23 +28,24 @@ def unit(doc_id: str, page_id: str = "", split: str = "train") -> PageTask:
 def failed(one: PageTask) -> DeadLetter:
     return DeadLetter.of(
         DocumentError(Reason.TIMEOUT, "slow", stage="ocr"),
-        one.item.source,
+        one.reference.source,
         doc_id=one.doc_id,
         page_id=one.page_id,
         page=1,
     )
 
 
-def commit(output: Output, *units: PageTask, but: tuple[PageTask, ...] = ()) -> None:
-    """Commit `units` as one batch, those of `but` as failed."""
+def commit(output: Output, *tasks: PageTask, but: tuple[PageTask, ...] = ()) -> None:
+    """Commit `tasks` as one batch, those of `but` as failed."""
     output.commit(
-        units, [failed(one) if one in but else page(one.doc_id, 1, word("x"), split=one.item.split) for one in units]
+        tasks,
+        [failed(one) if one in but else page(one.doc_id, 1, word("x"), split=one.reference.split) for one in tasks],
     )
 
 
-def plan(*units: PageTask, letters: tuple[DeadLetter, ...] = (), duplicates: tuple[Duplicate, ...] = ()) -> Plan:
-    documents = tuple(Document(one.doc_id, one.item.source, one.item.split, 1) for one in units)
-    return Plan(units, documents, letters, duplicates, repairs=0, dropped=0)
+def plan(*tasks: PageTask, letters: tuple[DeadLetter, ...] = (), duplicates: tuple[Duplicate, ...] = ()) -> Plan:
+    documents = tuple(Document(one.doc_id, one.reference.source, one.reference.split, 1) for one in tasks)
+    return Plan(tasks, documents, letters, duplicates, repairs=0, dropped=0)
 
 
 def page_ids(output: Output) -> list[str]:
@@ -57,7 +58,7 @@ def dead(output: Output) -> list[tuple[str, str]]:
 
 
 def test_what_was_committed_is_done(output: Output) -> None:
-    a, b, c = unit("a"), unit("b"), unit("c")
+    a, b, c = page_task("a"), page_task("b"), page_task("c")
     commit(output, a, b, but=(b,))
     assert [one in output.done() for one in (a, b, c)] == [True, True, False]
     assert dead(output) == [("id-b", "b.png")]
@@ -65,11 +66,11 @@ def test_what_was_committed_is_done(output: Output) -> None:
 
 def test_nothing_is_done_in_a_new_folder(output: Output) -> None:
     output.clear_half_written()
-    assert unit("a") not in output.done()
+    assert page_task("a") not in output.done()
 
 
 def test_the_same_batch_again_replaces_itself(output: Output) -> None:
-    a, b = unit("a"), unit("b")
+    a, b = page_task("a"), page_task("b")
     commit(output, a, b, but=(b,))
     commit(output, a, b, but=(b,))
     assert page_ids(output) == ["id-a"]
@@ -77,12 +78,12 @@ def test_the_same_batch_again_replaces_itself(output: Output) -> None:
 
 
 def test_a_page_in_another_split_than_planned_is_not_done(output: Output) -> None:
-    commit(output, unit("a"))
-    assert unit("a", split="test") not in output.done()
+    commit(output, page_task("a"))
+    assert page_task("a", split="test") not in output.done()
 
 
 def test_settling_changes_nothing_where_all_is_right(output: Output) -> None:
-    a, b = unit("a"), unit("b")
+    a, b = page_task("a"), page_task("b")
     commit(output, a, b, but=(b,))
     before = {
         uri: Path(uri).stat().st_mtime_ns for uri in shards.shards(output.pages) + shards.shards(output.dead_letters)
@@ -92,7 +93,7 @@ def test_settling_changes_nothing_where_all_is_right(output: Output) -> None:
 
 
 def test_pages_that_two_runs_have_done_are_kept_once(output: Output) -> None:
-    a, b, c = unit("a"), unit("b"), unit("c")
+    a, b, c = page_task("a"), page_task("b"), page_task("c")
     commit(output, a, b)
     commit(output, b, c)
     output.reconcile(plan(a, b, c))
@@ -100,7 +101,7 @@ def test_pages_that_two_runs_have_done_are_kept_once(output: Output) -> None:
 
 
 def test_pages_of_former_settings_leave(output: Output) -> None:
-    old, new, other = unit("a", "old"), unit("a", "new"), unit("b")
+    old, new, other = page_task("a", "old"), page_task("a", "new"), page_task("b")
     commit(output, old, other)
     commit(output, new)
     output.reconcile(plan(new, other))
@@ -108,17 +109,17 @@ def test_pages_of_former_settings_leave(output: Output) -> None:
 
 
 def test_pages_of_a_file_that_has_changed_leave(output: Output) -> None:
-    commit(output, unit("a"))
-    changed = PageTask("id-changed", "changed", 1, unit("a").item)
+    commit(output, page_task("a"))
+    changed = PageTask("id-changed", "changed", 1, page_task("a").reference)
     output.commit([changed], [page("changed", 1, source="a.png")])
     output.reconcile(plan(changed))
     assert page_ids(output) == ["id-changed"]
 
 
 def test_pages_that_moved_to_another_split_are_kept_in_that_one(output: Output) -> None:
-    commit(output, unit("a"))
-    commit(output, unit("a", split="test"), unit("b"))
-    output.reconcile(plan(unit("a", split="test"), unit("b")))
+    commit(output, page_task("a"))
+    commit(output, page_task("a", split="test"), page_task("b"))
+    output.reconcile(plan(page_task("a", split="test"), page_task("b")))
     assert shards.read(output.pages, PAGES, ["page_id", "split"]).sort_by("page_id").to_pydict() == {
         "page_id": ["id-a", "id-b"],
         "split": ["test", "train"],
@@ -126,7 +127,7 @@ def test_pages_that_moved_to_another_split_are_kept_in_that_one(output: Output) 
 
 
 def test_a_page_that_failed_once_and_worked_later_is_no_dead_letter(output: Output) -> None:
-    a, b = unit("a"), unit("b")
+    a, b = page_task("a"), page_task("b")
     commit(output, a, b, but=(a, b))
     commit(output, a)
     output.reconcile(plan(a, b))
@@ -135,7 +136,7 @@ def test_a_page_that_failed_once_and_worked_later_is_no_dead_letter(output: Outp
 
 
 def test_documents_of_other_runs_stay(output: Output) -> None:
-    for one in (unit("a"), unit("b")):
+    for one in (page_task("a"), page_task("b")):
         commit(output, one)
         output.reconcile(plan(one))
     assert page_ids(output) == ["id-a", "id-b"]
@@ -145,32 +146,32 @@ def test_documents_of_other_runs_stay(output: Output) -> None:
 def test_a_document_that_cannot_be_opened_has_one_dead_letter_until_it_can(output: Output) -> None:
     letter = DeadLetter.of(DocumentError(Reason.EMPTY_FILE, "no bytes", stage="open"), "c.png")
     for _ in range(2):
-        output.reconcile(plan(unit("a"), letters=(letter,)))
+        output.reconcile(plan(page_task("a"), letters=(letter,)))
         assert dead(output) == [("", "c.png")]
-    output.reconcile(plan(unit("a"), unit("c")))
+    output.reconcile(plan(page_task("a"), page_task("c")))
     assert dead(output) == []
 
 
 def test_dead_letters_that_are_forgotten_are_to_do_again(output: Output) -> None:
-    a, b, c = unit("a"), unit("b"), unit("c")
+    a, b, c = page_task("a"), page_task("b"), page_task("c")
     commit(output, a, b, c, but=(a, b))
-    output.forget({"id-b", "id-c"})
+    output.drop_dead_letters({"id-b", "id-c"})
     assert [one in output.done() for one in (a, b, c)] == [True, False, True]
-    assert [letter.page_id for letter in output.letters()] == ["id-a"]
-    output.forget({"id-a"})
-    assert output.letters() == []
+    assert [letter.page_id for letter in output.read_dead_letters()] == ["id-a"]
+    output.drop_dead_letters({"id-a"})
+    assert output.read_dead_letters() == []
 
 
 def test_what_comes_without_a_picture_is_no_dead_letter_but_keeps_its_pages(output: Output) -> None:
-    commit(output, unit("a"))
+    commit(output, page_task("a"))
     letter = DeadLetter.of(DocumentError(Reason.NOT_FOUND, "no picture", stage="open"), "a.png")
     output.reconcile(plan(letters=(letter,)))
-    output.reconcile(dataclasses.replace(plan(unit("b")), without_picture=("a.png",)))
+    output.reconcile(dataclasses.replace(plan(page_task("b")), without_picture=("a.png",)))
     assert (dead(output), page_ids(output)) == ([], ["id-a"])
 
 
 def test_a_file_that_cannot_be_read_for_now_keeps_the_pages_that_it_had(output: Output) -> None:
-    commit(output, unit("a"))
+    commit(output, page_task("a"))
     letter = DeadLetter.of(DocumentError(Reason.UNREADABLE, "not now", stage="open"), "a.png")
-    output.reconcile(plan(unit("b"), letters=(letter,)))
+    output.reconcile(plan(page_task("b"), letters=(letter,)))
     assert page_ids(output) == ["id-a"]

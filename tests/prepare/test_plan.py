@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from layoutray.document import Document
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.settings import Preprocessing, Recognition
-from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, Plan, opened_of, opened_table, units_of, units_table
-from layoutray.prepare.plan import apply_measured_split, page_id, plan_of, settings_hash
+from layoutray.prepare.discovery import apply_measured_split
+from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, Plan
+from layoutray.prepare.plan import make_plan, page_id, settings_hash
+from layoutray.prepare.record_codecs import OPENED_DOCUMENT, PAGE_TASK, from_table, to_table
 from layoutray.readers import DocumentRef
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
@@ -35,17 +37,17 @@ def unreadable(source: str) -> OpenedDocument:
     return OpenedDocument(DocumentRef(source, source, source, "", ""), None, letter)
 
 
-def planned(*found: OpenedDocument, recipe: IngestRecipe = RECIPE, own: Collection[str] = ()) -> Plan:
-    return plan_of(found, recipe, own=own)
+def planned(*found: OpenedDocument, recipe: IngestRecipe = RECIPE, set_splits: Collection[str] = ()) -> Plan:
+    return make_plan(found, recipe, set_splits=set_splits)
 
 
 def splits(plan: Plan) -> dict[str, str]:
-    return {unit.doc_id: unit.item.split for unit in plan.units}
+    return {task.doc_id: task.reference.split for task in plan.page_tasks}
 
 
-def test_every_page_is_a_unit_and_every_file_is_accounted_for() -> None:
+def test_every_page_is_a_page_task_and_every_file_is_accounted_for() -> None:
     plan = planned(opened("a", num_pages=2), unreadable("b"), opened("c", doc_id="a"))
-    assert [(unit.doc_id, unit.page) for unit in plan.units] == [("a", 1), ("a", 2)]
+    assert [(task.doc_id, task.page) for task in plan.page_tasks] == [("a", 1), ("a", 2)]
     assert [letter.source for letter in plan.letters] == ["b"]
     assert list(plan.duplicates) == [Duplicate("c", same_as="a")]
     assert (plan.repairs, plan.dropped) == (1, 2)
@@ -58,7 +60,7 @@ def test_of_copies_in_train_and_test_the_one_in_test_stays() -> None:
         opened("c", "same", "train"),
         opened("d", "same", "test"),
     )
-    assert [(unit.item.source, unit.item.split) for unit in plan.units] == [("b", "test")]
+    assert [(task.reference.source, task.reference.split) for task in plan.page_tasks] == [("b", "test")]
     assert {duplicate.source for duplicate in plan.duplicates} == {"a", "c", "d"}
     assert {duplicate.same_as for duplicate in plan.duplicates} == {"b"}
 
@@ -66,14 +68,14 @@ def test_of_copies_in_train_and_test_the_one_in_test_stays() -> None:
 def test_names_go_into_the_splits_of_the_recipe_where_the_set_has_none_of_its_own() -> None:
     recipe = IngestRecipe("folder", dev_share=0.0, splits={"dev": r"r_[67]\.", "test": "r_9"})
     found = [opened(f"/x/r_{number}.json") for number in (1, 6, 7, 99)]
-    assert splits(planned(*found, recipe=recipe, own={"train"})) == {
+    assert splits(planned(*found, recipe=recipe, set_splits={"train"})) == {
         "/x/r_1.json": "train",
         "/x/r_6.json": "dev",
         "/x/r_7.json": "dev",
         "/x/r_99.json": "test",
     }
     held_out = opened("/x/r_6 of test.json", split="test")
-    assert Counter(splits(planned(*found, held_out, recipe=recipe, own={"train", "test"})).values()) == {
+    assert Counter(splits(planned(*found, held_out, recipe=recipe, set_splits={"train", "test"})).values()) == {
         "train": 2,
         "dev": 2,
         "test": 1,
@@ -108,19 +110,21 @@ def test_dev_is_taken_from_train_alone_and_only_where_the_set_has_none() -> None
     without = splits(planned(*found, recipe=recipe))
     assert {without[f"test{number}"] for number in range(100)} == {"test"}
     assert {without[f"train{number}"] for number in range(100)} == {"train", "dev"}
-    having = splits(planned(*found, recipe=recipe, own={"dev"}))
+    having = splits(planned(*found, recipe=recipe, set_splits={"dev"}))
     assert {having[f"train{number}"] for number in range(100)} == {"train"}
 
 
 def test_a_set_whose_test_has_no_truth_is_measured_on_its_dev() -> None:
     recipe = IngestRecipe("folder", measured="dev", dev_share=0.5)
     found = [
-        opened(f"{split}{number}", split=split).item for split in ("train", "dev", "test", "") for number in range(3)
+        opened(f"{split}{number}", split=split).reference
+        for split in ("train", "dev", "test", "")
+        for number in range(3)
     ]
-    taken = [(item.source, item.split) for one in found if (item := apply_measured_split(one, recipe))]
-    assert [source for source, _ in taken] == [item.source for item in found if item.split != "test"]
+    taken = [(measured.source, measured.split) for one in found if (measured := apply_measured_split(one, recipe))]
+    assert [source for source, _ in taken] == [reference.source for reference in found if reference.split != "test"]
     assert all(split == ("test" if source.startswith("dev") else source.rstrip("012")) for source, split in taken)
-    assert [apply_measured_split(item, IngestRecipe("folder")) for item in found] == found
+    assert [apply_measured_split(reference, IngestRecipe("folder")) for reference in found] == found
     assert settings_hash(recipe) == settings_hash(dataclasses.replace(recipe, measured="test"))
 
 
@@ -131,11 +135,12 @@ def test_a_set_whose_test_has_no_truth_is_measured_on_its_dev() -> None:
         )
     )
 )
-def test_units_and_documents_travel_unchanged(found: list[OpenedDocument]) -> None:
+def test_documents_and_page_tasks_are_unchanged_after_packing(found: list[OpenedDocument]) -> None:
     found.append(unreadable("x"))
-    assert list(opened_of(opened_table(found))) == found
+    assert list(from_table(to_table(map(OPENED_DOCUMENT.pack, found)), OPENED_DOCUMENT)) == found
     plan = planned(*found)
-    assert list(units_of(units_table(plan.units))) == list(plan.units)
+    packed = map(PAGE_TASK.pack, plan.page_tasks)
+    assert list(from_table(to_table(packed), PAGE_TASK)) == list(plan.page_tasks)
 
 
 def test_files_of_one_paper_go_into_one_split() -> None:

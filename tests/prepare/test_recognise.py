@@ -1,4 +1,4 @@
-"""The lanes with a real engine in its child process; what fails is handed back as a dead letter."""
+"""The word sources with a real engine in its child process; what fails is returned as a dead letter."""
 
 import dataclasses
 import zlib
@@ -13,8 +13,8 @@ from layoutray.document import Page
 from layoutray.errors import DocumentError, MissingDependencyError, Reason
 from layoutray.ocr.settings import Recognition, TesseractSettings
 from layoutray.prepare.page_tasks import OpenedDocument, PageTask
-from layoutray.prepare.plan import plan_of
-from layoutray.prepare.recognise import OcrLane, WordSource, lane, open_item, recognise_unit
+from layoutray.prepare.plan import make_plan
+from layoutray.prepare.recognise import OcrWordSource, WordSource, make_word_source, open_document, recognise_page
 from layoutray.readers import DocumentRef, load
 from layoutray.recipe import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
@@ -29,17 +29,17 @@ SETTINGS = Recognition()
 
 
 @pytest.fixture(scope="module")
-def by_ocr() -> Iterator[OcrLane]:
-    with OcrLane(load("folder"), SETTINGS) as by:
-        yield by
+def ocr_words() -> Iterator[OcrWordSource]:
+    with OcrWordSource(load("folder"), SETTINGS) as words:
+        yield words
 
 
-def opened(by: WordSource, path: Path) -> OpenedDocument:
-    return open_item(by, DocumentRef(path.name, str(path), str(path), "", ""))
+def opened(words: WordSource, path: Path) -> OpenedDocument:
+    return open_document(words, DocumentRef(path.name, str(path), str(path), "", ""))
 
 
-def units(by: WordSource, path: Path) -> tuple[PageTask, ...]:
-    return plan_of([opened(by, path)], IngestRecipe("folder", dev_share=0), own=()).units
+def page_tasks(words: WordSource, path: Path) -> tuple[PageTask, ...]:
+    return make_plan([opened(words, path)], IngestRecipe("folder", dev_share=0), set_splits=()).page_tasks
 
 
 def written(folder: Path, name: str, data: bytes) -> Path:
@@ -53,24 +53,24 @@ def text(page: Page | DeadLetter) -> str:
     return " ".join(word.text for word in page.words)
 
 
-def test_a_picture_becomes_a_page_with_words(by_ocr: OcrLane, tmp_path: Path) -> None:
+def test_a_picture_becomes_a_page_with_words(ocr_words: OcrWordSource, tmp_path: Path) -> None:
     path = written(tmp_path, "a.png", encoded(picture("Grand total 42"), "PNG"))
-    (unit,) = units(by_ocr, path)
-    page = recognise_unit(by_ocr, unit)
+    (task,) = page_tasks(ocr_words, path)
+    page = recognise_page(ocr_words, task)
     assert text(page) == "Grand total 42"
     assert isinstance(page, Page)
-    assert (page.doc_id, page.number, page.width, page.height) == (unit.doc_id, 1, 1000, 700)
+    assert (page.doc_id, page.number, page.width, page.height) == (task.doc_id, 1, 1000, 700)
     assert (page.source, page.image, page.split) == (str(path), str(path), "train")
     assert page.provenance.words == "ocr"
 
 
-def test_each_page_of_a_document_is_a_unit(by_ocr: OcrLane, tmp_path: Path) -> None:
+def test_each_page_of_a_document_is_a_page_task(ocr_words: OcrWordSource, tmp_path: Path) -> None:
     tiff = encoded(picture("first"), "TIFF", save_all=True, append_images=[picture("second")])
-    found = units(by_ocr, written(tmp_path, "a.tif", tiff))
-    assert [text(recognise_unit(by_ocr, unit)) for unit in found] == ["first", "second"]
+    found = page_tasks(ocr_words, written(tmp_path, "a.tif", tiff))
+    assert [text(recognise_page(ocr_words, task)) for task in found] == ["first", "second"]
     born_digital = pdf(typed("Dear customer", x=72, y=700), typed("Yours faithfully", x=72, y=700))
-    found = units(by_ocr, written(tmp_path, "a.pdf", born_digital))
-    assert [text(recognise_unit(by_ocr, unit)) for unit in found] == ["Dear customer", "Yours faithfully"]
+    found = page_tasks(ocr_words, written(tmp_path, "a.pdf", born_digital))
+    assert [text(recognise_page(ocr_words, task)) for task in found] == ["Dear customer", "Yours faithfully"]
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,9 @@ def test_each_page_of_a_document_is_a_unit(by_ocr: OcrLane, tmp_path: Path) -> N
     ],
 )
 def test_a_file_that_cannot_be_opened_is_one_dead_letter(
-    by_ocr: OcrLane, tmp_path: Path, data: bytes, reason: Reason
+    ocr_words: OcrWordSource, tmp_path: Path, data: bytes, reason: Reason
 ) -> None:
-    found = opened(by_ocr, written(tmp_path, "a.png", data))
+    found = opened(ocr_words, written(tmp_path, "a.png", data))
     assert found.document is None
     assert found.letter is not None
     assert (found.letter.reason, found.letter.stage, found.letter.page, found.letter.attempts) == (
@@ -95,24 +95,24 @@ def test_a_file_that_cannot_be_opened_is_one_dead_letter(
     )
 
 
-def test_a_file_that_is_gone_when_its_page_is_due_is_a_dead_letter(by_ocr: OcrLane, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_when_its_page_is_due_is_a_dead_letter(ocr_words: OcrWordSource, tmp_path: Path) -> None:
     path = written(tmp_path, "a.png", encoded(picture("x"), "PNG"))
-    (unit,) = units(by_ocr, path)
+    (task,) = page_tasks(ocr_words, path)
     path.unlink()
-    letter = recognise_unit(by_ocr, unit)
+    letter = recognise_page(ocr_words, task)
     assert isinstance(letter, DeadLetter)
-    assert (letter.reason, letter.page_id, letter.page, letter.attempts) == ("not_found", unit.page_id, 1, 1)
+    assert (letter.reason, letter.page_id, letter.page, letter.attempts) == ("not_found", task.page_id, 1, 1)
 
 
-def test_a_file_that_changes_while_its_pages_are_read_is_no_mixture(by_ocr: OcrLane, tmp_path: Path) -> None:
+def test_a_file_that_changes_while_its_pages_are_read_is_no_mixture(ocr_words: OcrWordSource, tmp_path: Path) -> None:
     path = written(tmp_path, "a.pdf", pdf(*(typed(f"Old {number}", x=72, y=700) for number in range(3))))
-    first, second, third = units(by_ocr, path)
-    assert text(recognise_unit(by_ocr, first)) == "Old 0"
+    first, second, third = page_tasks(ocr_words, path)
+    assert text(recognise_page(ocr_words, first)) == "Old 0"
     path.write_bytes(pdf(*(typed(f"New {number}", x=72, y=700) for number in range(3))))
-    assert text(recognise_unit(by_ocr, second)) == "Old 1", "its bytes were read with the first page"
-    with OcrLane(load("folder"), SETTINGS) as other:
-        letter = recognise_unit(other, third)
-        assert [text(recognise_unit(other, unit)) for unit in units(other, path)] == ["New 0", "New 1", "New 2"]
+    assert text(recognise_page(ocr_words, second)) == "Old 1", "its bytes were read with the first page"
+    with OcrWordSource(load("folder"), SETTINGS) as other:
+        letter = recognise_page(other, third)
+        assert [text(recognise_page(other, task)) for task in page_tasks(other, path)] == ["New 0", "New 1", "New 2"]
     assert isinstance(letter, DeadLetter)
     assert (letter.reason, letter.page, letter.attempts) == ("changed", 3, 1)
     assert "run the same ingest again" in letter.message
@@ -136,34 +136,34 @@ def unpacking(size: int) -> str:
     ],
 )
 def test_hostile_pdf_files_cost_their_pages_alone(
-    by_ocr: OcrLane, tmp_path: Path, hostile: bytes, said: object
+    ocr_words: OcrWordSource, tmp_path: Path, hostile: bytes, said: object
 ) -> None:
-    (unit,) = units(by_ocr, written(tmp_path, "a.pdf", hostile))
-    result = recognise_unit(by_ocr, unit)
+    (task,) = page_tasks(ocr_words, written(tmp_path, "a.pdf", hostile))
+    result = recognise_page(ocr_words, task)
     assert ((result.reason, result.attempts) if isinstance(result, DeadLetter) else text(result)) == said
-    (after,) = units(by_ocr, written(tmp_path, "b.pdf", pdf(typed("Dear customer", x=72, y=700))))
-    assert text(recognise_unit(by_ocr, after)) == "Dear customer"
+    (after,) = page_tasks(ocr_words, written(tmp_path, "b.pdf", pdf(typed("Dear customer", x=72, y=700))))
+    assert text(recognise_page(ocr_words, after)) == "Dear customer"
 
 
 def test_a_page_that_takes_too_long_is_tried_twice_and_the_next_one_works(tmp_path: Path) -> None:
     slow = dataclasses.replace(SETTINGS, tesseract=TesseractSettings(deadline=0.001))
     path = written(tmp_path, "a.png", encoded(picture("x", size=(3000, 3000)), "PNG"))
-    with OcrLane(load("folder"), SETTINGS) as by:
-        (unit,) = units(by, path)
-    with OcrLane(load("folder"), slow) as by:
-        letter = recognise_unit(by, unit)
+    with OcrWordSource(load("folder"), SETTINGS) as words:
+        (task,) = page_tasks(words, path)
+    with OcrWordSource(load("folder"), slow) as words:
+        letter = recognise_page(words, task)
     assert isinstance(letter, DeadLetter)
     assert (letter.reason, letter.retryable, letter.attempts) == ("timeout", True, 2)
 
 
-class FailsOnce(OcrLane):
+class FailsOnce(OcrWordSource):
     """Its child is killed before the first page."""
 
-    def page(self, unit: PageTask) -> Page:
+    def page(self, task: PageTask) -> Page:
         if not hasattr(self, "failed"):
             self.failed = True
             raise DocumentError(Reason.WORKER_CRASH, "gone", stage="ocr")
-        return super().page(unit)
+        return super().page(task)
 
 
 def test_a_crash_that_does_not_come_back_costs_nothing_but_a_pause(
@@ -171,29 +171,29 @@ def test_a_crash_that_does_not_come_back_costs_nothing_but_a_pause(
 ) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("layoutray.prepare.recognise.time", SimpleNamespace(sleep=pauses.append))
-    with FailsOnce(load("folder"), SETTINGS) as by:
-        (unit,) = units(by, written(tmp_path, "a.png", encoded(picture("Grand total 42"), "PNG")))
-        assert text(recognise_unit(by, unit)) == "Grand total 42"
+    with FailsOnce(load("folder"), SETTINGS) as words:
+        (task,) = page_tasks(words, written(tmp_path, "a.png", encoded(picture("Grand total 42"), "PNG")))
+        assert text(recognise_page(words, task)) == "Grand total 42"
     assert pauses == [1.0]
 
 
-def test_the_child_of_a_lane_ends_with_it(tmp_path: Path) -> None:
+def test_the_child_process_of_a_word_source_ends_with_it(tmp_path: Path) -> None:
     before = set(psutil.Process().children())
-    with OcrLane(load("folder"), SETTINGS) as by:
-        opened(by, written(tmp_path, "a.png", encoded(picture("x"), "PNG")))
+    with OcrWordSource(load("folder"), SETTINGS) as words:
+        opened(words, written(tmp_path, "a.png", encoded(picture("x"), "PNG")))
         started = set(psutil.Process().children()) - before
         assert len(started) == 1
     assert not started & set(psutil.Process().children())
 
 
 def test_a_fault_of_our_own_costs_its_page_and_shows_where(tmp_path: Path) -> None:
-    class Faulty(OcrLane):
-        def page(self, unit: PageTask) -> Page:
+    class Faulty(OcrWordSource):
+        def page(self, task: PageTask) -> Page:
             raise KeyError("oops")
 
-    with OcrLane(load("folder"), SETTINGS) as by:
-        (unit,) = units(by, written(tmp_path, "a.png", encoded(picture("x"), "PNG")))
-    letter = recognise_unit(Faulty(load("folder"), SETTINGS), unit)
+    with OcrWordSource(load("folder"), SETTINGS) as words:
+        (task,) = page_tasks(words, written(tmp_path, "a.png", encoded(picture("x"), "PNG")))
+    letter = recognise_page(Faulty(load("folder"), SETTINGS), task)
     assert isinstance(letter, DeadLetter)
     assert (letter.reason, letter.attempts) == ("internal", 2)
     assert 'raise KeyError("oops")' in letter.trace
@@ -202,28 +202,30 @@ def test_a_fault_of_our_own_costs_its_page_and_shows_where(tmp_path: Path) -> No
 def test_what_concerns_every_page_stops_the_work(tmp_path: Path) -> None:
     missing = dataclasses.replace(SETTINGS, tesseract=TesseractSettings(language="xyz"))
     path = written(tmp_path, "a.png", encoded(picture("x"), "PNG"))
-    with OcrLane(load("folder"), missing) as by:
-        (unit,) = units(by, path)
+    with OcrWordSource(load("folder"), missing) as words:
+        (task,) = page_tasks(words, path)
         with pytest.raises(MissingDependencyError, match="xyz"):
-            recognise_unit(by, unit)
+            recognise_page(words, task)
 
 
 def test_annotated_words_are_taken_as_they_are(data_root: Path) -> None:
-    with lane("funsd", "annotation", SETTINGS) as by:
-        item = next(load("funsd").discover(str(data_root / "funsd")))
-        found = open_item(by, item)
-        (unit,) = plan_of([found], IngestRecipe("funsd", dev_share=0), own=()).units
-        page = recognise_unit(by, unit)
+    with make_word_source("funsd", "annotation", SETTINGS) as words:
+        reference = next(load("funsd").discover(str(data_root / "funsd")))
+        found = open_document(words, reference)
+        (task,) = make_plan([found], IngestRecipe("funsd", dev_share=0), set_splits=()).page_tasks
+        page = recognise_page(words, task)
     assert isinstance(page, Page)
     assert page.provenance.words == "annotation"
-    assert page.words == load("funsd").read(item).pages[0].words
+    assert page.words == load("funsd").read(reference).pages[0].words
 
 
 def test_ocr_words_get_the_tags_of_the_annotation(data_root: Path) -> None:
-    with lane("funsd", "ocr", SETTINGS) as by:
-        item = next(load("funsd").discover(str(data_root / "funsd")))
-        (unit,) = plan_of([open_item(by, item)], IngestRecipe("funsd", words="ocr", dev_share=0), own=()).units
-        page = recognise_unit(by, unit)
+    with make_word_source("funsd", "ocr", SETTINGS) as words:
+        reference = next(load("funsd").discover(str(data_root / "funsd")))
+        (task,) = make_plan(
+            [open_document(words, reference)], IngestRecipe("funsd", words="ocr", dev_share=0), set_splits=()
+        ).page_tasks
+        page = recognise_page(words, task)
     assert isinstance(page, Page)
     assert page.provenance.words == "ocr"
     tags = [word.tag for word in page.words]
@@ -241,10 +243,12 @@ def test_ocr_words_get_the_labels_of_the_regions_that_they_stand_in(tmp_path: Pa
             tmp_path / "train.json",
             {"images": [image], "annotations": annotations, "categories": [{"id": 1, "name": "text"}]},
         )
-        (item,) = load("publaynet").discover(str(tmp_path))
-        with lane("publaynet", "ocr", SETTINGS) as by:
-            (unit,) = plan_of([open_item(by, item)], IngestRecipe("publaynet", dev_share=0), own=()).units
-            page = recognise_unit(by, unit)
+        (reference,) = load("publaynet").discover(str(tmp_path))
+        with make_word_source("publaynet", "ocr", SETTINGS) as words:
+            (task,) = make_plan(
+                [open_document(words, reference)], IngestRecipe("publaynet", dev_share=0), set_splits=()
+            ).page_tasks
+            page = recognise_page(words, task)
         assert text(page) == "Grand total 42"
         assert isinstance(page, Page)
         assert {word.tag for word in page.words} == {tag}
@@ -253,8 +257,8 @@ def test_ocr_words_get_the_labels_of_the_regions_that_they_stand_in(tmp_path: Pa
 @pytest.mark.parametrize("reader", ["folder", "publaynet"])
 def test_annotations_without_words_are_refused_with_what_to_do(tmp_path: Path, reader: str) -> None:
     path = written(tmp_path, "a.png", encoded(picture("x"), "PNG"))
-    with lane(reader, "annotation", SETTINGS) as by:
-        found = opened(by, path)
+    with make_word_source(reader, "annotation", SETTINGS) as words:
+        found = opened(words, path)
     assert found.letter is not None
     assert found.letter.reason == "bad_annotation"
     assert "words = 'ocr'" in found.letter.message
@@ -264,12 +268,14 @@ def test_pages_that_nobody_has_annotated_are_dead_letters_of_their_own(tmp_path:
     made = [made_page("d", number, word("x")) for number in (1, 2)]
     tasks = submitted(exported(made))
     tasks[0]["annotations"] = []
-    (item,) = load("label_studio").discover(str(write(tmp_path, tasks)))
-    with lane("label_studio", "annotation", SETTINGS) as by:
-        found = plan_of(
-            [open_item(by, item)], IngestRecipe("label_studio", words="annotation", dev_share=0), own=()
-        ).units
-        first, second = sorted((recognise_unit(by, unit) for unit in found), key=lambda one: isinstance(one, Page))
+    (reference,) = load("label_studio").discover(str(write(tmp_path, tasks)))
+    with make_word_source("label_studio", "annotation", SETTINGS) as words:
+        found = make_plan(
+            [open_document(words, reference)],
+            IngestRecipe("label_studio", words="annotation", dev_share=0),
+            set_splits=(),
+        ).page_tasks
+        first, second = sorted((recognise_page(words, task) for task in found), key=lambda one: isinstance(one, Page))
     assert isinstance(first, DeadLetter)
     assert (first.reason, first.page, first.retryable) == ("not_annotated", 1, False)
     assert isinstance(second, Page)
@@ -280,15 +286,17 @@ def test_ocr_words_get_the_tags_of_their_own_page(tmp_path: Path) -> None:
     document = written(
         tmp_path, "a.pdf", pdf(typed("Dear customer", x=72, y=700), typed("Yours faithfully", x=72, y=700))
     )
-    with OcrLane(load("folder"), SETTINGS) as by:
-        seen = [by.page(unit) for unit in units(by, document)]
+    with OcrWordSource(load("folder"), SETTINGS) as words:
+        seen = [words.page(task) for task in page_tasks(words, document)]
     signed = dataclasses.replace(
         seen[1], words=tuple(dataclasses.replace(one, tag="B-closing") for one in seen[1].words)
     )
-    (item,) = load("label_studio").discover(str(write(tmp_path / "project", submitted(exported([signed])))))
-    with lane("label_studio", "ocr", SETTINGS) as by:
-        found = plan_of([open_item(by, item)], IngestRecipe("label_studio", dev_share=0), own=()).units
-        first, second = (recognise_unit(by, unit) for unit in found)
+    (reference,) = load("label_studio").discover(str(write(tmp_path / "project", submitted(exported([signed])))))
+    with make_word_source("label_studio", "ocr", SETTINGS) as words:
+        found = make_plan(
+            [open_document(words, reference)], IngestRecipe("label_studio", dev_share=0), set_splits=()
+        ).page_tasks
+        first, second = (recognise_page(words, task) for task in found)
     assert isinstance(first, DeadLetter)
     assert (first.reason, first.page) == ("bad_annotation", 1)
     assert isinstance(second, Page)

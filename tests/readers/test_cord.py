@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from layoutray import recipe
-from layoutray.cluster.ingest import plan_for
+from layoutray.cluster.ingest import plan_ingest
 from layoutray.document.tags import spans
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.prepare.recognise import AnnotationLane, open_item
+from layoutray.prepare.recognise import AnnotationWordSource, open_document
 from layoutray.readers import load
 from tests.readers.native import items, only, put, put_picture, tags, texts
 
@@ -125,7 +125,7 @@ def test_malformed_lines_are_named(tmp_path: Path, bad: Any, message: str) -> No
 def test_files_that_are_no_receipt_cost_themselves_alone(tmp_path: Path, text: str, message: str) -> None:
     receipt(tmp_path, line("menu.nm", word("Tea")))
     put(tmp_path / "CORD/train/json/receipt_00001.json", text)
-    good, bad = (open_item(AnnotationLane(READER), item) for item in READER.discover(str(tmp_path)))
+    good, bad = (open_document(AnnotationWordSource(READER), item) for item in READER.discover(str(tmp_path)))
     assert good.document is not None
     assert bad.letter is not None
     assert (bad.letter.reason, bad.letter.source.rpartition("/")[2]) == ("bad_annotation", "receipt_00001.json")
@@ -147,10 +147,10 @@ def test_the_recipe_takes_dev_and_test_from_train_only_where_they_are_missing(tm
     for number in (0, 639, 640, 699, 700, 799):
         receipt(tmp_path, line("menu.nm", word(f"Tea {number}")), number=number)
     chosen = recipe.load_ingest("ingest-cord")
-    splits = {unit.item.key[-3:]: unit.item.split for unit in plan_for(str(tmp_path), chosen).units}
+    splits = {unit.reference.key[-3:]: unit.reference.split for unit in plan_ingest(str(tmp_path), chosen).page_tasks}
     assert splits == {"000": "train", "639": "train", "640": "dev", "699": "dev", "700": "test", "799": "test"}
     receipt(tmp_path, line("menu.nm", word("Pot")), split="test")
-    splits = Counter(unit.item.split for unit in plan_for(str(tmp_path), chosen).units)
+    splits = Counter(unit.reference.split for unit in plan_ingest(str(tmp_path), chosen).page_tasks)
     assert splits == {"train": 4, "dev": 2, "test": 1}
 
 
@@ -181,11 +181,11 @@ def test_real_receipts_hold_what_is_annotated(data_root: Path) -> None:
 
 def test_real_receipts_with_the_same_words_lie_in_two_splits_five_times(data_root: Path) -> None:
     splits: dict[tuple[str, ...], list[str]] = {}
-    plan = plan_for(str(data_root / "cord"), recipe.load_ingest("ingest-cord"))
-    for unit in plan.units:
-        splits.setdefault(tuple(texts(READER.read(unit.item))), []).append(unit.item.split)
-    if len(plan.units) != 760:
+    plan = plan_ingest(str(data_root / "cord"), recipe.load_ingest("ingest-cord"))
+    for unit in plan.page_tasks:
+        splits.setdefault(tuple(texts(READER.read(unit.reference))), []).append(unit.reference.split)
+    if len(plan.page_tasks) != 760:
         pytest.skip("not the 760 receipts that the pairs are known of")
-    assert Counter(unit.item.split for unit in plan.units) == {"train": 608, "dev": 57, "test": 95}
+    assert Counter(unit.reference.split for unit in plan.page_tasks) == {"train": 608, "dev": 57, "test": 95}
     twins = [pair for pair in splits.values() if len(pair) > 1]
     assert (len(twins), sum(len(set(pair)) > 1 for pair in twins)) == (11, 5)

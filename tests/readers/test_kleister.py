@@ -7,7 +7,7 @@ import pytest
 
 from layoutray.document import Field
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.prepare.recognise import AnnotationLane, open_item
+from layoutray.prepare.recognise import AnnotationWordSource, open_document
 from layoutray.readers import load
 from tests.readers.native import items, put
 
@@ -46,7 +46,7 @@ def test_splits_are_the_sets_own_and_its_test_has_no_values(tmp_path: Path) -> N
 
 def test_a_pdf_that_is_not_there_is_a_dead_letter_of_its_own(tmp_path: Path) -> None:
     (write(tmp_path, "a.pdf", "b.pdf", expected="\n\n") / "documents" / "a.pdf").unlink()
-    opened = [open_item(AnnotationLane(READER), item) for item in READER.discover(str(tmp_path))]
+    opened = [open_document(AnnotationWordSource(READER), item) for item in READER.discover(str(tmp_path))]
     assert [one.letter is not None and one.letter.reason for one in opened] == [Reason.NOT_FOUND, Reason.BAD_ANNOTATION]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from layoutray.document import Field
 from layoutray.errors import DocumentError, InputError
-from layoutray.prepare.recognise import AnnotationLane, open_item
+from layoutray.prepare.recognise import AnnotationWordSource, open_document
 from layoutray.readers import load
 from tests.readers.native import items, put, texts
 
@@ -55,7 +55,7 @@ def test_what_is_wrong_is_named_and_loses_one_document(tmp_path: Path, change: d
 def test_a_meeting_that_is_no_json_is_a_dead_letter(tmp_path: Path) -> None:
     put(tmp_path / "train" / "m.json", "{")
     (item,) = READER.discover(str(tmp_path))
-    letter = open_item(AnnotationLane(READER), item).letter
+    letter = open_document(AnnotationWordSource(READER), item).letter
     assert letter is not None
     assert "m.json: not JSON" in letter.message
 

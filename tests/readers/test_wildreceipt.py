@@ -7,7 +7,7 @@ import pytest
 
 from layoutray.document.tags import spans
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.prepare.recognise import AnnotationLane, open_item
+from layoutray.prepare.recognise import AnnotationWordSource, open_document
 from layoutray.readers import load
 from tests.readers.native import items, only, put, put_picture, tags, texts
 
@@ -106,7 +106,7 @@ def test_items_carry_their_own_lines_so_that_no_file_is_read_again(tmp_path: Pat
 )
 def test_a_broken_line_costs_itself_alone(tmp_path: Path, bad: str, message: str) -> None:
     write(tmp_path, receipt(box("a")), bad)
-    good, broken = (open_item(AnnotationLane(READER), item) for item in READER.discover(str(tmp_path)))
+    good, broken = (open_document(AnnotationWordSource(READER), item) for item in READER.discover(str(tmp_path)))
     assert good.document is not None
     assert broken.letter is not None
     assert broken.letter.source == f"{tmp_path}/test.txt#2"

@@ -80,7 +80,7 @@ def test_each_shard_has_its_address_and_may_be_replaced_at_once(pages: pa.Table,
 def test_of_no_shard_there_is_nothing_and_of_another_table_an_error(pages: pa.Table, folder: str) -> None:
     assert list(shards.read_each(folder, PAGES, ["doc_id"])) == []
     shards.write(pages, folder, "part-1.parquet")
-    with pytest.raises(SchemaError, match="holds pages, expected documents"):
+    with pytest.raises(SchemaError, match="contains pages, expected documents"):
         list(shards.read_each(folder, DOCUMENTS, ["doc_id"]))
 
 
@@ -140,7 +140,7 @@ def test_a_folder_without_shards_is_named(folder: str) -> None:
 
 def test_another_table_is_refused_by_name(pages: pa.Table, folder: str) -> None:
     shards.write(pages, folder, "part-1.parquet")
-    with pytest.raises(SchemaError, match=r"part-1\.parquet holds pages, expected documents"):
+    with pytest.raises(SchemaError, match=r"part-1\.parquet contains pages, expected documents"):
         shards.read(folder, DOCUMENTS)
 
 
@@ -158,7 +158,7 @@ def test_pages_outlive_a_new_version_of_examples(pages: pa.Table, folder: str) -
         {**EXAMPLES.metadata, b"layoutray.version": b"1"}
     )
     shards.write(old.empty_table(), folder, "part-1.parquet")
-    with pytest.raises(SchemaError, match="version 1, this program reads version 3; make it again"):
+    with pytest.raises(SchemaError, match="version 1, this program reads version 3; create it again"):
         shards.read(folder, EXAMPLES)
 
 

@@ -103,7 +103,7 @@ def test_of_a_bucket_only_what_is_below_an_address_is_listed() -> None:
 
 @pytest.mark.usefixtures("server")
 def test_a_bucket_that_is_not_there_is_named() -> None:
-    with pytest.raises(InputError, match=r"bucket no-such cannot be listed: .*NoSuchBucket.*see to its name"):
+    with pytest.raises(InputError, match=r"bucket no-such cannot be listed: .*NoSuchBucket.*check its name"):
         list(sources.list_files("s3://no-such/in"))
 
 
@@ -129,7 +129,7 @@ def test_wrong_credentials_are_said_and_not_repeated(monkeypatch: pytest.MonkeyP
     threading.Thread(target=refusing.serve_forever, daemon=True).start()
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{refusing.server_port}")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
-    with pytest.raises(InputError, match=r"InvalidAccessKeyId.*see to .*the credentials") as caught:
+    with pytest.raises(InputError, match=r"InvalidAccessKeyId.*check .*the credentials") as caught:
         list(sources.list_files("s3://scans/in"))
     refusing.shutdown()
     refusing.server_close()
@@ -192,7 +192,7 @@ def test_a_stamp_is_another_once_the_file_is(root: str, tmp_path: Path, monkeypa
     write("sub/a.png", b"a")
     write(".hidden", b"a")
     assert dict(sources.stamps(folder)) == {}, "it may change again before a clock shows it"
-    monkeypatch.setattr(sources, "_SETTLES", -60.0)
+    monkeypatch.setattr(sources, "_MIN_AGE", -60.0)
     first = dict(sources.stamps(folder))
     assert list(first) == list(sources.list_files(folder)) == [sources.join(folder, "sub/a.png")]
     assert dict(sources.stamps(folder)) == first
@@ -206,7 +206,7 @@ def test_a_stamp_is_another_once_the_file_is(root: str, tmp_path: Path, monkeypa
 @pytest.mark.usefixtures("server")
 @pytest.mark.parametrize("uri", ["s3://b/c d", "s3://b/ä", "s3://b/c%", "s3://b/%zz", "s3://b/%ff", "s3:///c"])
 def test_what_is_no_address_is_refused(uri: str) -> None:
-    with pytest.raises(InputError, match="is no address"):
+    with pytest.raises(InputError, match="is not a valid address"):
         sources.filesystem(uri)
 
 
@@ -264,7 +264,7 @@ def test_what_may_not_be_read_is_said() -> None:
             with (
                 unprivileged(),
                 pytest.raises(
-                    InputError, match=r"locked' cannot be listed: Permission denied; its files would be lost"
+                    InputError, match=r"locked' cannot be listed: Permission denied; its files would be missing"
                 ),
             ):
                 list(sources.list_files(name))

@@ -178,7 +178,7 @@ def test_examples_of_another_task_or_longer_windows_are_refused(tmp_path: Path) 
         alone(dataclasses.replace(one, recipe=recipe("entities")))
     with pytest.raises(InputError, match="windows of up to 48 tokens, the recipe allows 40"):
         alone(dataclasses.replace(one, recipe=recipe("masked_lm", max_length=40)))
-    with pytest.raises(InputError, match="is not a data set of examples"):
+    with pytest.raises(InputError, match="is not an EXAMPLES data set"):
         alone(dataclasses.replace(one, examples=str(tmp_path)))
 
 

@@ -1,4 +1,4 @@
-"""The replicas of a model that share a bulk job, and where they run."""
+"""Number and resources of the model replicas of a bulk job."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,13 +6,15 @@ from typing import Any
 from ray.data import ActorPoolStrategy
 
 _CPUS = 0.5
-"""Of each: half, so that the tasks that read for it have room beside it on a small machine."""
+"""CPUs of a replica. Half a CPU leaves room on a small machine for the tasks that read its input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Attributes:
-    gpus: of each.
+    """Replicas of a model.
+
+    Attributes:
+        gpus: GPUs of each replica.
     """
 
     count: int = 1

@@ -1,0 +1,105 @@
+"""The folder of a data set. No other module knows the names of its parts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from layoutray.document import Document, Page
+from layoutray.errors import SchemaError
+from layoutray.store import codec, shards, sources
+from layoutray.store.dead_letter import DeadLetter
+from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
+
+DEAD_LETTERS_FOLDER = "dead_letters"
+"""Folder of DEAD_LETTERS shards. A folder of EXAMPLES has one of the same name."""
+_MANIFEST = "manifest.json"
+_MIX_SUMMARY = "mix.json"
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A data set that `ingest` or `mix` has written.
+
+    | part | content |
+    | --- | --- |
+    | `pages/` | PAGES shards |
+    | `documents/` | DOCUMENTS shards: the expected fields of each document; a mix has none |
+    | `dead_letters/` | DEAD_LETTERS shards: documents and pages that failed; absent if nothing failed |
+    | `opened/` | OPENED shards: files that the next run does not open again if they have not changed |
+    | `manifest.json` | counts of an ingest; written last |
+    | `mix.json` | content of a mix; written last |
+
+    Attributes:
+        folder: local path or address in an object store.
+    """
+
+    folder: str
+
+    @property
+    def pages(self) -> str:
+        return sources.join(self.folder, "pages")
+
+    @property
+    def documents(self) -> str:
+        return sources.join(self.folder, "documents")
+
+    @property
+    def dead_letters(self) -> str:
+        return sources.join(self.folder, DEAD_LETTERS_FOLDER)
+
+    @property
+    def opened(self) -> str:
+        return sources.join(self.folder, "opened")
+
+    @property
+    def manifest(self) -> str:
+        return sources.join(self.folder, _MANIFEST)
+
+    def check(self) -> None:
+        """Raise SchemaError if the folder is not a data set."""
+        if any(map(sources.exists, (self.pages, self.documents, self.dead_letters, self.manifest))):
+            return
+        parent, _, name = self.folder.rstrip("/").rpartition("/")
+        if name in ("pages", "documents") and shards.shards(self.folder):
+            raise SchemaError(
+                f"{self.folder} is the folder `{name}` inside a data set; "
+                f"give the folder of the data set, {parent or '.'}"
+            )
+        raise SchemaError(
+            f"{self.folder} is not a data set: it does not contain `pages`; "
+            "give a folder that `layoutray ingest` or `layoutray mix` has written"
+        )
+
+    def scan_pages(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,  # noqa: A002
+    ) -> Iterator[pa.Table]:
+        """PAGES rows that pass `filter`, one batch at a time. Raises SchemaError if the folder has no pages."""
+        self.check()
+        yield from shards.scan(self.pages, PAGES, columns, filter)
+
+    def read_pages(self, filter: pc.Expression | None = None) -> Iterator[Page]:  # noqa: A002
+        """Pages that pass `filter`. Raises SchemaError if the folder has no pages."""
+        return chain.from_iterable(map(codec.pages_of, self.scan_pages(filter=filter)))
+
+    def read_documents(self, filter: pc.Expression | None = None) -> Iterator[Document]:  # noqa: A002
+        """Documents that pass `filter`. Raises SchemaError if the folder has no documents."""
+        self.check()
+        for table in shards.scan(self.documents, DOCUMENTS, filter=filter):
+            yield from codec.documents_of(table)
+
+    def read_dead_letters(self) -> list[DeadLetter]:
+        """All dead letters; none if nothing failed."""
+        if not shards.shards(self.dead_letters):
+            return []
+        return list(codec.dead_letters_of(shards.read(self.dead_letters, DEAD_LETTERS)))
+
+    def write_manifest(self, data: bytes) -> None:
+        shards.write_bytes(data, self.folder, _MANIFEST)
+
+    def write_mix_summary(self, data: bytes) -> None:
+        shards.write_bytes(data, self.folder, _MIX_SUMMARY)
