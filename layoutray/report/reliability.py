@@ -1,4 +1,4 @@
-"""How often answers are right that were given with some confidence."""
+"""Reliability diagram: accuracy of answers over their confidence."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,20 +10,20 @@ from layoutray.report.palette import COLOURS, as_hex
 
 
 def reliability(curves: Mapping[str, Sequence[Bin]]) -> Figure:
-    """The share of right answers over confidence, by name, a point for each bin; below the diagonal more was promised than kept."""
+    """A curve by name with a point for each bin. Below the diagonal, confidences are too high."""
     figure = Figure(figsize=(6, 6), dpi=120, layout="constrained")
     axes = figure.add_subplot()
     axes.plot([0, 1], [0, 1], color="#787e86", linewidth=1, linestyle="dotted")
-    for index, (name, found) in enumerate(curves.items()):
-        label = f"{name}  (ECE {calibration_error(found):.4f}, {sum(one.count for one in found):,} answers)"
-        points = [one.confidence for one in found], [one.accuracy for one in found]
+    for index, (name, bins) in enumerate(curves.items()):
+        label = f"{name}  (ECE {calibration_error(bins):.4f}, {sum(part.count for part in bins):,} answers)"
+        points = [part.confidence for part in bins], [part.accuracy for part in bins]
         axes.plot(
             *points, color=as_hex(COLOURS[index % len(COLOURS)]), linewidth=1.8, marker="o", markersize=4, label=label
         )
-    axes.set_xlabel("confidence, mean of a bin (bins of equal numbers)")
-    axes.set_ylabel("share that is right")
+    axes.set_xlabel("mean confidence of a bin (bins of equal size)")
+    axes.set_ylabel("accuracy")
     axes.set_aspect("equal")
     tidy(axes, grid="both")
-    # Above the axes: the curves may be anywhere in them.
+    # Outside the axes, because curves can be anywhere inside.
     figure.legend(frameon=False, loc="outside upper left")
     return figure

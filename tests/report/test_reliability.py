@@ -1,4 +1,4 @@
-"""Each bin stands at its confidence and its share of right answers."""
+"""Each bin is a point at its confidence and accuracy."""
 
 from layoutray.metrics.calibration import Bin
 from layoutray.report.png import png
@@ -20,5 +20,5 @@ def test_bins_are_points_and_the_diagonal_is_drawn() -> None:
     assert png(figure).startswith(b"\x89PNG")
 
 
-def test_nothing_to_draw_is_a_picture_too() -> None:
+def test_empty_curves_make_a_picture() -> None:
     assert png(reliability({"fields": []})).startswith(b"\x89PNG")
