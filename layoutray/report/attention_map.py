@@ -36,23 +36,10 @@ QUERY: Colour = COLOURS[1]
 """Colour of the outline around the query words."""
 RAMP = tuple(tuple(int(255 * side) for side in colormaps["Blues"](shade)[:3]) for shade in np.linspace(0.08, 0.75, 256))
 """Colours from weak to strong, each darker than the one before. Black letters are readable on the darkest one too."""
-
-
-@dataclass(frozen=True, slots=True)
-class MapText:
-    """Texts that say what the numbers of a map are.
-
-    Attributes:
-        legend: description of the colours and of the numbers in the margins.
-        empty_block: text beside a block whose words all have 0.
-    """
-
-    legend: str
-    empty_block: str
-
-
-ATTENTION = MapText("share of attention per word; in the margins: mean over a block's words above 0", "no attention")
-SELECTION = MapText("share of kept states per word; in the margins: mean over a block's kept words", "not kept")
+ATTENTION = "share of attention per word; in the margins: mean over a block's words above 0 %"
+"""Legend of a map of attention."""
+SELECTION = "share of kept states per word; in the margins: mean over a block's words above 0 %"
+"""Legend of a map of the words that a model keeps."""
 
 _RULE: Colour = (222, 226, 230)
 _LEADER: Colour = (173, 181, 189)
@@ -75,7 +62,7 @@ def draw(
     queries: Sequence[int],
     shares: Float[np.ndarray, "words"],
     caption: Sequence[str],
-    text: MapText = ATTENTION,
+    legend: str = ATTENTION,
 ) -> Image.Image:
     """The faded page with its words coloured by `shares`, the query words outlined, and a legend below.
 
@@ -84,13 +71,14 @@ def draw(
         queries: indices of the query words, whose attention `shares` is; empty for a selection.
         shares: share of each word, 0..1; words with 0 are not coloured.
         caption: lines above the page.
+        legend: description of the colours and of the numbers in the margins.
     """
     shown, _ = resized(image, SHOWN_WIDTH)
     strongest = float(shares.max(initial=0.0))
     heated = ImageChops.multiply(
         Image.blend(shown, Image.new("RGB", shown.size, PAPER), 0.35), _heat(shown.size, page, shares, strongest)
     )
-    notes = list(_notes(page, queries, shares, shown.size, text.empty_block))
+    notes = list(_notes(page, queries, shares, shown.size))
     pen = ImageDraw.Draw(heated)
     for note in notes:
         pen.rectangle(grown(note.rectangle, 3), outline=FAINT)
@@ -102,7 +90,7 @@ def draw(
         [
             title_strip(caption, middle.width, fonts),
             middle,
-            _legend(strongest, bool(queries), text.legend, middle.width, fonts.plain),
+            _legend(strongest, bool(queries), legend, middle.width, fonts.plain),
         ]
     )
 
@@ -119,17 +107,13 @@ def _heat(size: tuple[int, int], page: Page, shares: Float[np.ndarray, "words"],
 
 
 def _notes(
-    page: Page,
-    queries: Sequence[int],
-    shares: Float[np.ndarray, "words"],
-    size: tuple[int, int],
-    empty_block: str = ATTENTION.empty_block,
+    page: Page, queries: Sequence[int], shares: Float[np.ndarray, "words"], size: tuple[int, int]
 ) -> Iterator[_Note]:
     for label, words in blocks(page):
         positive = [shares[word] for word in words if shares[word] > 0]
-        text = f"{label} {percent(float(np.mean(positive)))}" if positive else f"{label} {empty_block}"
+        mean = float(np.mean(positive)) if positive else 0.0
         ink = QUERY if set(words) <= set(queries) else INK
-        yield _Note(box_of(page, words).to_pixels(*size), text.strip(), ink)
+        yield _Note(box_of(page, words).to_pixels(*size), f"{label} {percent(mean)}".strip(), ink)
 
 
 def percent(share: float) -> str:

@@ -50,7 +50,7 @@ def test_only_query_words_are_outlined_in_the_query_colour() -> None:
 def test_blocks_are_labelled_with_the_mean_of_their_words_above_zero() -> None:
     drawn_page = page_with((0.1, 0.1), (0.1, 0.16), (0.1, 0.7), tag="caption")
     notes = list(attention_map._notes(drawn_page, [2], np.array([0.01, 0.0, 0.0]), (1000, 800)))
-    assert [note.text for note in notes] == ["caption 1 %", "caption no attention"]
+    assert [note.text for note in notes] == ["caption 1 %", "caption 0 %"]
     assert [note.ink == QUERY for note in notes] == [False, True]
 
 
@@ -85,10 +85,13 @@ def test_percentages_have_at_most_two_significant_digits() -> None:
     ]
 
 
-def test_a_selection_has_no_outlined_words_and_its_own_text() -> None:
+def test_a_selection_has_no_outlined_words_and_its_own_legend() -> None:
     drawn_page = page_with((0.1, 0.1), (0.6, 0.6), tag="caption")
     picture = draw(BLANK, drawn_page, [], np.array([0.5, 0.0]), ["a caption"], attention_map.SELECTION)
     assert not (np.asarray(picture) == np.array(QUERY)).all(-1).any()
     assert colour_at(picture, 0.1, 0.1) == RAMP[255]
-    notes = attention_map._notes(drawn_page, [], np.array([0.5, 0.0]), (1000, 800), attention_map.SELECTION.empty_block)
-    assert [note.text for note in notes] == ["caption 50 %", "caption not kept"]
+    notes = attention_map._notes(drawn_page, [], np.array([0.5, 0.0]), (1000, 800))
+    assert [note.text for note in notes] == ["caption 50 %", "caption 0 %"]
+    attention = draw(BLANK, drawn_page, [], np.array([0.5, 0.0]), ["a caption"])
+    rows = np.nonzero((np.asarray(picture) != np.asarray(attention)).any((1, 2)))[0]
+    assert rows.min() >= TOP + 800
