@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepare this machine: `setup.sh environment PYTHON VENV` and `setup.sh tesseract`. make calls both; both can be repeated.
+# Prepare this machine: `setup.sh environment PYTHON VENV` and `setup.sh tesseract`. make calls both; repeats are safe.
 set -euo pipefail
 
 stop() {
@@ -39,7 +39,7 @@ environment() {
     if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
         "$python" -m venv --clear "$venv"
     fi
-    echo "layoutray: installing into $venv; the first installation takes some minutes"
+    echo "layoutray: installing into $venv; the first time takes some minutes"
     "$venv/bin/python" -m pip install --progress-bar off --constraint constraints.txt --editable '.[dev]'
 }
 
