@@ -174,7 +174,7 @@ def _legend(strongest: float, outlined: bool, text: str, width: int, font: Image
     pen.text((end + 16, PAD - 2), text, font=font, fill=INK)
     if outlined:
         pen.rectangle((end + 16, PAD + 27, end + 46, PAD + 41), outline=QUERY, width=3)
-        pen.text((end + 56, PAD + 24), "query words (the attention is theirs)", font=font, fill=INK)
+        pen.text((end + 56, PAD + 24), "query words (source of the attention)", font=font, fill=INK)
     return strip
 
 
