@@ -1,4 +1,4 @@
-# One command from a fresh clone: every target sets up what it needs first.
+# Every target works on a fresh clone: it sets up what it needs first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,18 +7,20 @@ MODEL ?= models:/layoutray-demo@champion
 DAILY := not slow and not gpu and not chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check style types layers manifests links docs test test-without-ray test-on-ray chaos demo serve bench clean tesseract
+.PHONY: help setup check style types layers manifests links docs test test-without-ray test-on-ray
+.PHONY: chaos demo serve bench clean tesseract
 
-help:  ## this list
+help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-setup: $(READY) tesseract  ## virtual environment in .venv and Tesseract; every target below does this first
+setup: $(READY) tesseract  ## install the virtual environment .venv and Tesseract; the other targets do this first
 
-check: $(READY)  ## formatting, lint, types, layers, the files of infra/, and the documentation with its links
+check: $(READY)  ## check format, lint, types, layers, infra/ files, documentation and links
 	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 style types layers manifests links docs
 
-# Those that start a Ray wait for it half of their time, so the others run beside them; what they say comes when they are through.
-test: setup  ## the tests that need no GPU and no long wait
+# Tests that start Ray spend half of their time waiting, so the other tests run at the same time.
+# The output of the Ray tests is printed at their end.
+test: setup  ## run all tests except those that need a GPU or many minutes
 	@mkdir -p build
 	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --keep-going -j2 test-without-ray test-on-ray
 
@@ -26,25 +28,26 @@ test-without-ray:
 	$(BIN)/python -m pytest -m "$(DAILY) and not ray"
 
 test-on-ray:
-	@$(BIN)/python -m pytest -m "$(DAILY) and ray" > build/test-on-ray.log 2>&1; passed=$$?; cat build/test-on-ray.log; exit $$passed
+	@$(BIN)/python -m pytest -m "$(DAILY) and ray" > build/test-on-ray.log 2>&1; passed=$$?; \
+	cat build/test-on-ray.log; exit $$passed
 
-chaos: setup  ## kill drivers, workers, nodes and links at random moments: no page is lost or there twice; CHAOS_SEED=N repeats a run
+chaos: setup  ## kill drivers, workers, nodes and links at random; check that no page is lost or doubled (CHAOS_SEED=N)
 	$(BIN)/python -m pytest -m chaos -s tests/cluster/test_chaos.py
 
-docs: $(READY)  ## the documentation as a web site in build/docs; a broken link is an error
+docs: $(READY)  ## build the documentation site in build/docs; broken links are errors
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --nitpicky --keep-going --quiet docs build/docs
 
-demo: setup  ## pages to a served extractor on data made here, in under 10 minutes
+demo: setup  ## from generated pages to a served extractor, in under 8 minutes
 	$(BIN)/python -m pipelines.demo
 
-serve: setup  ## serve the model that `make demo` registered; MODEL=folder or models:/NAME@ALIAS serves another
+serve: setup  ## serve the model that `make demo` registered, or MODEL=FOLDER or MODEL=models:/NAME@ALIAS
 	$(BIN)/python -m pipelines.serve $(MODEL)
 
-bench: setup  ## ingest and training benchmarks: ours over a peer's, measured in one run
+bench: setup  ## measure the speed of ingest and training relative to peers on this machine
 	$(BIN)/python -m pipelines.benchmark ingest
 	$(BIN)/python -m pipelines.benchmark training
 
-clean:  ## remove the virtual environment and the tools' caches; what you made stays
+clean:  ## remove the virtual environment, build files and tool caches; data and models stay
 	rm -rf $(VENV) build layoutray.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 style:

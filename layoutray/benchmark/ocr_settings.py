@@ -83,7 +83,11 @@ def variants() -> dict[str, Recognition]:
 def annotated_pictures(reader: str, root: str, split: str, limit: int) -> list[KnownPage]:
     """Pages with a picture and words, of at most `limit` documents spread evenly over `split` ("" for all)."""
     source = readers.load(reader)
-    references = [one for one in source.discover(root) if one.image and one.annotation and split in ("", one.split)]
+    references = [
+        reference
+        for reference in source.discover(root)
+        if reference.image and reference.annotation and split in ("", reference.split)
+    ]
     pages: list[KnownPage] = []
     for reference in _spread(references, limit):
         pages += [

@@ -139,13 +139,13 @@ def measure_load(
 
     with ThreadPoolExecutor(clients) as pool:
         results = list(pool.map(work, range(clients)))
-    whole = time.perf_counter() - min(started for started, _, _ in results)
+    duration = time.perf_counter() - min(started for started, _, _ in results)
     seconds = list(itertools.chain.from_iterable(taken for _, taken, _ in results))
     if not seconds:
         raise InputError(f"none of {len(documents)} documents was answered; see the log of the endpoint")
     p50, p95 = np.percentile(seconds, [50, 95])
     failed = sum(count for _, _, count in results)
-    return Load(clients, len(seconds), failed, float(p50), float(p95), len(seconds) / whole)
+    return Load(clients, len(seconds), failed, float(p50), float(p95), len(seconds) / duration)
 
 
 def _next(remaining: SimpleQueue[bytes]) -> bytes | None:

@@ -1,1 +1,1 @@
-"""Pictures that people look at: pages with answers, curves, confusions."""
+"""Pictures for people: pages with answers, attention maps, training curves, confusion matrices."""

@@ -1,4 +1,4 @@
-"""The look that all plots share."""
+"""Style shared by all plots."""
 
 from typing import Literal
 
@@ -8,14 +8,17 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 
 def tidy(axes: Axes, *, grid: Literal["both", "y"]) -> None:
-    """A faint grid below what is drawn, and no frame."""
+    """Draw a faint grid behind the data and remove the top and right spines."""
     axes.grid(axis=grid, color="#e3e6ea", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def plain_numbers(axis: Axis) -> None:
-    """Ticks of a logarithmic axis, written out; to be called when all is drawn, for a narrow range gets more of them."""
+    """Write the ticks of a logarithmic axis as plain numbers; a narrow range gets more ticks.
+
+    Call it after everything is drawn, because the ticks depend on the range of the axis.
+    """
     low, high = axis.get_view_interval()
     steps = (1, 2, 5) if high > 5 * low else (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
     axis.set_major_locator(LogLocator(subs=steps))

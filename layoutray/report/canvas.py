@@ -1,4 +1,4 @@
-"""What pictures of pages share: a readable size, fonts, inks and titles."""
+"""Shared parts of pictures of pages: size, fonts, colours and titles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from PIL import Image, ImageDraw, ImageFont
 from layoutray.report.palette import Colour
 
 SHOWN_HEIGHT = 2600
-"""Pages that would be longer than this are reduced to it, however narrow they become: receipts can be metres long."""
+"""Maximum height in pixels. Receipts can be very long; they are reduced to this height and become narrow."""
 
 PAD = 24
 LINE = 26
-"""Pixels round what is written above and below a picture, and from one line of it to the next."""
+"""Pixels around the text above and below a picture, and from one line of text to the next."""
 
 PAPER: Colour = (255, 255, 255)
 INK: Colour = (33, 37, 41)
 FAINT: Colour = (120, 126, 134)
 
 Rectangle = tuple[float, float, float, float]
-"""x0, y0, x1, y1 in pixels of the picture."""
+"""x0, y0, x1, y1 in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fonts:
-    """Of one family."""
+    """Fonts of one family; `small` is bold."""
 
     plain: ImageFont.FreeTypeFont
     bold: ImageFont.FreeTypeFont
@@ -34,38 +34,43 @@ class Fonts:
 
 
 def load_fonts() -> Fonts:
-    """The fonts of all pictures of pages."""
-    # Matplotlib ships DejaVu, which has accents, Greek and Cyrillic; machines without any font package have it too.
+    """The fonts for text on pictures of pages."""
+    # Matplotlib ships DejaVu, so no font package is needed. It has accents, Greek and Cyrillic.
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     plain, bold = str(folder / "DejaVuSans.ttf"), str(folder / "DejaVuSans-Bold.ttf")
     return Fonts(ImageFont.truetype(plain, 17), ImageFont.truetype(bold, 17), ImageFont.truetype(bold, 13))
 
 
 def resized(page: Image.Image, widths: tuple[int, int]) -> tuple[Image.Image, float]:
-    """The page in colour, as wide as `widths` (least and most pixels) allow and not too high, and by how much it was enlarged."""
-    narrow, wide = widths
-    fitting = min(max(page.width, narrow), wide) / page.width
-    scale = min(fitting, SHOWN_HEIGHT / page.height)
+    """The page as RGB, resized to a readable size, and the scale factor.
+
+    Args:
+        widths: minimum and maximum width in pixels. A page higher than SHOWN_HEIGHT gets narrower than the minimum.
+    """
+    narrowest, widest = widths
+    width_scale = min(max(page.width, narrowest), widest) / page.width
+    scale = min(width_scale, SHOWN_HEIGHT / page.height)
     size = max(1, round(page.width * scale)), max(1, round(page.height * scale))
     return page.convert("RGB").resize(size, Image.Resampling.LANCZOS), scale
 
 
-def grown(place: Rectangle, by: float) -> Rectangle:
-    """`place` with `by` pixels more on every side."""
-    return place[0] - by, place[1] - by, place[2] + by, place[3] + by
+def grown(rectangle: Rectangle, pixels: float) -> Rectangle:
+    """`rectangle`, larger by `pixels` on every side."""
+    x0, y0, x1, y1 = rectangle
+    return x0 - pixels, y0 - pixels, x1 + pixels, y1 + pixels
 
 
-def cut(pen: ImageDraw.ImageDraw, text: str, font: ImageFont.FreeTypeFont, room: float) -> str:
-    """As much of the beginning of `text` as is at most `room` pixels wide, with … where it goes on."""
-    if pen.textlength(text, font=font) <= room:
+def cut(pen: ImageDraw.ImageDraw, text: str, font: ImageFont.FreeTypeFont, max_width: float) -> str:
+    """`text`, shortened and ended with … if it is wider than `max_width` pixels."""
+    if pen.textlength(text, font=font) <= max_width:
         return text
-    while text and pen.textlength(text + "…", font=font) > room:
+    while text and pen.textlength(text + "…", font=font) > max_width:
         text = text[:-1]
     return text.rstrip() + "…"
 
 
-def titled(lines: Sequence[str], width: int, fonts: Fonts) -> Image.Image:
-    """A strip to stand above a picture: the first line in bold, the others fainter."""
+def title_strip(lines: Sequence[str], width: int, fonts: Fonts) -> Image.Image:
+    """A strip of text to put above a picture: the first line in bold, the other lines in grey."""
     strip = Image.new("RGB", (width, 2 * PAD + LINE * len(lines)), PAPER)
     pen = ImageDraw.Draw(strip)
     for number, line in enumerate(lines):
@@ -74,8 +79,8 @@ def titled(lines: Sequence[str], width: int, fonts: Fonts) -> Image.Image:
     return strip
 
 
-def stacked(strips: Sequence[Image.Image]) -> Image.Image:
-    """Strips as wide as the first, one below the other."""
+def stack(strips: Sequence[Image.Image]) -> Image.Image:
+    """One picture of `strips`, one below the other; all must have the same width."""
     sheet = Image.new("RGB", (strips[0].width, sum(strip.height for strip in strips)), PAPER)
     top = 0
     for strip in strips:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 OUTSIDE = "O"
-"""The type of words that belong to no entity."""
+"""Type of words outside every entity."""
 
 
 def confusion(counts: Mapping[tuple[str, str], int], types: Sequence[str]) -> Figure:
@@ -27,7 +27,7 @@ def confusion(counts: Mapping[tuple[str, str], int], types: Sequence[str]) -> Fi
     picture = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     _write_numbers(axes, words, shares)
     _name_axes(axes, names)
-    figure.colorbar(picture, ax=axes, shrink=0.7, label="share of the true type's words")
+    figure.colorbar(picture, ax=axes, shrink=0.7, label="share of the words of the true type")
     return figure
 
 
@@ -40,8 +40,8 @@ def _write_numbers(axes: Axes, words: NDArray[np.int_], shares: NDArray[np.float
 def _name_axes(axes: Axes, names: Sequence[str]) -> None:
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names)
-    axes.set_xlabel("predicted")
-    axes.set_ylabel("truth")
+    axes.set_xlabel("predicted type")
+    axes.set_ylabel("true type")
     axes.set_xticks(np.arange(len(names) + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(len(names) + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=1.5)

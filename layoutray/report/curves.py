@@ -1,4 +1,4 @@
-"""Curves of what was measured over steps."""
+"""Curves of metrics over training steps."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,33 +11,36 @@ from layoutray.report.axes import plain_numbers, tidy
 from layoutray.report.palette import COLOURS, as_hex
 
 Points = Sequence[tuple[int, float]]
-"""(step, value), in order of steps."""
+"""(step, value), by ascending step."""
 Series = Mapping[str, Points]
-"""Name of a curve → its points."""
+"""Points by name of the curve."""
 
 
 def loss_curve(series: Series, ylabel: str = "loss") -> Figure:
-    """Curves over steps, each with the name and last value written at its end.
+    """Curves over steps; the legend has the name and last value of each.
 
-    A curve of more than 50 points is drawn faint, under its mean over a window; a single point is drawn as a dot.
+    A curve of more than 50 points is drawn faint behind its moving average. A single point is drawn as a dot.
     """
-    figure, axes = _empty(ylabel)
+    figure, axes = _new_axes(ylabel)
     drawn = {name: points for name, points in series.items() if points}
     for index, (name, points) in enumerate(drawn.items()):
         _curve(axes, name, points, as_hex(COLOURS[index % len(COLOURS)]))
     if drawn:
         axes.legend(frameon=False, loc="best")
     else:
-        axes.text(0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center", va="center", color="#787e86")
+        axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", va="center", color="#787e86")
     return figure
 
 
 def seed_curves(runs: Mapping[str, Sequence[Points]], ylabel: str, *, logarithmic: bool) -> Figure:
-    """Curves over steps; of several runs of one name (at least one point each) their mean, in a band from the least to the most.
+    """Curves over steps: for each name the mean of its runs, in a band from their minimum to their maximum.
 
-    The mean is over the steps that all runs of the name have.
+    The mean is taken at the steps that all runs of the name have.
+
+    Args:
+        runs: for each name the points of one or more runs with different seeds; each run has at least one point.
     """
-    figure, axes = _empty(ylabel)
+    figure, axes = _new_axes(ylabel)
     for index, (name, seeds) in enumerate(runs.items()):
         colour = as_hex(COLOURS[index % len(COLOURS)])
         steps = sorted(set[int].intersection(*({step for step, _ in points} for points in seeds)))
@@ -49,13 +52,13 @@ def seed_curves(runs: Mapping[str, Sequence[Points]], ylabel: str, *, logarithmi
     if logarithmic:
         axes.set_yscale("log")
         plain_numbers(axes.yaxis)
-    # Below the axes: the names of many curves would hide them.
+    # Below the axes, because a legend with many names would hide the curves.
     figure.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=min(len(runs), 2))
     figure.set_figheight(4.5 + 0.25 * ((len(runs) + 1) // 2))
     return figure
 
 
-def _empty(ylabel: str) -> tuple[Figure, Axes]:
+def _new_axes(ylabel: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(8, 4.5), dpi=120, layout="constrained")
     axes = figure.add_subplot()
     axes.set_xlabel("step")
@@ -78,6 +81,6 @@ def _curve(axes: Axes, name: str, points: Points, colour: str) -> None:
 
 
 def _smoothed(values: Sequence[float]) -> NDArray[np.float64]:
-    """Mean over a window of 5 % of the points around each; narrower at both ends."""
-    window = np.ones(2 * (len(values) // 40) + 1)  # odd, or the mean would lag by half a point
+    """Moving average over a centred window of 5 % of the points; the window is narrower at both ends."""
+    window = np.ones(2 * (len(values) // 40) + 1)  # odd length: an even window shifts the mean by half a point
     return np.convolve(values, window, mode="same") / np.convolve(np.ones(len(values)), window, mode="same")

@@ -1,4 +1,4 @@
-"""The picture that a page was read from, to draw on."""
+"""The source picture of a page, to draw on."""
 
 from PIL import Image
 
@@ -9,13 +9,13 @@ from layoutray.store import sources
 
 
 def page_picture(page: Page) -> Image.Image:
-    """The picture of `page`, as many pixels wide and high as the page says.
+    """The source picture of `page`, resized to the width and height of the page.
 
     Raises:
-        DocumentError: when there is none, or none that can be read.
+        DocumentError: when the page has no picture or the picture cannot be read.
     """
     data, settings = sources.read_bytes(page.image), Recognition()
-    # Data sets cut single pages out of longer documents: their picture has one page, whatever the page's number is.
+    # Data sets contain single pages of longer documents: such a file has one page, but the page number can be larger.
     number = page.number if count_pages(data, settings) > 1 else 1
     picture = Image.fromarray(render_page(data, number, settings).image)
     size = (page.width, page.height)

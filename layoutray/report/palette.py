@@ -1,10 +1,10 @@
-"""Colours of entity types: told apart by colour-blind readers, and the same in every picture of the same types."""
+"""Colours of entity types. Colour-blind readers can tell them apart; the same set of types has the same colours."""
 
 from collections.abc import Iterable, Mapping
 
 Colour = tuple[int, int, int]
 
-# Okabe and Ito's set without its yellow (too faint as an outline on paper) and three of Paul Tol's muted tones.
+# The palette of Okabe and Ito without yellow, which is too faint on white, and three muted colours by Paul Tol.
 COLOURS: tuple[Colour, ...] = (
     (0, 114, 178),
     (213, 94, 0),
@@ -19,26 +19,26 @@ COLOURS: tuple[Colour, ...] = (
 
 
 def colours_of(types: Iterable[str]) -> Mapping[str, Colour]:
-    """A colour for each name, given in alphabetical order so that it depends on the set of names alone.
+    """A colour for each name. Colours are assigned in alphabetical order, so they depend only on the set of names.
 
-    After the last colour the tones come again, each round darker; labels always carry the name besides.
+    If there are more names than colours, the colours repeat in darker shades.
     """
     return {name: _shade(index) for index, name in enumerate(sorted(set(types)))}
 
 
 def ink_on(colour: Colour) -> Colour:
-    """Black or white, whichever reads better on `colour` (relative luminance, ITU-R BT.709 weights)."""
+    """Black or white, whichever has more contrast on `colour` (relative luminance, ITU-R BT.709 weights)."""
     red, green, blue = colour
     return (0, 0, 0) if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 140 else (255, 255, 255)
 
 
 def as_hex(colour: Colour) -> str:
-    """`#rrggbb`, as plots want it."""
+    """`#rrggbb`, the format that matplotlib takes."""
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
 def _shade(index: int) -> Colour:
-    round_, position = divmod(index, len(COLOURS))
-    factor = 0.72**round_
+    repeats, position = divmod(index, len(COLOURS))
+    factor = 0.72**repeats
     red, green, blue = COLOURS[position]
     return int(red * factor), int(green * factor), int(blue * factor)

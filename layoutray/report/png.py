@@ -7,7 +7,7 @@ from PIL import Image
 
 
 def png(picture: Figure | Image.Image) -> bytes:
-    """The picture as a PNG file's bytes."""
+    """`picture`, encoded as PNG."""
     stream = io.BytesIO()
     if isinstance(picture, Figure):
         picture.savefig(stream, format="png")

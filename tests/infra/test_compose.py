@@ -1,4 +1,4 @@
-"""The compose file holds together. No package brings the schema of Compose, so the keys that it uses are listed here."""
+"""The compose file is consistent. No package has the schema of Compose, so the allowed keys are listed here."""
 
 import copy
 import re

@@ -1,4 +1,4 @@
-"""Kubernetes and KubeRay would take these files: checked by their schemas, without a cluster. Rules in CEL are not evaluated."""
+"""The files are valid by the schemas of Kubernetes and KubeRay. No cluster is needed; CEL rules are not evaluated."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Curves show the points that they were given."""
+"""Curves show the given points."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def drawn(figure: Figure) -> dict[str, tuple[list[float], list[float]]]:
     return {str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata())) for line in figure.axes[0].lines}
 
 
-def test_a_short_curve_is_its_points_and_its_name_says_the_last() -> None:
+def test_a_short_curve_shows_its_points_and_the_legend_has_the_last_value() -> None:
     figure = loss_curve({"train": [(10, 3.0), (20, 2.5)], "dev": [(20, 2.75)]}, "perplexity")
     assert drawn(figure) == {"train  (last 2.5)": ([10, 20], [3.0, 2.5]), "dev  (last 2.75)": ([20], [2.75])}
     assert figure.axes[0].get_ylabel() == "perplexity"
@@ -26,13 +26,13 @@ def test_a_long_curve_is_smoothed_without_a_shift() -> None:
     assert values[100:300] == pytest.approx([2.0 * step for step in steps[100:300]], abs=0.2)
 
 
-def test_nothing_measured_is_said() -> None:
+def test_a_figure_without_points_says_no_data() -> None:
     figure = loss_curve({"train": []})
-    assert [text.get_text() for text in figure.axes[0].texts] == ["nothing was measured"]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["no data"]
     assert png(figure).startswith(b"\x89PNG")
 
 
-def test_seeds_are_a_mean_within_their_range_and_a_single_run_is_itself() -> None:
+def test_seeds_become_a_mean_in_a_band_and_a_single_run_is_a_plain_curve() -> None:
     seeds = [[(10, 100.0), (20, 10.0)], [(10, 300.0), (20, 20.0), (30, 5.0)]]
     figure = seed_curves({"skim": seeds, "bert": [[(10, 50.0), (20, 40.0)]]}, "perplexity", logarithmic=True)
     assert drawn(figure) == {
@@ -46,10 +46,10 @@ def test_seeds_are_a_mean_within_their_range_and_a_single_run_is_itself() -> Non
 
 
 @pytest.mark.parametrize(("low", "high"), [(2400.0, 3600.0), (40.0, 30_000.0)])
-def test_a_logarithmic_axis_has_written_out_numbers_however_narrow_it_is(low: float, high: float) -> None:
+def test_a_logarithmic_axis_has_plain_numbers_for_any_range(low: float, high: float) -> None:
     figure = seed_curves({"bert": [[(10, high), (20, low)]]}, "perplexity", logarithmic=True)
     figure.draw_without_rendering()
-    least, most = figure.axes[0].get_ylim()
-    inside = [text.get_text() for text in figure.axes[0].get_yticklabels() if least <= text.get_position()[1] <= most]
-    assert 2 <= len(inside) <= 12
-    assert all(text.replace(",", "").isdigit() for text in inside)
+    bottom, top = figure.axes[0].get_ylim()
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels() if bottom <= text.get_position()[1] <= top]
+    assert 2 <= len(labels) <= 12
+    assert all(label.replace(",", "").isdigit() for label in labels)

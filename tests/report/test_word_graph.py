@@ -1,4 +1,4 @@
-"""The lines run where the neighbours are."""
+"""Lines join the centres of neighbouring words."""
 
 import numpy as np
 import pytest
@@ -15,28 +15,28 @@ def three_words() -> Page:
     return page("d", 1, *(Word("text", Box(x, y, x + 0.1, y + 0.1)) for x, y in corners))
 
 
-def lists(*rows: list[int]) -> np.ndarray:
+def neighbour_lists(*rows: list[int]) -> np.ndarray:
     return np.array([(row + [-1] * 8)[:8] for row in rows], np.int32)
 
 
-def test_each_pair_is_one_line_whoever_lists_it() -> None:
-    assert pairs(lists([2, 1], [0], [])) == [(0, 1), (0, 2)]
-    assert pairs(lists([])) == []
+def test_a_pair_listed_in_one_or_both_directions_is_one_line() -> None:
+    assert pairs(neighbour_lists([2, 1], [0], [])) == [(0, 1), (0, 2)]
+    assert pairs(neighbour_lists([])) == []
 
 
 @pytest.mark.parametrize("size", [(400, 400), (1200, 1200), (3000, 3000)])
 def test_lines_join_the_centres_of_neighbours(size: tuple[int, int]) -> None:
-    picture = draw(Image.new("L", size, 255), three_words(), lists([1], [0], []), ["one pair"])
+    picture = draw(Image.new("L", size, 255), three_words(), neighbour_lists([1], [0], []), ["one pair"])
     side = min(max(size[0], SHOWN_WIDTH[0]), SHOWN_WIDTH[1])
     top = picture.height - side
     assert picture.width == side
 
-    def inked(x: float, y: float, ink: tuple[int, int, int]) -> bool:
+    def has_colour(x: float, y: float, colour: tuple[int, int, int]) -> bool:
         left, high = int(x * side), top + int(y * side)
         near = np.asarray(picture.crop((left - 1, high - 1, left + 2, high + 2)), int)
-        return bool((np.abs(near - ink).sum(-1) < 0.4 * np.abs(255 - np.array(ink)).sum()).any())
+        return bool((np.abs(near - colour).sum(-1) < 0.4 * np.abs(255 - np.array(colour)).sum()).any())
 
-    assert all(inked(x, y, WORD) for x, y in ((0.25, 0.25), (0.75, 0.25), (0.75, 0.75)))
-    assert inked(0.5, 0.25, EDGE)
-    assert not inked(0.75, 0.5, EDGE)
-    assert not inked(0.5, 0.5, EDGE)
+    assert all(has_colour(x, y, WORD) for x, y in ((0.25, 0.25), (0.75, 0.25), (0.75, 0.75)))
+    assert has_colour(0.5, 0.25, EDGE)
+    assert not has_colour(0.75, 0.5, EDGE)
+    assert not has_colour(0.5, 0.5, EDGE)
