@@ -137,7 +137,7 @@ def _turned(box: Sequence[float], size: tuple[int, int], degrees: float) -> tupl
 
 def _speckle(pixels: np.ndarray, random: Random) -> None:
     generator = np.random.default_rng(random.getrandbits(64))
-    count = int(pixels.size * random.choice((0.0, 0.0003, 0.001)))
+    count = int(pixels.size * random.choice((0.0, 0.0001, 0.0002)))
     pixels.ravel()[generator.integers(0, pixels.size, count)] = generator.integers(60, 220, count, dtype=np.uint8)
 
 

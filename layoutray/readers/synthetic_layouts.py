@@ -63,13 +63,14 @@ def split_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
     canvas = Canvas(random.randrange(920, 1000, 8), _TALL)
     y = 90
     canvas.write((_MARGIN, y), bill.company, face.bold, "company")
-    canvas.write_block((_MARGIN, y + face.leading), bill.address, face, "address")
+    # The address has its line to itself: OCR reads line by line, and a value has to be contiguous in reading order.
+    canvas.write((_MARGIN, y + face.leading), ", ".join(bill.address), face, "address")
     right = canvas.width - _MARGIN
-    for index, (label, value, kind) in enumerate(_heading(bill, random)):
-        row = y + index * face.leading
+    for line, (label, value, kind) in zip((0, 2, 3, 4), _heading(bill, random), strict=True):
+        row = y + line * face.leading
         canvas.write_right((right, row), value, face, kind)
         canvas.write_right((right - face.width(value + "  "), row), label, face)
-    y = _goods(canvas, bill, y + 5 * face.leading, face)
+    y = _goods(canvas, bill, y + 6 * face.leading, face)
     y = _sums(canvas, bill, y, face, random)
     return canvas, y + 2 * face.leading
 

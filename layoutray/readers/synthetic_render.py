@@ -1,6 +1,6 @@
 """Render a set of synthetic receipts and forms with known answers, for the demonstration and for tests.
 
-    <root>/index.json               {"train": [key, …], "dev": […], "test": […]}, 80/10/10
+    <root>/index.json               {"train": [key, …], "dev": […], "test": […]}, 70/10/20
     <root>/images/<key>.png         8-bit grey, 800-1000 pixels wide
     <root>/annotations/<key>.json   {"words": [{"text", "box" (pixels), "tag" (IOB2), "line"}], "fields": {type: value}}
 
@@ -57,11 +57,12 @@ def _fields(marks: list[Mark]) -> dict[str, str]:
 
 def _splits(keys: list[str], random: Random) -> dict[str, list[str]]:
     shuffled = random.sample(keys, len(keys))
-    tenth = max(1, round(len(keys) / 10))
+    dev = max(1, round(len(keys) / 10))
+    held_out = dev + max(1, round(len(keys) / 5))
     return {
-        "train": sorted(shuffled[2 * tenth :]),
-        "dev": sorted(shuffled[:tenth]),
-        "test": sorted(shuffled[tenth : 2 * tenth]),
+        "train": sorted(shuffled[held_out:]),
+        "dev": sorted(shuffled[:dev]),
+        "test": sorted(shuffled[dev:held_out]),
     }
 
 

@@ -23,7 +23,7 @@ _STREETS = _listed(
     "Anchor, Beacon, Chapel, Dover, Eastgate, Foundry, Granary, Harbour, Island, Kiln, Lantern, Meadow, Orchard, Priory, Quarry, River, "
     "Station, Tannery, Upper Mill, Valley, Willow"
 )
-_WAYS = ("Street", "Road", "WordSource", "Avenue", "Square", "Drive")
+_WAYS = ("Street", "Road", "Lane", "Avenue", "Square", "Drive")
 _TOWNS = _listed(
     "Arden Falls, Brookhaven, Carrow, Dellmont, Eastmere, Farrowdale, Grantham Bay, Holmwood, Kingsmarsh, Lindenau, Millbrook, Netherby, "
     "Port Sable, Ravenhill, Stonebridge, Tarn Valley, Westhaven"
