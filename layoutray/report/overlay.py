@@ -1,4 +1,4 @@
-"""Draw found entities on their page: boxes by entity type, labels with confidence, and a panel that lists all entities."""
+"""Draw found entities on their page: boxes in a colour for each type, labels with confidence, a list of all."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -146,7 +146,7 @@ def _best_label(
     taken: Sequence[Rectangle],
     text: _TextPixels,
 ) -> _Label | None:
-    """The longer label if it hides little text, otherwise the one that hides less; None where every label hides a box."""
+    """The long label if it hides little text, else the one that hides less; None if every label hides a box."""
     confidence = f"{mark.entity.confidence:.0%}"
     labels: list[_Label] = []
     for words in (f"{mark.entity.type} {confidence}", confidence):
