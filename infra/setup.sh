@@ -40,7 +40,7 @@ environment() {
         "$python" -m venv --clear "$venv"
     fi
     echo "layoutray: installing into $venv; the first time takes some minutes"
-    "$venv/bin/python" -m pip install --progress-bar off --constraint constraints.txt --editable '.[dev]'
+    "$venv/bin/python" -m pip install --progress-bar off --constraint constraints.txt --editable '.[dev,pretrained]'
 }
 
 tesseract() {

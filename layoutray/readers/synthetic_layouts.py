@@ -1,4 +1,7 @@
-"""Ways to lay out a bill: three kinds of receipts and three kinds of forms, each with distractors that only their place tells apart."""
+"""Page layouts: three receipts, an invoice and two forms.
+
+Each layout has distractors, e.g. a due date beside the date. Only its printed label tells a field from a distractor.
+"""
 
 from collections.abc import Callable
 from random import Random
@@ -11,11 +14,11 @@ _TALL = 1600
 _MARGIN = 60
 
 Layout = Callable[[Bill, Random], tuple[Canvas, int]]
-"""Draws a bill; returns the sheet and the height in pixels that it used."""
+"""Draws a bill; returns the page and the used height in pixels."""
 
 
 def centred_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
-    """A till receipt: everything in the middle above, goods in two columns below."""
+    """A till receipt with a centred head above a table of goods."""
     face = _face(random)
     canvas = Canvas(random.randrange(800, 880, 8), _TALL)
     big = face.bold.scaled(1.35)
@@ -38,7 +41,7 @@ def centred_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
 
 
 def left_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
-    """A receipt flush left, with its number and date above the name of the shop or below its address."""
+    """A left-aligned receipt with its number and date above the company or below the address."""
     face = _face(random)
     canvas = Canvas(random.randrange(800, 920, 8), _TALL)
     y = 80
@@ -58,24 +61,25 @@ def left_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
 
 
 def split_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
-    """A receipt with the shop on the left of its head and its own data on the right."""
+    """A receipt with the company on the left of its head, and number, date and time on the right."""
     face = _face(random).scaled(0.92)
     canvas = Canvas(random.randrange(920, 1000, 8), _TALL)
     y = 90
     canvas.write((_MARGIN, y), bill.company, face.bold, "company")
-    canvas.write_block((_MARGIN, y + face.leading), bill.address, face, "address")
+    # The address has its line to itself: OCR reads line by line, and a value has to be contiguous in reading order.
+    canvas.write((_MARGIN, y + face.leading), ", ".join(bill.address), face, "address")
     right = canvas.width - _MARGIN
-    for index, (label, value, kind) in enumerate(_heading(bill, random)):
-        row = y + index * face.leading
+    for line, (label, value, kind) in zip((0, 2, 3, 4), _heading(bill, random), strict=True):
+        row = y + line * face.leading
         canvas.write_right((right, row), value, face, kind)
         canvas.write_right((right - face.width(value + "  "), row), label, face)
-    y = _goods(canvas, bill, y + 5 * face.leading, face)
+    y = _goods(canvas, bill, y + 6 * face.leading, face)
     y = _sums(canvas, bill, y, face, random)
     return canvas, y + 2 * face.leading
 
 
 def invoice(bill: Bill, random: Random) -> tuple[Canvas, int]:
-    """A letter: head, customer on the left, own data on the right, a ruled table, the sum to pay below."""
+    """An invoice: head, customer on the left, numbers and dates on the right, a table of goods, sums below."""
     face = _face(random).scaled(0.88)
     canvas = Canvas(random.randrange(920, 1000, 8), _TALL)
     big = face.bold.scaled(1.4)
@@ -97,7 +101,7 @@ def invoice(bill: Bill, random: Random) -> tuple[Canvas, int]:
 
 
 def boxed_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
-    """A form of framed cells, each with a small label above its value."""
+    """A form of framed cells with a small label above each value."""
     face = _face(random)
     canvas = Canvas(random.randrange(880, 1000, 8), _TALL)
     y = _form_head(canvas, bill, face, random)
@@ -123,7 +127,7 @@ def boxed_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
 
 
 def lined_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
-    """A form of labels with answers on dotted or solid lines, one below the other."""
+    """A form of rows with a label and a value on a line."""
     face = _face(random)
     canvas = Canvas(random.randrange(896, 960, 8), _TALL)
     y = _form_head(canvas, bill, face, random) + face.leading
@@ -150,12 +154,12 @@ LAYOUTS: tuple[Layout, ...] = (centred_receipt, left_receipt, split_receipt, inv
 
 def _face(random: Random) -> Face:
     family = random.choice(FAMILIES)
-    # The fixed-width face runs wider at the same size.
+    # At the same size the fixed-width family is wider.
     return Face(family, random.randint(20, 23) if family == "DejaVuSansMono" else random.randint(22, 26))
 
 
 def _heading(bill: Bill, random: Random) -> list[tuple[str, str, str]]:
-    """Label, value and type of the data at the head of a receipt."""
+    """Label, value and entity type of each row in the head of a receipt, in random order."""
     rows = [
         (random.choice(("Receipt No:", "Invoice No:", "Bill No:", "Doc No:")), bill.number, "number"),
         (random.choice(("Date:", "Date of sale:", "Issued:")), bill.date, "date"),
@@ -167,7 +171,7 @@ def _heading(bill: Bill, random: Random) -> list[tuple[str, str, str]]:
 
 
 def _data(bill: Bill, random: Random) -> list[tuple[str, str, str]]:
-    """Label, value and type of the data at the head of a form or letter."""
+    """Label, value and entity type of each numbered or dated item of a form or invoice, in random order."""
     rows = [
         (random.choice(("Document No", "Invoice No", "Form No", "Reference No")), bill.number, "number"),
         (random.choice(("Date", "Date of issue", "Issued on")), bill.date, "date"),
@@ -183,7 +187,7 @@ def _total_label(random: Random) -> str:
 
 
 def _priced(bill: Bill, value: str) -> str:
-    """A sum with its sign; codes are written as words of their own."""
+    """An amount with its currency sign. Currency codes are drawn as separate words."""
     return f"${value}" if bill.currency == "$" else value
 
 
@@ -201,7 +205,7 @@ def _form_head(canvas: Canvas, bill: Bill, face: Face, random: Random) -> int:
 
 
 def _pairs(canvas: Canvas, at: tuple[float, float], rows: list[tuple[str, str, str]], face: Face) -> int:
-    """Labels with their values in a second column; returns where the next line goes."""
+    """Draw labels with values in a second column; returns the position of the next line."""
     x, y = at
     column = x + max((face.width(label) for label, _, _ in rows), default=0) + 20
     for label, value, kind in rows:

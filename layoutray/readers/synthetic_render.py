@@ -1,10 +1,10 @@
-"""Render a set of synthetic receipts and forms with known answers, for the demonstration and for tests.
+"""Generate receipts, invoices and forms with known fields, for the demo and for tests.
 
-    <root>/index.json               {"train": [key, …], "dev": […], "test": […]}, 80/10/10
+    <root>/index.json               {"train": [key, …], "dev": […], "test": […]}, a random split of 70/10/20
     <root>/images/<key>.png         8-bit grey, 800-1000 pixels wide
     <root>/annotations/<key>.json   {"words": [{"text", "box" (pixels), "tag" (IOB2), "line"}], "fields": {type: value}}
 
-The same count and seed give the same bytes.
+Every page has its own random numbers: layout, fonts, values and noise. The same count and seed give the same bytes.
 """
 
 import json
@@ -22,10 +22,10 @@ from layoutray.readers.synthetic_text import invent_bill
 
 
 def render_set(root: Path, count: int, seed: int) -> None:
-    """Write `count` pages below the local folder `root`; the index comes last, so a set with an index is whole.
+    """Write `count` pages below the local folder `root`. The index is written last; a set with an index is complete.
 
     Raises:
-        InputError: for fewer than three pages, which cannot be split into train, dev and test.
+        InputError: if `count` is below three, which cannot be split into train, dev and test.
     """
     if count < 3:
         raise InputError(f"count is {count}, must be at least 3: one page each for train, dev and test")
@@ -33,7 +33,7 @@ def render_set(root: Path, count: int, seed: int) -> None:
         (root / folder).mkdir(parents=True, exist_ok=True)
     keys = [f"{number:05}" for number in range(count)]
     for number, key in enumerate(keys):
-        # A page depends on the seed and its number alone, so a larger set begins with the smaller one.
+        # A page depends only on the seed and its number: a larger set starts with the pages of a smaller one.
         image, annotation = render_page(Random(f"{seed}/{number}"))
         image.save(root / "images" / f"{key}.png", compress_level=1)
         _write_json(root / "annotations" / f"{key}.json", annotation)
@@ -41,7 +41,7 @@ def render_set(root: Path, count: int, seed: int) -> None:
 
 
 def render_page(random: Random) -> tuple[Image.Image, dict[str, Any]]:
-    """One page and what its annotation file says."""
+    """One page and the content of its annotation file."""
     canvas, height = random.choice(LAYOUTS)(invent_bill(random), random)
     image, marks = scanned(*cropped(canvas, height), random)
     words = [{"text": mark.text, "box": mark.box, "tag": mark.tag, "line": mark.line} for mark in marks]
@@ -57,11 +57,12 @@ def _fields(marks: list[Mark]) -> dict[str, str]:
 
 def _splits(keys: list[str], random: Random) -> dict[str, list[str]]:
     shuffled = random.sample(keys, len(keys))
-    tenth = max(1, round(len(keys) / 10))
+    dev = max(1, round(len(keys) / 10))
+    held_out = dev + max(1, round(len(keys) / 5))
     return {
-        "train": sorted(shuffled[2 * tenth :]),
-        "dev": sorted(shuffled[:tenth]),
-        "test": sorted(shuffled[tenth : 2 * tenth]),
+        "train": sorted(shuffled[held_out:]),
+        "dev": sorted(shuffled[:dev]),
+        "test": sorted(shuffled[dev:held_out]),
     }
 
 

@@ -1,4 +1,4 @@
-"""Invented businesses, people, goods and sums for synthetic pages. Nobody and nothing in here exists."""
+"""Invented companies, people, goods and amounts for generated pages. None of them exists."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -10,58 +10,48 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 _STEMS = _listed(
-    "Abervale, Birchmoor, Calder, Dunmere, Elmstead, Fernhollow, Glenmar, Harrowby, Ironbridge, Juniper, Kestrel, Larkfield, Marlow, "
-    "Northwick, Oakhurst, Pinecrest, Quillon, Redmarsh, Silverbrook, Thornbury, Umberly, Velmont, Westerly, Yarrow, Zephyr, Amberline, "
-    "Bluestone, Coppergate, Driftwood"
+    "Abervale, Birchmoor, Calder, Dunmere, Elmstead, Fernhollow, Glenmar, Harrowby, Ironbridge, Juniper, Kestrel, "
+    "Larkfield, Marlow, Northwick, Oakhurst, Pinecrest, Quillon, Redmarsh, Silverbrook, Thornbury, Umberly, "
+    "Velmont, Westerly, Yarrow, Zephyr, Amberline, Bluestone, Coppergate, Driftwood"
 )
 _TRADES = _listed(
-    "Bakery, Books, Cafe, Electrics, Florist, Garage, Garden Centre, Grocers, Hardware, Kitchen, Market, Motors, Optics, Pharmacy, "
-    "Print Shop, Stationers, Supplies, Tailors, Textiles, Timber, Tools, Trading, Transport, Wholesale"
+    "Bakery, Books, Cafe, Electrics, Florist, Garage, Garden Centre, Grocers, Hardware, Kitchen, Market, Motors, "
+    "Optics, Pharmacy, Print Shop, Stationers, Supplies, Tailors, Textiles, Timber, Tools, Trading, Transport, "
+    "Wholesale"
 )
 _ENDINGS = ("Ltd", "Inc.", "GmbH", "& Sons", "Sdn Bhd", "Co.", "Group", "")
 _STREETS = _listed(
-    "Anchor, Beacon, Chapel, Dover, Eastgate, Foundry, Granary, Harbour, Island, Kiln, Lantern, Meadow, Orchard, Priory, Quarry, River, "
-    "Station, Tannery, Upper Mill, Valley, Willow"
+    "Anchor, Beacon, Chapel, Dover, Eastgate, Foundry, Granary, Harbour, Island, Kiln, Lantern, Meadow, Orchard, "
+    "Priory, Quarry, River, Station, Tannery, Upper Mill, Valley, Willow"
 )
 _WAYS = ("Street", "Road", "Lane", "Avenue", "Square", "Drive")
 _TOWNS = _listed(
-    "Arden Falls, Brookhaven, Carrow, Dellmont, Eastmere, Farrowdale, Grantham Bay, Holmwood, Kingsmarsh, Lindenau, Millbrook, Netherby, "
-    "Port Sable, Ravenhill, Stonebridge, Tarn Valley, Westhaven"
+    "Arden Falls, Brookhaven, Carrow, Dellmont, Eastmere, Farrowdale, Grantham Bay, Holmwood, Kingsmarsh, "
+    "Lindenau, Millbrook, Netherby, Port Sable, Ravenhill, Stonebridge, Tarn Valley, Westhaven"
 )
 _FORENAMES = _listed(
-    "Adela, Bastian, Corin, Dalia, Edwin, Fiora, Gareth, Helena, Ivor, Jolanda, Kasper, Leonie, Marten, Nadine, Orson, Petra, Quentin, "
-    "Rosalie, Stefan, Tamsin, Ulrich, Verena, Wendel, Yvette"
+    "Adela, Bastian, Corin, Dalia, Edwin, Fiora, Gareth, Helena, Ivor, Jolanda, Kasper, Leonie, Marten, Nadine, "
+    "Orson, Petra, Quentin, Rosalie, Stefan, Tamsin, Ulrich, Verena, Wendel, Yvette"
 )
 _SURNAMES = _listed(
-    "Ashgrove, Bellwether, Corvane, Dunsley, Eldermoor, Farraday, Greymark, Hollins, Ingleton, Jessamy, Kirkwall, Lorrimer, Marchetti, "
-    "Norfield, Ostrander, Penhallow, Quarles, Rookwood, Seldon, Tolvane, Underhill, Vantongen, Whitlock"
+    "Ashgrove, Bellwether, Corvane, Dunsley, Eldermoor, Farraday, Greymark, Hollins, Ingleton, Jessamy, Kirkwall, "
+    "Lorrimer, Marchetti, Norfield, Ostrander, Penhallow, Quarles, Rookwood, Seldon, Tolvane, Underhill, "
+    "Vantongen, Whitlock"
 )
 _GOODS = _listed(
-    "Apple juice, Battery pack, Brown bread, Canvas bag, Ceramic mug, Cheddar, Coffee beans, Copper wire, Cotton towel, Desk lamp, "
-    "Door hinge, Envelope set, Garden hose, Ginger tea, Glass jar, Green paint, Honey, Ink cartridge, Key copy, Lemon cake, "
-    "Light bulb, Masking tape, Notebook, Oat flakes, Olive oil, Paper roll, Pencil box, Pillow, Rice noodles, "
-    "Rope 10m, Sandwich, Screw set, Shelf board, Soap bar, Sponge, Tomato soup, USB cable, Vase, Washing powder, Wooden spoon"
+    "Apple juice, Battery pack, Brown bread, Canvas bag, Ceramic mug, Cheddar, Coffee beans, Copper wire, Cotton "
+    "towel, Desk lamp, Door hinge, Envelope set, Garden hose, Ginger tea, Glass jar, Green paint, Honey, Ink "
+    "cartridge, Key copy, Lemon cake, Light bulb, Masking tape, Notebook, Oat flakes, Olive oil, Paper roll, "
+    "Pencil box, Pillow, Rice noodles, Rope 10m, Sandwich, Screw set, Shelf board, Soap bar, Sponge, Tomato soup, "
+    "USB cable, Vase, Washing powder, Wooden spoon"
 )
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+_MONTHS = _listed("January, February, March, April, May, June, July, August, September, October, November, December")
 _CURRENCIES = ("", "", "$", "EUR", "CHF")
 
 
 @dataclass(frozen=True, slots=True)
 class Good:
-    """One row of a bill; sums are texts as printed."""
+    """One row of a bill, with amounts as printed."""
 
     name: str
     quantity: int
@@ -71,13 +61,14 @@ class Good:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Everything that a receipt or a form may print; a layout takes what it has room for.
+    """All data that a layout may print; a layout uses a part of it.
 
     Attributes:
-        date, time, due: when it was issued, and the date until which to pay or come (a distractor).
-        name, clerk: the customer, and who served (a distractor).
-        number, order: the document's own number, and another one (a distractor).
-        currency: what stands before each sum: nothing, a sign, or a code.
+        date, time, due: date and time of issue, and the date until which to pay (a distractor).
+        home: address of the customer (a distractor).
+        name, clerk: the customer, and the employee who served (a distractor).
+        number, order: number of the document, and number of the order or account (a distractor).
+        currency: printed before each amount: empty, a sign or a code.
     """
 
     company: str
@@ -101,7 +92,7 @@ class Bill:
 
 
 def invent_bill(random: Random) -> Bill:
-    """A bill whose sums add up."""
+    """A bill with random data and consistent amounts."""
     issued = date(2015, 1, 1) + timedelta(days=random.randrange(3600))
     style = random.randrange(5)
     rows = [

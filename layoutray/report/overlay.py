@@ -1,4 +1,4 @@
-"""A page with what was found on it: boxes by entity type, labels with confidence, and a panel that lists the answers."""
+"""Draw found entities on their page: boxes in a colour for each type, labels with confidence, a list of all."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,14 @@ from layoutray.report.canvas import FAINT, INK, PAPER, Fonts, Rectangle, cut, gr
 from layoutray.report.palette import Colour, colours_of, ink_on
 
 SHOWN_WIDTH = (900, 1600)
-"""Pixels. Narrower pages are enlarged and wider ones reduced to this range, so that labels are readable and files stay small."""
+"""Pixels. Narrower pages are enlarged and wider pages reduced to this range: labels stay readable and files small."""
 
 _PANEL: Colour = (246, 247, 249)
+_DARKER_THAN_PAPER = 60
+"""Grey levels below the page's median from which a pixel counts as text."""
+_MAX_HIDDEN_BOXES = 0.1
+_MAX_HIDDEN_TEXT = 0.015
+"""Shares of a label's area that may lie on boxes, and on pixels of text. Text fills about a fifth of its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,31 @@ class _Mark:
     entity: Entity
     place: Rectangle
     colour: Colour
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    text: str
+    place: Rectangle
+    hidden_text: float
+
+
+class _TextPixels:
+    """Counts the dark pixels of a page within rectangles."""
+
+    def __init__(self, page: Image.Image) -> None:
+        grey = np.asarray(page.convert("L")).astype(np.int16)
+        dark = grey < np.median(grey) - _DARKER_THAN_PAPER
+        self._sums = np.zeros((grey.shape[0] + 1, grey.shape[1] + 1), np.int64)
+        self._sums[1:, 1:] = dark.cumsum(0).cumsum(1)
+
+    def share(self, place: Rectangle) -> float:
+        """Share of dark pixels in `place`, which lies on the page."""
+        height, width = self._sums.shape
+        x0, x1 = (min(max(round(x), 0), width - 1) for x in (place[0], place[2]))
+        y0, y1 = (min(max(round(y), 0), height - 1) for y in (place[1], place[3]))
+        dark = self._sums[y1, x1] - self._sums[y0, x1] - self._sums[y1, x0] + self._sums[y0, x0]
+        return float(dark) / max((x1 - x0) * (y1 - y0), 1)
 
 
 def draw(
@@ -37,23 +67,24 @@ def draw(
     """The page with `entities` in translucent boxes and a panel to its right.
 
     Args:
-        image: the page, of the size that the entities' polygons are pixels of.
-        entities: what was found; only regions on page `page_number` are drawn.
-        truth: what should have been found; drawn as dashed outlines.
-        types: all entity types of the model, so that colours agree between pages that show different ones.
+        image: the page; the entities' polygons are in its pixels.
+        entities: found entities; only regions on page `page_number` are drawn.
+        truth: expected entities, drawn as dashed outlines.
+        types: all entity types of the model: pages with different types then have the same colours.
     """
     page = image if isinstance(image, Image.Image) else Image.fromarray(image)
     shown, scale = resized(page, SHOWN_WIDTH)
+    text = _TextPixels(shown)
     colours = colours_of([*types, *(entity.type for entity in (*entities, *truth))])
     fonts = load_fonts()
     marks = _marks(entities, page_number, scale, colours)
     shown = _shaded(shown, marks)
     _outline_truth(shown, _marks(truth, page_number, scale, colours))
-    _label(shown, marks, fonts.small)
-    seen = [
+    _draw_labels(shown, marks, text, fonts.small)
+    on_page = [
         entity for entity in entities if any(region.page_number == page_number for region in entity.bounding_regions)
     ]
-    return _beside(shown, _panel(seen, shown.height, colours, fonts, dashed=len(truth)))
+    return _beside(shown, _panel(on_page, shown.height, colours, fonts, with_truth=bool(truth)))
 
 
 def _marks(entities: Sequence[Entity], page_number: int, scale: float, colours: Mapping[str, Colour]) -> list[_Mark]:
@@ -90,42 +121,61 @@ def _outline_truth(shown: Image.Image, marks: Sequence[_Mark]) -> None:
             pen.line([(x1, start), (x1, min(start + 7, y1))], fill=mark.colour, width=3)
 
 
-def _label(shown: Image.Image, marks: Sequence[_Mark], font: ImageFont.FreeTypeFont) -> None:
-    """Write type and confidence beside the first region of each entity.
+def _draw_labels(shown: Image.Image, marks: Sequence[_Mark], text: _TextPixels, font: ImageFont.FreeTypeFont) -> None:
+    """Write type and confidence beside the first region of each entity, where the label hides no box and little text.
 
-    Where that would hide other boxes the confidence stands alone, and where even that would, nothing: colour and panel tell.
+    Where there is no such place, the label is the confidence alone; where even that hides a box, there is no label.
     """
     pen = ImageDraw.Draw(shown)
     taken = [mark.place for mark in marks]
     first = {id(mark.entity): mark for mark in reversed(marks)}
     for mark in reversed(first.values()):
-        for text in (f"{mark.entity.type} {mark.entity.confidence:.0%}", f"{mark.entity.confidence:.0%}"):
-            size = (pen.textlength(text, font=font) + 8, font.size + 5.0)
-            place = _free_place(mark.place, size, shown.size, taken)
-            if sum(_overlap(place, other) for other in taken) > 0.1 * size[0] * size[1]:
-                continue
-            taken.append(place)
-            pen.rounded_rectangle(place, radius=3, fill=mark.colour)
-            pen.text((place[0] + 4, place[1] + size[1] / 2), text, font=font, fill=ink_on(mark.colour), anchor="lm")
-            break
+        label = _best_label(mark, font, shown.size, taken, text)
+        if label is None:
+            continue
+        x0, y0, _, y1 = label.place
+        taken.append(label.place)
+        pen.rounded_rectangle(label.place, radius=3, fill=mark.colour)
+        pen.text((x0 + 4, (y0 + y1) / 2), label.text, font=font, fill=ink_on(mark.colour), anchor="lm")
 
 
-def _free_place(
-    box: Rectangle, size: tuple[float, float], page: tuple[int, int], taken: Sequence[Rectangle]
-) -> Rectangle:
-    """The spot around `box` for a label of `size` that stays on the page and covers the least of what is taken."""
-    wide, high = size
+def _best_label(
+    mark: _Mark,
+    font: ImageFont.FreeTypeFont,
+    page: tuple[int, int],
+    taken: Sequence[Rectangle],
+    text: _TextPixels,
+) -> _Label | None:
+    """The long label if it hides little text, else the one that hides less; None if every label hides a box."""
+    confidence = f"{mark.entity.confidence:.0%}"
+    labels: list[_Label] = []
+    for words in (f"{mark.entity.type} {confidence}", confidence):
+        size = (font.getlength(words) + 8, font.size + 5.0)
+        area = size[0] * size[1]
+        hidden = {place: sum(_overlap(place, other) for other in taken) for place in _places(mark.place, size, page)}
+        place = min(hidden, key=lambda place: hidden[place] + area * text.share(place))
+        if hidden[place] > _MAX_HIDDEN_BOXES * area:
+            continue
+        labels.append(_Label(words, place, text.share(place)))
+        if labels[-1].hidden_text <= _MAX_HIDDEN_TEXT:
+            return labels[-1]
+    return min(labels, key=lambda label: label.hidden_text, default=None)
+
+
+def _places(box: Rectangle, size: tuple[float, float], page: tuple[int, int]) -> list[Rectangle]:
+    """Places around `box` for a label of `size` that stay on the page, the preferred one first."""
+    width, height = size
     x0, y0, x1, y1 = box
-    spots = [
-        (x0 - 2, y0 - high - 3),
-        (x1 + 5, (y0 + y1 - high) / 2),
+    corners = [
+        (x0 - 2, y0 - height - 3),
+        (x1 + 5, (y0 + y1 - height) / 2),
         (x0 - 2, y1 + 4),
-        (x1 + 2 - wide, y0 - high - 3),
-        (x0 - wide - 5, y0),
+        (x1 + 2 - width, y0 - height - 3),
+        (x1 + 2 - width, y1 + 4),
+        (x0 - width - 5, (y0 + y1 - height) / 2),
     ]
-    inside = [(min(max(left, 0), page[0] - wide - 1), min(max(top, 0), page[1] - high - 1)) for left, top in spots]
-    places = [(left, top, left + wide, top + high) for left, top in inside]
-    return min(places, key=lambda place: sum(_overlap(place, other) for other in taken))
+    inside = [(min(max(left, 0), page[0] - width - 1), min(max(top, 0), page[1] - height - 1)) for left, top in corners]
+    return [(left, top, left + width, top + height) for left, top in inside]
 
 
 def _overlap(one: Rectangle, other: Rectangle) -> float:
@@ -134,32 +184,32 @@ def _overlap(one: Rectangle, other: Rectangle) -> float:
     return max(wide, 0.0) * max(high, 0.0)
 
 
-_PANEL_WIDTH = 420
+_PANEL_WIDTH = 500
 _MARGIN = 20
 _INDENT = 26
 _ROW = 28
 
 
 def _panel(
-    entities: Sequence[Entity], height: int, colours: Mapping[str, Colour], fonts: Fonts, *, dashed: int
+    entities: Sequence[Entity], height: int, colours: Mapping[str, Colour], fonts: Fonts, *, with_truth: bool
 ) -> Image.Image:
-    """The legend: each type in its colour, and below it what was found, with confidence, as far as the page is long."""
+    """The legend: each type in its colour, and below it the content and confidence of its entities, as space allows."""
     types = sorted({entity.type for entity in entities})
     tall = max(height, (4 + 2 * len(types)) * _ROW + 2 * _MARGIN)
     panel = Image.new("RGB", (_PANEL_WIDTH, tall), _PANEL)
     pen = ImageDraw.Draw(panel)
     noun = "entity" if len(entities) == 1 else "entities"
     pen.text((_MARGIN, _MARGIN), f"{len(entities)} {noun} found", font=fonts.bold, fill=INK)
-    if dashed:
+    if with_truth:
         pen.text((_PANEL_WIDTH - _MARGIN, _MARGIN), "dashed: truth", font=fonts.plain, fill=FAINT, anchor="ra")
     room = (tall - 2 * _MARGIN) // _ROW - 2 - len(types)
     top = _MARGIN + 2 * _ROW
     for index, name in enumerate(types):
         _write_type(pen, top, name, colours[name], fonts.bold)
-        found = [entity for entity in entities if entity.type == name]
+        of_type = [entity for entity in entities if entity.type == name]
         share = room // (len(types) - index)
-        top += _ROW + _write_found(pen, top + _ROW, found, share, fonts) * _ROW
-        room -= min(len(found), share)
+        top += _ROW + _write_entities(pen, top + _ROW, of_type, share, fonts) * _ROW
+        room -= min(len(of_type), share)
     return panel
 
 
@@ -168,9 +218,9 @@ def _write_type(pen: ImageDraw.ImageDraw, top: int, name: str, colour: Colour, f
     pen.text((_MARGIN + _INDENT, top), cut(pen, name, font, _PANEL_WIDTH - 2 * _MARGIN - _INDENT), font=font, fill=INK)
 
 
-def _write_found(pen: ImageDraw.ImageDraw, top: int, found: Sequence[Entity], room: int, fonts: Fonts) -> int:
-    """Write up to `room` rows, the last of which counts those left out; returns the rows written."""
-    shown = found if len(found) <= room else found[: room - 1]
+def _write_entities(pen: ImageDraw.ImageDraw, top: int, entities: Sequence[Entity], room: int, fonts: Fonts) -> int:
+    """Write up to `room` rows and return their number; if there are more entities, the last row counts the rest."""
+    shown = entities if len(entities) <= room else entities[: room - 1]
     width = _PANEL_WIDTH - 2 * _MARGIN - _INDENT - 60
     for index, entity in enumerate(shown):
         height = top + index * _ROW
@@ -183,11 +233,11 @@ def _write_found(pen: ImageDraw.ImageDraw, top: int, found: Sequence[Entity], ro
         pen.text(
             (_PANEL_WIDTH - _MARGIN, height), f"{entity.confidence:.0%}", font=fonts.plain, fill=FAINT, anchor="ra"
         )
-    if len(shown) == len(found):
+    if len(shown) == len(entities):
         return len(shown)
     pen.text(
         (_MARGIN + _INDENT, top + len(shown) * _ROW),
-        f"… and {len(found) - len(shown)} more",
+        f"… and {len(entities) - len(shown)} more",
         font=fonts.plain,
         fill=FAINT,
     )

@@ -15,7 +15,11 @@ from layoutray.tracking import Run
 from pipelines import encode, evaluate, finetune, ingest, picture, predict, pretrain, synthesize
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
-SMALL = ["--set", "train.batch_size=4", "--set", "train.micro_batch_size=2", "--set", "train.warmup_steps=2"]
+TINY = ["--set", "model={arch = 'skimformer', size = 'tiny'}"]
+ENTITIES = ["--set", "task={name = 'entities'}"]
+WINDOWS = [*TINY, "--set", "tokenizer.vocab_size=300"]
+LABELLED = [*TINY, *ENTITIES, "--set", "tokenizer.path=pretrained"]
+SMALL = [*TINY, "--set", "train.batch_size=4", "--set", "train.micro_batch_size=2", "--set", "train.warmup_steps=2"]
 PRETRAIN = [
     "demo-pretrain",
     "windows",
@@ -27,7 +31,8 @@ PRETRAIN = [
     "--set",
     "train.evaluate_every=3",
 ]
-FINETUNE = ["demo-finetune", "labelled", "--init", "pretrained", "--out", "tuned", *SMALL, "--set", "train.steps=4"]
+FINETUNE = ["demo-finetune", "labelled", "--init", "pretrained", "--out", "tuned", *SMALL, *ENTITIES]
+FINETUNE += ["--set", "train.steps=4"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,9 +47,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             ingest.main(["ingest-synthetic", "drawn", "pages", "--set", "dev_share=0.25", "--set", "test_share=0.25"])
             == 0
         )
-        assert encode.main(["demo-pretrain", "pages", "--out", "windows", "--set", "tokenizer.vocab_size=300"]) == 0
+        assert encode.main(["demo-pretrain", "pages", "--out", "windows", *WINDOWS]) == 0
         assert pretrain.main(PRETRAIN) == 0
-        assert encode.main(["demo-finetune", "pages", "--out", "labelled", "--set", "tokenizer.path=pretrained"]) == 0
+        assert encode.main(["demo-finetune", "pages", "--out", "labelled", *LABELLED]) == 0
         assert finetune.main([*FINETUNE, "--workers", "2", "--register", "forms"]) == 0
         assert evaluate.main(["tuned", "pages", "--split", "test", "--json", "report.json"]) == 0
         yield folder

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from layoutray.answers import Entity, Region
 from layoutray.report.canvas import SHOWN_HEIGHT
@@ -115,3 +115,20 @@ def test_colour_pages_arrays_and_odd_contents_are_taken() -> None:
 def test_neighbouring_types_are_told_apart_however_many_there_are() -> None:
     colours = list(colours_of([f"type {index:02}" for index in range(18)]).values())
     assert len(set(colours)) == 18
+
+
+def test_labels_stand_beside_text_not_on_it() -> None:
+    page = blank()
+    text = (100, 140, 400, 196)  # right above the box: the place that a label takes on a blank page
+    ImageDraw.Draw(page).rectangle(text, fill=0)
+    picture = draw(page, [entity("date", (100, 200, 300, 260))])
+    assert (np.asarray(picture.crop(text)) == 0).all()
+    colour = colours_of(["date"])["date"]
+    assert has(picture.crop((303, 190, 500, 270)), colour)
+
+
+def test_a_label_that_finds_no_free_place_is_drawn_where_it_hides_least() -> None:
+    page = Image.new("L", (1000, 800), 255)
+    ImageDraw.Draw(page).rectangle((0, 0, 1000, 380), fill=0)
+    picture = page_part(draw(page, [entity("date", (0, 0, 999, 300))]))
+    assert has(picture.crop((0, 303, 1000, 330)), colours_of(["date"])["date"])
