@@ -47,7 +47,7 @@ class Checkpoint:
         labels: names of the outputs, in order; empty for tasks without.
         metrics: what was measured when it was saved.
         provenance: data, code version and parents it came from.
-        version: hash of the weights: changes when they do; empty while it is not loaded from disk.
+        version: hash of weights and answer settings: changes with either; empty before it is loaded from disk.
         temperature: what logits are divided by before they become probabilities, fitted on dev.
     """
 
@@ -171,10 +171,21 @@ def _load(where: Path) -> Checkpoint:
     labels = tuple(read_json(where / "labels.json"))
     model = build_model(recipe, vocabulary, labels)
     load_weights(model, where / "model.safetensors")
-    version = hashlib.sha256((where / "model.safetensors").read_bytes()).hexdigest()[:12]
     metrics, provenance = read_json(where / "metrics.json"), read_json(where / "provenance.json")
     temperature = _temperature(where / "calibration.json")
+    version = _version(where, recipe)
     return Checkpoint(recipe, labels, vocabulary, model.eval(), metrics, provenance, version, temperature)
+
+
+def _version(where: Path, recipe: Recipe) -> str:
+    """Hash of everything that changes answers: weights, vocabulary, labels, temperature and the recipe's settings for answers."""
+    digest = hashlib.sha256()
+    for name in ("model.safetensors", "tokenizer.json", "labels.json", "calibration.json"):
+        data = (where / name).read_bytes() if (where / name).is_file() else b""
+        digest.update(hashlib.sha256(data).digest())
+    values = recipe.to_dict()
+    digest.update(_json({name: values[name] for name in ("task", "model", "max_length")}))
+    return digest.hexdigest()[:12]
 
 
 def load_weights(model: TaskModel, file: Path) -> None:

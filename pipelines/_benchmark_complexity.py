@@ -9,8 +9,8 @@ from itertools import accumulate, groupby
 
 from layoutray import architectures
 from layoutray.bench.complexity import ORDERS, LayerCost, layer_costs, seen_by_decoder
+from layoutray.cli import terminal
 from layoutray.errors import InputError
-from pipelines import _terminal as terminal
 
 
 def main(arguments: Sequence[str]) -> int:

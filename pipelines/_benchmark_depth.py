@@ -9,10 +9,10 @@ from pathlib import Path
 
 from layoutray.bench.complexity import ORDERS
 from layoutray.bench.depth import Measured, Sizes, measure
+from layoutray.cli import terminal
 from layoutray.errors import InputError
 from layoutray.report import png
 from layoutray.report.depth import depth as picture_of
-from pipelines import _terminal as terminal
 from pipelines._report import log
 
 

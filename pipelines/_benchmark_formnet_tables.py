@@ -7,7 +7,7 @@ from pathlib import Path
 
 from layoutray.bench.formnet_tables import PAPER_F1, SYSTEMS
 from layoutray.bench.spread import Spread
-from pipelines import _terminal as terminal
+from layoutray.cli import terminal
 from pipelines._runs import Runs, Scores, add_labelled_option, add_options, add_tuning_option, labelled, schedule
 
 _RECIPE = "finetune-funsd"

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from layoutray import tracking
 from layoutray.bench.object_store import listed_store
+from layoutray.cli import terminal
 from layoutray.cluster.ingest import find, remaining_pages
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import InputError
@@ -39,7 +40,6 @@ from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
 from layoutray.tracking import MlflowReporter
-from pipelines import _terminal as terminal
 
 _MILLION = 1_000_000
 

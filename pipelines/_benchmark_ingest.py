@@ -11,12 +11,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from layoutray.bench.ingest import measure, ratios, seconds_of_pool, seconds_of_xargs, write_preprocessed
+from layoutray.cli import terminal
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest, plan_for
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 from layoutray.recipe import IngestRecipe
-from pipelines import _terminal as terminal
 from pipelines._real_pages import add_options, collect
 
 _OURS, _XARGS, _POOL = "ingest", "xargs", "pool"

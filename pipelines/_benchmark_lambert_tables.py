@@ -10,8 +10,8 @@ from typing import Any
 from layoutray import checkpoint
 from layoutray.bench.lambert_tables import LAYOUTS, PAPER_F1, SYSTEMS, System, sizes
 from layoutray.bench.spread import Spread
+from layoutray.cli import terminal
 from layoutray.prepare.leakage import Known, known, texts_of
-from pipelines import _terminal as terminal
 from pipelines._runs import (
     Runs,
     Scores,

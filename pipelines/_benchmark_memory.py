@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from layoutray.bench.memory import Held, MemorySampler, by_tenths
+from layoutray.cli import terminal
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
@@ -18,7 +19,6 @@ from layoutray.ocr.settings import Preprocessing, Recognition
 from layoutray.recipe import IngestRecipe
 from layoutray.report import png
 from layoutray.report.memory import memory
-from pipelines import _terminal as terminal
 from pipelines._real_pages import add_options, collect
 
 _MARKS = {"page workers": "PageWorker", "OCR": "layoutray.ocr.child", "Ray itself": ""}

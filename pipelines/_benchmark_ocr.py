@@ -5,8 +5,8 @@ import sys
 from collections.abc import Sequence
 
 from layoutray.bench.ocr_settings import HEADING, annotated_pictures, measure, variants
+from layoutray.cli import terminal
 from layoutray.errors import InputError
-from pipelines import _terminal as terminal
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from layoutray.bench.pooling import METHODS, Case, Measured, measure
-from pipelines import _terminal as terminal
+from layoutray.cli import terminal
 
 
 def main(arguments: Sequence[str]) -> int:

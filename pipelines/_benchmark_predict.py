@@ -11,6 +11,7 @@ from pathlib import Path
 
 from layoutray.bench.ingest import Round, measure
 from layoutray.bench.spread import Spread
+from layoutray.cli import terminal
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.predict import Prediction, predict
@@ -18,7 +19,6 @@ from layoutray.cluster.replicas import Replicas
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.recipe import IngestRecipe
-from pipelines import _terminal as terminal
 from pipelines._real_pages import add_options, collect
 
 _READING, _ANSWERING = "reading (OCR)", "answering (model)"

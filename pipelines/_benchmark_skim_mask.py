@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from layoutray import checkpoint
 from layoutray.batching.collate import collate
 from layoutray.bench.skim_mask import measure
+from layoutray.cli import terminal
+from layoutray.cli.evaluate import encoded
 from layoutray.errors import InputError
-from pipelines import _terminal as terminal
-from pipelines.evaluate import encoded
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -18,7 +18,7 @@ from layoutray.bench.skim_tables import (
     compute_ratio,
 )
 from layoutray.bench.spread import Spread
-from pipelines import _terminal as terminal
+from layoutray.cli import terminal
 from pipelines._runs import Runs, Scores, add_options, add_tuning_option, schedule
 
 

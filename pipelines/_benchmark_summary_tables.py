@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from layoutray.bench.spread import Spread
 from layoutray.bench.summary_tables import ENCODERS, PAPER_ROUGE, SCORERS, decoder_keys
-from pipelines import _terminal as terminal
+from layoutray.cli import terminal
+from layoutray.cli._text_scores import first_sentence_scores
 from pipelines._runs import Runs, Scores, add_options, schedule, tables
-from pipelines._text_scores import first_sentence_scores
 
 _RECIPE = "finetune-scitldr"
 _HALVINGS = (1, 1)

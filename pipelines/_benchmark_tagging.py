@@ -8,13 +8,13 @@ from dataclasses import asdict
 
 from layoutray import config
 from layoutray.bench.tagging import retag
+from layoutray.cli import terminal
 from layoutray.document import Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import OUTSIDE, kind_of
 from layoutray.errors import InputError
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
-from pipelines import _terminal as terminal
 from pipelines._report import log
 
 

@@ -19,6 +19,7 @@ import torch
 from layoutray import recipe, tokenizer
 from layoutray.bench import training as bench
 from layoutray.bench.training import Pair, Stopwatch
+from layoutray.cli import terminal
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
@@ -28,11 +29,11 @@ from layoutray.recipe import Recipe
 from layoutray.store import shards, sources
 from layoutray.store.card import Card
 from layoutray.store.schema import EXAMPLES
-from layoutray.training import job as jobs
 from layoutray.training import world as worlds
+from layoutray.training.inputs import check, prepare
 from layoutray.training.job import Job
 from layoutray.training.reporter import CompositeReporter, History, Reporter
-from pipelines import _terminal as terminal
+from layoutray.training.train import train
 
 _LENGTH = 128
 
@@ -113,7 +114,7 @@ def _row(number: int, random: np.random.Generator, vocab_size: int) -> dict[str,
 
 
 def _on_ray(job: Job, workers: int, out: Path) -> None:
-    on_ray.train(replace(job, out=out), Workers(workers), partial(_stopwatch, out), History())
+    on_ray.train(check(replace(job, out=out), workers), Workers(workers), partial(_stopwatch, out), History())
 
 
 def _stopwatch(out: Path) -> Sequence[Reporter]:
@@ -139,7 +140,7 @@ def _plain_worker(examples: str, out: Path, values: str) -> None:
     torch.set_num_threads(1)
     job = Job(recipe.from_dict(json.loads(values)), examples, out)
     with worlds.from_environment() as world:
-        jobs.train(job, world, CompositeReporter(_stopwatch(out) if world.leads else []), out / "state")
+        train(prepare(job, world.size), world, CompositeReporter(_stopwatch(out) if world.leads else []), out / "state")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from layoutray.bench.word_graph import (
     scattered,
     throughput,
 )
+from layoutray.cli import terminal
 from layoutray.document import Page
 from layoutray.document.filters import Filters
 from layoutray.document.word_graph import Points
@@ -30,7 +31,6 @@ from layoutray.prepare.encode import vocabulary_for
 from layoutray.recipe import TokenizerRecipe
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import PAGES
-from pipelines import _terminal as terminal
 
 _MADE_UP: dict[str, Callable[[int, np.random.Generator], Points]] = {
     "scattered": scattered,

@@ -5,11 +5,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from layoutray.cli import terminal
 from layoutray.errors import DocumentError
 from layoutray.ocr.render import count_pages
 from layoutray.ocr.settings import Recognition
 from layoutray.readers.synthetic_render import render_set
-from pipelines import _terminal as terminal
 
 _SUFFIXES = frozenset({".pdf", ".png", ".jpg", ".jpeg", ".tif", ".tiff"})
 _USUAL = ("sroie", "funsd", "wildreceipt")

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from layoutray.cli import terminal
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.report import curves, png
 from layoutray.training.reporter import HISTORY, read_history
-from pipelines import _terminal as terminal
 from pipelines._report import log
 
 Row = TypeVar("Row")

@@ -13,9 +13,9 @@ import psutil
 from torch import nn
 
 from layoutray.bench.step_speed import Case, Measured, measure, product_speed
+from layoutray.cli import terminal
 from layoutray.errors import LayoutrayError
 from layoutray.report import png, scaling
-from pipelines import _terminal as terminal
 from pipelines._report import log
 
 Key = tuple[str, int]

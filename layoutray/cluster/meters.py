@@ -27,7 +27,7 @@ class IngestMeter:
 
 
 class TrainingMeter:
-    """A reporter for the leading worker: how fast a recipe trains, and its loss."""
+    """A reporter for rank 0: exports training speed and loss."""
 
     def __init__(self, recipe: str) -> None:
         self._recipe = {"recipe": recipe}
@@ -37,11 +37,11 @@ class TrainingMeter:
         }
 
     def start(self, step: int, steps: int) -> None:
-        """There is nothing to show before the first step."""
+        """Nothing to show before the first step."""
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         for name in self._shown.keys() & values.keys():
             self._shown[name].set(values[name], tags=self._recipe)
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
-        """States are not shown."""
+    def saved(self, step: int, folder: Path | None) -> None:
+        """Nothing to show: states hold no metrics."""

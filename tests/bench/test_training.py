@@ -19,7 +19,7 @@ def test_a_stopwatch_notes_steps_and_nothing_else(tmp_path: Path) -> None:
     watch.start(0, 2)
     watch.metrics(1, {"loss": 3.0, "learning_rate": 1.0})
     watch.metrics(1, {"dev.loss": 3.0})
-    watch.saved(1, tmp_path, {})
+    watch.saved(1, tmp_path)
     watch.metrics(2, {"loss": 2.0})
     noted = [json.loads(line) for line in (tmp_path / PACE).read_text().splitlines()]
     assert [step for step, _ in noted] == [1, 2]

@@ -13,6 +13,7 @@ import sys
 from layoutray import recipe
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers, train
+from layoutray.training.inputs import check
 from layoutray.training.job import Job
 from layoutray.training.reporter import History
 from ray.util import placement_group_table
@@ -24,7 +25,7 @@ class Watching(History):
 
 file, examples, out = sys.argv[1:]
 with connect():
-    train(Job(recipe.load(file), examples, out), Workers(2), list, Watching())
+    train(check(Job(recipe.load(file), examples, out), 2), Workers(2), list, Watching())
 """
 
 

@@ -8,7 +8,9 @@ import pytest
 
 from layoutray import checkpoint
 from layoutray.bench.lambert_tables import LAYOUTS, SYSTEMS
-from pipelines import benchmark, encode, ingest, pretrain
+from layoutray.cli import encode, ingest
+from layoutray.cli.train import pretrain
+from pipelines import benchmark
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -52,7 +54,7 @@ def test_every_system_is_trained_scored_and_kept(tmp_path: Path, monkeypatch: py
     model = [word for key in BERT for word in ("--set", f"model.{key}")]
     assert encode.main(["pretrain-tiny", "pages", "--out", "windows", "--set", "max_length=64"]) == 0
     size = ["--set", "max_length=64", "--set", "train.steps=1", "--set", "train.warmup_steps=0"]
-    assert pretrain.main(["pretrain-tiny", "windows", "--out", "start", *model, *size]) == 0
+    assert pretrain(["pretrain-tiny", "windows", "--out", "start", *model, *size]) == 0
     command = [
         "lambert-tables",
         "pages",

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from layoutray.bench.skim_tables import PRETRAINED
-from pipelines import benchmark, ingest, synthesize
+from layoutray.cli import ingest, synthesize
+from pipelines import benchmark
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1200)]
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from layoutray import checkpoint, tasks
-from layoutray.training import job as jobs
 from layoutray.training import loop, resume, world
+from layoutray.training.feed import recipe_feed
+from layoutray.training.inputs import read_splits
 from layoutray.training.job import Job
 from tests.jobs import NO_DROPOUT, elsewhere, job, pages, recipe
 from tests.training.runs import StopAfter, alone, under_torchrun
@@ -89,7 +90,7 @@ def test_the_kept_checkpoint_is_the_best_evaluation(tmp_path: Path) -> None:
     step, best = min(series["dev.perplexity"], key=lambda pair: pair[1])
     loaded = checkpoint.load(one.out)
     assert (loaded.metrics["step"], loaded.metrics["dev.perplexity"]) == (step, best)
-    dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
+    dev = recipe_feed(loaded.recipe, loaded.tokenizer, read_splits(one.examples)["dev"])
     task = tasks.load("masked_lm")
     values = task.summarise(loop.observe(loaded.model, task, dev, world.single_process()), ())
     assert values["perplexity"] == pytest.approx(best, rel=1e-6), "the weights in it are those that were measured"
@@ -99,7 +100,7 @@ def test_the_kept_temperature_is_the_best_on_dev(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("entities", steps=60, learning_rate=5e-3, evaluate_every=20))
     alone(one)
     loaded = checkpoint.load(one.out)
-    dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
+    dev = recipe_feed(loaded.recipe, loaded.tokenizer, read_splits(one.examples)["dev"])
     task = tasks.load("entities")
     seen = loop.observe(loaded.model, task, dev, world.single_process())
     assert loaded.temperature != 1
