@@ -38,7 +38,7 @@ _CLAIM = "layoutray.claim"
 _FLUSH_SECONDS = 2.0
 _MAX_BATCH = 1000  # MLflow's limit for one log_batch call
 _CACHE = "LAYOUTRAY_CACHE"
-"""Environment variable: folder for models that only the tracking server can read. On a cluster, one that all nodes share."""
+"""Environment variable: folder for copies of models that only the tracking server can read; nodes must share it."""
 
 
 def default_uri() -> str:
@@ -67,7 +67,7 @@ class Run:
         try:
             self.client.log_inputs(self.run_id, inputs)
         except MlflowException:
-            # Runs that log the same new data set at the same time: the first creates it, the others fail once and then find it.
+            # Of runs that log the same new data set at once, the first creates it; the others fail once, then find it.
             self.client.log_inputs(self.run_id, inputs)
 
     def log_metrics(self, step: int, values: Mapping[str, float]) -> None:
@@ -133,7 +133,7 @@ def create_run(
     tags: Mapping[str, str],
     parent: Run | None = None,
 ) -> Run:
-    """Open a run with the resolved recipe as its parameters, nested keys joined by dots. MLflow shows it below `parent`."""
+    """Open a run, shown below `parent`; its parameters are the resolved recipe, nested keys joined by dots."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     uri = _absolute(uri)
     with _locked(uri):
@@ -151,7 +151,8 @@ def create_run(
 def claim(folder: str | Path, uri: str) -> dict[str, str]:
     """Tags for a run that is about to be opened for a checkpoint folder; kept there until `Run.note` replaces them.
 
-    A process killed in between leaves an empty run that no folder names. The next claim finds it by the tags and deletes it.
+    A process killed in between leaves an empty run that no folder names; the next claim finds it by its tags and
+    deletes it.
     """
     if key := _read_note(folder).get(_CLAIM):
         with _locked(_absolute(uri)):
@@ -189,7 +190,7 @@ def noted(folder: str | Path, uri: str) -> Run | None:
 
 
 class MlflowReporter:
-    """Logs the metrics of a training, in a batch every two seconds. Steps that the run already has are not logged again."""
+    """Logs the metrics of a training, in a batch every two seconds. Steps that the run has are not logged again."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -224,11 +225,11 @@ class MlflowReporter:
 
 
 def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
-    """The folder or address of the checkpoint that `model` names, and the version that answers state (empty for a folder).
+    """The folder or address of the checkpoint that `model` names, and its version for answers (empty for a folder).
 
-    A registered model is read where MLflow stores it, if that is a local folder or an s3:// address. Otherwise its files
-    are downloaded once into a cache (`LAYOUTRAY_CACHE`, by default `~/.cache/layoutray`), by model and version. So the same
-    version has the same folder every time.
+    A registered model is read where MLflow stores it, if that is a local folder or an s3:// address. Otherwise its
+    files are downloaded once into a cache (`LAYOUTRAY_CACHE`, by default `~/.cache/layoutray`), keyed by model and
+    version. Either way a version has the same folder every time.
 
     Args:
         model: a folder, its s3:// address, or `models:/NAME@ALIAS` or `models:/NAME/VERSION` of the registry at `uri`.

@@ -1,4 +1,4 @@
-"""Lists, shows and retries dead letters: `python -m pipelines.dead_letters` is `layoutray dead-letters`, for `ray job submit`."""
+"""Manages dead letters: `python -m pipelines.dead_letters` is `layoutray dead-letters`, for `ray job submit`."""
 
 import sys
 

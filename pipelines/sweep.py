@@ -1,4 +1,4 @@
-"""Trains a recipe with several values of one key: `python -m pipelines.sweep` is `layoutray sweep`, for `ray job submit`."""
+"""Trains with several values of a key: `python -m pipelines.sweep` is `layoutray sweep`, for `ray job submit`."""
 
 import sys
 

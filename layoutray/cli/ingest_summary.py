@@ -15,12 +15,13 @@ def show(manifest: Manifest, out: str) -> None:
     if manifest.duplicates:
         first = manifest.duplicates[0]
         terminal.say(
-            f"{len(manifest.duplicates)} documents have the same bytes as another and are left out, with their values and "
-            f"labels, e.g. {first['source']}, which equals {first['same_as']}"
+            f"{len(manifest.duplicates)} documents have the same bytes as another and are left out, with their values "
+            f"and labels, e.g. {first['source']}, which equals {first['same_as']}"
         )
     if manifest.without_picture:
         terminal.say(
-            f"{manifest.without_picture} documents have no picture; words = 'annotation' takes the words of the data set"
+            f"{manifest.without_picture} documents have no picture; "
+            "words = 'annotation' takes the words of the data set"
         )
     if manifest.reasons:
         terminal.say(f"dead letters: {_reasons(manifest)}")

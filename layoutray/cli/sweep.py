@@ -162,7 +162,7 @@ def _open_parent(planned: _Sweep, first: Job, chosen: SweepOptions) -> Run:
 
 
 def _train(waiting: Mapping[Value, CheckedJob], planned: _Sweep, parent: Run, chosen: SweepOptions) -> list[Trial]:
-    """Train the unfinished jobs, each in a run of its own. Each trial's process closes its run if the training succeeds."""
+    """Train the unfinished jobs, each in a run of its own, which the trial's process closes after success."""
 
     def ended(value: Value) -> None:
         terminal.say(f"{planned.assignment(value)} has ended")

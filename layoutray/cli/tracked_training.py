@@ -1,4 +1,4 @@
-"""A training and its MLflow run, shared by `pretrain`, `finetune` and `sweep`: opening, closing and registering the run."""
+"""The MLflow run of a training: opened, closed and registered for `pretrain`, `finetune` and `sweep`."""
 
 from collections.abc import Sequence
 
@@ -60,7 +60,7 @@ def reporters(job: Job, run: Run) -> Sequence[Reporter]:
 
 
 def close_run(job: Job, run: Run, name: str) -> None:
-    """Log loss curve and checkpoint of a finished training, register it as model `name` if not empty, and close its run."""
+    """Log loss curve and checkpoint of a finished training, register it as `name` unless empty, and close its run."""
     series = read_history(sources.join(job.out, HISTORY))
     losses = {name: series[name] for name in ("loss", "dev.loss") if name in series}
     run.log_picture("loss", png.png(curves.loss_curve(losses, "loss")))

@@ -1,4 +1,4 @@
-"""All verbs of `layoutray`: name, summary, and the function that runs each. Imports no verb, so that `--help` is fast."""
+"""All verbs of `layoutray`: name, summary and function. Imports none of them, so that `--help` is fast."""
 
 from dataclasses import dataclass
 

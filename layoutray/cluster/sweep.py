@@ -97,8 +97,8 @@ def train(
     Args:
         trials: the jobs, which `check` accepted, by value.
         out: folder on a disk that all nodes share, or an s3:// address.
-        work: trains the job of a value to its end, in the trial's process; must be picklable, i.e. a module's function or
-            a `partial` of one.
+        work: trains the job of a value to its end, in the trial's process; must be picklable: a module's function or a
+            `partial` of one.
         ended: called in this process after each trial, failed or not.
 
     Raises:

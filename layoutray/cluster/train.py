@@ -49,7 +49,7 @@ class Workers:
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.count:
             raise InputError(
-                f"the minimum number of workers is {self.least}; it must be from 0 to the number of workers, {self.count}"
+                f"the minimum number of workers is {self.least}; it must be from 0 to their number, {self.count}"
             )
 
 
@@ -60,7 +60,7 @@ def train(
 
     Args:
         checked: the job, which `training.inputs.check` accepted.
-        reporters: called on rank 0; must be picklable, i.e. a module's function or a `partial` of one.
+        reporters: called on rank 0; must be picklable: a module's function or a `partial` of one.
         watching: receives the reports of rank 0 in this process, with a short delay.
 
     Returns:
@@ -68,7 +68,7 @@ def train(
 
     Raises:
         InputError: if a step has fewer micro-batches than workers; raised before any worker starts.
-        ray.train.TrainingFailedError: if workers failed more than `workers.max_failures` times, or with an error of layoutray.
+        ray.train.TrainingFailedError: if workers failed more than `workers.max_failures` times, or with our own error.
     """
     job = checked.job
     check_share(job.recipe.train.batch_size, job.recipe.train.micro_batch_size, workers.count)
@@ -103,7 +103,7 @@ def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
 
 
 class _StateReporter:
-    """Hands states to Ray Train, which copies them to its storage. Ray's report is a barrier, so every worker calls it."""
+    """Hands states to Ray Train, which copies them to its storage. Every worker reports: the report is a barrier."""
 
     def start(self, step: int, steps: int) -> None:
         """Nothing to report: Ray knows that training starts."""

@@ -22,12 +22,12 @@ from layoutray.training.start import start_model
 
 @dataclass(frozen=True)
 class CheckedJob:
-    """A job whose examples, recipe and starting checkpoints fit together. Holds no weights, so that a driver can keep it.
+    """A job whose examples, recipe and starting checkpoints fit together. Holds no weights: a driver can keep it.
 
     Attributes:
         card: of the examples.
-        fresh: names of the encoder's tensors that the starting checkpoints leave randomly initialised; empty without such
-            checkpoints.
+        fresh: names of the encoder's tensors that the starting checkpoints leave randomly initialised; empty without
+            such checkpoints.
     """
 
     job: Job
@@ -92,7 +92,7 @@ def prepare(job: Job, workers: int) -> TrainingInputs:
 
 
 def check(job: Job, workers: int) -> CheckedJob:
-    """`prepare` without keeping the model: for a driver whose workers prepare the job themselves. Raises like `prepare`."""
+    """`prepare` without keeping the model, for a driver whose workers prepare the job themselves."""
     return prepare(job, workers).checked
 
 

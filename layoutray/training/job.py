@@ -1,4 +1,4 @@
-"""A training job: what to train, from which data, to which folder. Also whether it is finished, and with which result."""
+"""A training job: what to train, from which data, to which folder; and whether it is finished."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Job:
 
     Attributes:
         examples: folder of EXAMPLES with their vocabulary and card.
-        out: checkpoint folder, on a disk that all workers share or an s3:// address; always holds the best model so far.
+        out: checkpoint folder, on a disk that all workers share, or an s3:// address; holds the best model so far.
         init: checkpoints whose encoders, and decoders, the model starts from; empty trains from scratch.
     """
 

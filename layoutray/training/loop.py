@@ -23,7 +23,7 @@ from layoutray.training.resume import Progress
 from layoutray.training.world import World
 
 KeepBest = Callable[[TaskModel, Mapping[str, float], float], None]
-"""Called on rank 0 with the model, the metrics of an evaluation better than all before, and the temperature fitted on it."""
+"""Called on rank 0 with the model, the metrics of an evaluation better than all before, and the fitted temperature."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Loop:
         self.progress = Progress()
 
     def run(self, resume_from: Path | None, keep_best: KeepBest) -> Progress:
-        """Train from the state in `resume_from` (None: from step 0) to the last step, or until `patience` is exhausted."""
+        """Train from the state in `resume_from` (None: step 0) to the last step, or until `patience` is exhausted."""
         if resume_from is not None:
             self.progress = resume.load(resume_from, self.model, self._optimizer)
         if self.world.leads:

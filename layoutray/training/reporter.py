@@ -75,7 +75,7 @@ class History:
 
 
 class ProgressBar(AbstractContextManager["ProgressBar"]):
-    """A bar on a terminal; otherwise a line at most every five seconds, and one for each evaluation and the last step."""
+    """A bar on a terminal; in a log, a line every five seconds and one for each evaluation and the last step."""
 
     def __init__(self, title: str) -> None:
         self._console = Console(stderr=True)
@@ -121,8 +121,8 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
 class JsonLines:
     """Writes every report to a file, on a disk or at an s3:// address, one JSON object a line.
 
-    The whole file is written whenever a state is saved, as object stores cannot append. Reports lost before that belong to
-    steps that are trained again.
+    The whole file is written whenever a state is saved, as object stores cannot append. Reports lost before that belong
+    to steps that are trained again.
     """
 
     def __init__(self, file: str | Path) -> None:

@@ -38,7 +38,7 @@ class Progress:
 
 
 def save(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    """Write the state into `folder`. A killed call leaves the earlier state: writing `progress.json` makes the switch."""
+    """Write the state into `folder`. A killed call leaves the earlier state: `progress.json` is written last."""
     model_file, optimizer_file = _names(progress)
     tensors = {model_file: checkpoint.unique_tensors(model), optimizer_file: _flatten(optimizer)}
     _write(str(folder), {name: safetensors.torch.save(values) for name, values in tensors.items()}, progress)

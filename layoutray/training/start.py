@@ -17,8 +17,8 @@ from layoutray.tokenizer import Tokenizer
 def start_model(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folders: Sequence[str]) -> tuple[str, ...]:
     """Load the encoders of the checkpoints in `folders` into that of `model`; also the decoder if both models have one.
 
-    A checkpoint of the recipe's architecture gives the whole encoder; one of another architecture gives the tensors that
-    the recipe's architecture inherits from it. All other heads keep their random weights.
+    A checkpoint of the recipe's architecture gives the whole encoder; one of another architecture gives the tensors
+    that the recipe's architecture inherits from it. All other heads keep their random weights.
 
     Returns:
         Names of the encoder's parameters that no checkpoint gives; empty without checkpoints.
@@ -56,7 +56,7 @@ def _loaded(folder: str, vocabulary: Tokenizer) -> Checkpoint:
 
 
 def _fitting(folder: str, source: Checkpoint, recipe: Recipe, target: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that the checkpoint in `folder` gives to an encoder with tensors `target`, by the names of the latter."""
+    """The tensors that the checkpoint in `folder` gives to an encoder with tensors `target`, by its names."""
     given, expected = source.model.encoder.state_dict(), target
     if source.recipe.arch != recipe.arch:
         given = _parent(folder, source, recipe).names.state_to_ours(given)

@@ -54,7 +54,7 @@ def train(
 
 
 def train_in_place(inputs: TrainingInputs, world: World, reporter: Reporter) -> Progress:
-    """`train` with the resumable state in the checkpoint folder: resumes an interrupted call, removes the state at the end.
+    """`train` with its state in the checkpoint folder: resumes an interrupted call, and removes the state at the end.
 
     Raises:
         InputError: as `train`.

@@ -31,7 +31,7 @@ INGEST = [
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The working folder, with `in`: a page that works, one that is cut off, an empty file, and a PDF with pages over the limit."""
+    """The working folder; its folder `in` has a good page, a truncated one, an empty file and a PDF of large pages."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").mkdir()
     files = {
@@ -73,7 +73,8 @@ def test_what_has_died_is_replayed_after_each_fix_until_nothing_is_dead(
     assert main([*INGEST, "--max-dead-rate", "0.79"]) == 1
     said = capsys.readouterr().err
     assert (
-        "error: 80.00% of pages are dead letters (2 too_large, 1 unreadable, 1 empty_file), more than --max-dead-rate 79.00%"
+        "error: 80.00% of pages are dead letters (2 too_large, 1 unreadable, 1 empty_file), "
+        "more than --max-dead-rate 79.00%"
         in said
     )
     assert (letters(), counts()) == ([("cut.png", 1, "unreadable"), EMPTY, *LARGE], (3, 1, 1, 3))

@@ -1,4 +1,4 @@
-"""What `pretrain` and `finetune` do with the MLflow run: none for a training that cannot start, FAILED for one that fails."""
+"""The MLflow run of `pretrain` and `finetune`: none if the training cannot start, FAILED if it fails."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -50,7 +50,7 @@ def report(one: Job, tracked: Run, *more: Reporter) -> Sequence[Reporter]:
 
 @dataclass
 class KillOnce:
-    """Kills its own process after `step` when the state of `after` has reached Ray, the first time only; slow on the way there."""
+    """Kills its own process after `step`, the first time only; slow before, so that Ray gets the last state."""
 
     step: int
     mark: Path

@@ -21,7 +21,8 @@ from ray.util import placement_group_table
 class Watching(History):
     def start(self, step, steps):
         (workers,) = [group for group in placement_group_table().values() if group["state"] == "CREATED"]
-        print(len(workers["bundles"]), "workers on", len(set(workers["bundles_to_node_id"].values())), "nodes", flush=True)
+        nodes = set(workers["bundles_to_node_id"].values())
+        print(len(workers["bundles"]), "workers on", len(nodes), "nodes", flush=True)
 
 file, examples, out = sys.argv[1:]
 with connect():

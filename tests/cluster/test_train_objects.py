@@ -1,4 +1,4 @@
-"""The verbs that train, from a bucket into a bucket: a real S3 server on the loopback, whose address reaches workers by environment."""
+"""The verbs that train, from a bucket into a bucket: a real S3 server on the loopback interface."""
 
 import functools
 import json

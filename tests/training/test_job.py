@@ -123,7 +123,7 @@ def test_what_came_before_a_state_was_reported_before_it_is_kept(tmp_path: Path)
 
 
 class StopWhenSaved(History):
-    """Ends training from outside before it has passed on what it was told by `step`, as MLflow's reporter would at a state."""
+    """Interrupts training when the state of `step` is saved, before other reporters hear of it."""
 
     def __init__(self, step: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The loop learns, counts as one process whoever shares the work, goes on exactly where it was stopped, and stops in time."""
+"""The loop learns, gives the same losses for any number of workers, resumes exactly, and stops early."""
 
 import dataclasses
 from pathlib import Path
@@ -117,7 +117,7 @@ def test_the_kept_temperature_is_the_best_on_dev(tmp_path: Path) -> None:
 
 
 def test_clipping_bounds_the_update(tmp_path: Path) -> None:
-    """With Adam, a scaled gradient makes the same first step; a clip that were applied after the step would change the second."""
+    """Adam's first step ignores the gradient's scale; clipping after the step would change the second."""
     settings = {clip: recipe("entities", steps=3, clip=clip, model=NO_DROPOUT) for clip in (0.0, 1e9, 1e-3)}
     losses = {clip: alone(job(tmp_path / str(clip), chosen))["loss"] for clip, chosen in settings.items()}
     assert losses[0.0] == losses[1e9]

@@ -172,7 +172,7 @@ def test_every_parent_is_an_architecture_with_the_fields_that_are_asked_of_it(na
 
 def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
     source = trained(tmp_path, MODEL, ["other", "words"])
-    with pytest.raises(CheckpointError, match=r"another vocabulary than .*; encode them with tokenizer.path="):
+    with pytest.raises(CheckpointError, match=r"another vocabulary than that of .*; encode them with tokenizer.path="):
         start_model(fresh(of(MODEL)), of(MODEL), VOCABULARY, [source])
 
 

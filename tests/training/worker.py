@@ -1,4 +1,4 @@
-"""What torchrun starts in tests: `python -m torch.distributed.run … -m tests.training.worker EXAMPLES OUT RECIPE_JSON`."""
+"""A worker that torchrun starts in tests; arguments EXAMPLES OUT RECIPE_JSON."""
 
 import json
 import sys

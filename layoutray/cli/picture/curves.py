@@ -1,6 +1,7 @@
-"""`layoutray picture curves`: a metric over training steps. Runs that differ only in the seed share a curve with a band.
+"""`layoutray picture curves`: a metric over training steps. Runs that differ only in the seed share a curve.
 
-The curve is their mean, the band reaches from minimum to maximum. The picture is also logged to each checkpoint's MLflow run.
+The curve is their mean; its band reaches from minimum to maximum. The picture is also logged to the MLflow run of each
+checkpoint.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""`layoutray picture selection`: the words of a page that dominate what a text-generating model keeps of its document."""
+"""`layoutray picture selection`: words that dominate what a text-generating model keeps of a document."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -65,7 +65,7 @@ def _document_pages(folder: str, page: Page) -> list[Page]:
 
 
 def shares_of(selection: Selection, page: Page, document: Sequence[Page]) -> Float[np.ndarray, "words"]:
-    """For each word of `page` that the model read: its weight in the states that it dominates, as a share of all states.
+    """For each word of `page` that the model read, its weight in the states that it dominates, as a share of all.
 
     Args:
         document: all pages of the document.
