@@ -12,6 +12,7 @@ from pathlib import Path
 from layoutray.bench.ingest import Round, measure
 from layoutray.bench.spread import Spread
 from layoutray.cli import terminal
+from layoutray.cli.options import local_folder
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.predict import Prediction, predict
@@ -26,7 +27,7 @@ _READING, _ANSWERING = "reading (OCR)", "answering (model)"
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="layoutray benchmark predict", description=__doc__)
-    parser.add_argument("checkpoint", type=terminal.local_folder, help="of a model that looks for fields")
+    parser.add_argument("checkpoint", type=local_folder, help="of a model that looks for fields")
     add_options(parser)
     parser.add_argument("--rounds", type=int, default=3, help="how often all pages are read and answered")
     parser.add_argument("--workers", type=int, default=num_cores(), help="model replicas, of one thread each")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from layoutray.cli import terminal
+from layoutray.cli.options import local_folder
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.report import curves, png
 from layoutray.training.reporter import HISTORY, read_history
@@ -24,7 +25,7 @@ Scores = dict[str, dict[int, dict[str, float]]]
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What every benchmark of many trainings lets choose."""
     parser.add_argument(
-        "--out", required=True, type=terminal.local_folder, help="folder for everything; a rerun does what is missing"
+        "--out", required=True, type=local_folder, help="folder for everything; a rerun does what is missing"
     )
     parser.add_argument(
         "--seeds", type=int, nargs="+", default=[1, 2, 3], help="one training of every system with each"

@@ -32,7 +32,8 @@ from layoutray.store import codec, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import PAGES
 from layoutray.tasks.summary import Summary
-from layoutray.training import job, loop, world
+from layoutray.training import loop, world
+from layoutray.training.feed import recipe_feed
 
 _OVERLAYS = 4
 
@@ -172,7 +173,7 @@ def encoded(
 def observed(loaded: Checkpoint, examples: ExampleSet) -> list[Any]:
     """What the checkpoint's task observes on `examples`."""
     here = world.single_process()
-    feed = job.feed(loaded.recipe, loaded.tokenizer, examples)
+    feed = recipe_feed(loaded.recipe, loaded.tokenizer, examples)
     return loop.observe(loaded.model.to(here.device), tasks.load(loaded.recipe.task.name), feed, here)
 
 

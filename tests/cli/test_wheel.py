@@ -83,9 +83,9 @@ def test_the_command_works_outside_the_repository(environment: Path, tmp_path: P
     place = "import layoutray; print(layoutray.__file__)"
     assert Path(run(environment, tmp_path, ["python", "-c", place]).strip()).is_relative_to(environment)
     assert "finetune" in run(environment, tmp_path, ["layoutray", "--help"])
-    run(environment, tmp_path, ["layoutray", "synthesize", "drawn", "--count", "2"])
+    run(environment, tmp_path, ["layoutray", "synthesize", "drawn", "--count", "3"])
     call = ["layoutray", "ingest", "ingest-synthetic", "drawn", "pages", "--dry-run", "--sample", "0"]
-    assert json.loads(run(environment, tmp_path, call))["plan"]["pages"] == 2
+    assert json.loads(run(environment, tmp_path, call))["plan"]["pages"] == 3
     assert "usage: layoutray import" in run(
         environment, tmp_path, ["python", "-m", "layoutray.cli", "import", "--help"]
     )
