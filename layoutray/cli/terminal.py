@@ -41,10 +41,11 @@ def say_cuts(recipe: "Recipe", documents: int, texts: int, where: str = "") -> N
         where: appended to the message; how to list them.
     """
     if documents:
-        say(f"{documents} documents are truncated to max_length, {recipe.max_length} tokens{where}")
+        limit = recipe.max_length
+        say(f"{documents} documents have more tokens than max_length, {limit}; only their beginning is read{where}")
     if texts:
         limit = recipe.task.writing.max_length
-        say(f"{texts} target texts are truncated to task.writing.max_length, {limit} tokens{where}")
+        say(f"{texts} target texts have more tokens than task.writing.max_length, {limit}; they are truncated{where}")
 
 
 def show_plan(recipe: "Recipe | IngestRecipe | MixRecipe", plan: Mapping[str, Any]) -> int:

@@ -74,8 +74,7 @@ def test_what_has_died_is_replayed_after_each_fix_until_nothing_is_dead(
     said = capsys.readouterr().err
     assert (
         "error: 80.00% of pages are dead letters (2 too_large, 1 unreadable, 1 empty_file), "
-        "more than --max-dead-rate 79.00%"
-        in said
+        "more than --max-dead-rate 79.00%" in said
     )
     assert (letters(), counts()) == ([("cut.png", 1, "unreadable"), EMPTY, *LARGE], (3, 1, 1, 3))
     assert main([*INGEST, "--max-dead-rate", "0.8"]) == 0

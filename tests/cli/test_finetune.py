@@ -31,8 +31,7 @@ def test_what_no_checkpoint_gives_is_named_and_what_does_not_fit_makes_no_run(
     said = capsys.readouterr().err
     assert (
         "randomly initialised, as no --init gives them: "
-        "boxes.projections.height.bias, boxes.projections.height.weight, "
-        in said
+        "boxes.projections.height.bias, boxes.projections.height.weight, " in said
     )
     assert checkpoint.load(tmp_path / "joined").provenance["init"] == parents
     assert "has no dev examples" not in said

@@ -65,7 +65,7 @@ def test_documents_and_texts_that_are_cut_are_counted_apart(
     assert (said["cut"], said["texts_cut"]) == (3, 3)
     assert "on train, 3 documents" in shown.err
     assert "3 documents have more tokens than max_length, 20;" in shown.err
-    assert "3 texts to write have more tokens than task.writing.max_length, 3;" in shown.err
+    assert "3 target texts have more tokens than task.writing.max_length, 3;" in shown.err
 
 
 def test_an_empty_split_is_told_from_those_that_have_pages(short: list[str]) -> None:
