@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipelines import _terminal as terminal
+from layoutray.cli import terminal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

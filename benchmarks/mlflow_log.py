@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from layoutray import tracking
-from pipelines import _terminal as terminal
+from layoutray.cli import terminal
 
 
 def log(benchmark: str, parameters: Mapping[str, Any], results: Any, pictures: Mapping[str, bytes]) -> None:

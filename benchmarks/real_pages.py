@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipelines import _page_sample as page_sample
+from layoutray.cli.benchmark import page_sample
 
 _DATA_SETS = ("sroie", "funsd", "wildreceipt")
 """Data sets of real scans below LAYOUTRAY_DATA, which are read when no folder is named."""

@@ -17,9 +17,9 @@ from benchmarks.figures.step_cost import StepCostRow, draw_step_costs, parse
 from benchmarks.measure.training_step import StepCase, StepCost, matrix_product_speed, measure_step
 from benchmarks.mlflow_log import log
 from benchmarks.options import png_file
+from layoutray.cli import terminal
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.report import png
-from pipelines import _terminal as terminal
 
 Key = tuple[str, int]
 """Model and length."""

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.mlflow_log import log
+from layoutray.cli import terminal
+from layoutray.cli.options import local_folder
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.report import curves, png
 from layoutray.training.reporter import HISTORY, read_history
-from pipelines import _terminal as terminal
 
 Scores = dict[str, dict[int, dict[str, float]]]
 """Metrics on the test pages, by system and seed."""
@@ -25,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         required=True,
-        type=terminal.local_folder,
+        type=local_folder,
         help="folder of all results; a rerun does only what is missing",
     )
     parser.add_argument(

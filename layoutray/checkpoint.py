@@ -47,7 +47,7 @@ class Checkpoint:
         labels: names of the outputs, in order; empty for tasks without labels.
         metrics: those of the evaluation at which the model was saved.
         provenance: data, code version and starting checkpoints of the model.
-        version: hash of the weights; empty for a checkpoint that was not loaded from disk.
+        version: hash of everything that changes answers; empty for a checkpoint that was not loaded from disk.
         temperature: logits are divided by it before they become probabilities; fitted on dev.
     """
 
@@ -172,11 +172,22 @@ def _load(folder: Path) -> Checkpoint:
     labels = tuple(read_json(folder / "labels.json"))
     model = build_model(recipe, vocabulary, labels)
     load_weights(model, folder / "model.safetensors")
-    version = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()[:12]
+    version = _version(folder, recipe)
     metrics = {name: float(value) for name, value in read_json(folder / "metrics.json").items()}
     provenance = read_json(folder / "provenance.json")
     temperature = _temperature(folder / "calibration.json")
     return Checkpoint(recipe, labels, vocabulary, model.eval(), metrics, provenance, version, temperature)
+
+
+def _version(folder: Path, recipe: Recipe) -> str:
+    """Hash of everything that changes answers: weights, vocabulary, labels, temperature, and task and model settings."""
+    digest = hashlib.sha256()
+    for name in ("model.safetensors", "tokenizer.json", "labels.json", "calibration.json"):
+        data = (folder / name).read_bytes() if (folder / name).is_file() else b""
+        digest.update(hashlib.sha256(data).digest())
+    values = recipe.to_dict()
+    digest.update(_json({name: values[name] for name in ("task", "model", "max_length")}))
+    return digest.hexdigest()[:12]
 
 
 def load_weights(model: TaskModel, file: Path) -> None:

@@ -8,7 +8,7 @@ import difflib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from typing import Any, TypeVar, cast, get_args, get_origin
 
 import pydantic
@@ -18,7 +18,7 @@ from layoutray.errors import InputError, RecipeError
 Settings = TypeVar("Settings")
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Traversable) -> dict[str, Any]:
     """Nested dict of a TOML file. Raises RecipeError when the file is missing or not valid TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

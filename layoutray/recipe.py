@@ -5,11 +5,13 @@ sets become one data set, and a training recipe how pages become a model.
 """
 
 import dataclasses
+import importlib.resources
 import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
@@ -21,7 +23,8 @@ from layoutray.tasks import Task
 
 Plugin = TypeVar("Plugin")
 
-RECIPES = Path(__file__).resolve().parents[1] / "pipelines" / "recipes"
+RECIPES = importlib.resources.files("layoutray") / "recipes"
+"""The shipped recipes, as TOML files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,12 +327,12 @@ def _named(key: str, name: str, load: Callable[[str], Plugin]) -> Plugin:
         raise RecipeError(f"recipe key {key}: {error}") from error
 
 
-def _find(recipe: str) -> Path:
+def _find(recipe: str) -> Traversable:
     path = Path(recipe)
     if path.suffix == ".toml":
         return path
     shipped = RECIPES / f"{recipe}.toml"
     if not shipped.is_file():
-        known = sorted(file.stem for file in RECIPES.glob("*.toml"))
+        known = sorted(file.name.removesuffix(".toml") for file in RECIPES.iterdir())
         raise RecipeError(f"no recipe called {recipe!r}; shipped: {', '.join(known)}; or give the path of a .toml file")
     return shipped

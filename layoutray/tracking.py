@@ -1,9 +1,10 @@
-"""Runs in MLflow: what went in, what was measured, what came out. The only module that knows MLflow.
+"""Runs and registered models in MLflow. The only module that imports MLflow.
 
-A run is opened once, in the driver; workers get its id, so that a recovered worker goes on in the same run.
+The driver opens a run once; workers get its id, so that a recovered worker continues the same run.
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import tempfile
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 from mlflow.artifacts import download_artifacts
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
@@ -26,19 +28,21 @@ from layoutray.store import shards, sources
 from layoutray.store.card import Card
 
 ALIAS = "champion"
-"""Alias that a newly registered version gets: what `models:/NAME@champion` serves."""
+"""Alias of the newest registered version: `models:/NAME@champion`."""
 
 _CHECKPOINT = "checkpoint"
 _NOTE = "mlflow_run.json"
-"""Beside a checkpoint: which run it belongs to."""
+"""File in a checkpoint folder that names its run."""
 _CLAIM = "layoutray.claim"
-"""Tag of a run, and until its id is noted key of the note: what finds a run whose opening was killed."""
+"""Tag of a run, and key of the note until the run's id is noted. Finds a run whose opening was killed."""
 _FLUSH_SECONDS = 2.0
-_MAX_BATCH = 1000  # what one log_batch call may carry
+_MAX_BATCH = 1000  # MLflow's limit for one log_batch call
+_CACHE = "LAYOUTRAY_CACHE"
+"""Environment variable: folder for copies of models that only the tracking server can read; nodes must share it."""
 
 
 def default_uri() -> str:
-    """`MLFLOW_TRACKING_URI` where set, else a SQLite file in the working folder, as an absolute path."""
+    """`MLFLOW_TRACKING_URI` if set, else a SQLite file in the working folder, as an absolute path."""
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path.cwd() / 'mlflow.db'}"
 
 
@@ -54,7 +58,7 @@ class Run:
         return MlflowClient(tracking_uri=self.uri)
 
     def log_dataset(self, folder: str, card: Card, context: str) -> None:
-        """Note which data set went in: its place, its counts and the digest of its content."""
+        """Log the data set of the run: its location, counts and digest."""
         source = folder if "://" in folder else str(Path(folder).absolute())
         kind = source.partition("://")[0] if "://" in source else "local"
         profile = json.dumps({"pages": card.pages, "examples": card.examples})
@@ -63,7 +67,7 @@ class Run:
         try:
             self.client.log_inputs(self.run_id, inputs)
         except MlflowException:
-            # Of runs that bring the same new data set at once, all but one are refused; then it is there for them to refer to.
+            # Of runs that log the same new data set at once, the first creates it; the others fail once, then find it.
             self.client.log_inputs(self.run_id, inputs)
 
     def log_metrics(self, step: int, values: Mapping[str, float]) -> None:
@@ -77,7 +81,7 @@ class Run:
             self.client.log_artifact(self.run_id, str(file), "pictures")
 
     def log_checkpoint(self, folder: str | Path) -> None:
-        """Store a checkpoint as the run's artifact `checkpoint`, without the states and logs that training leaves beside it."""
+        """Store a checkpoint as the run's artifact `checkpoint`, without training states and logs in its folder."""
         with checkpoint.local_copy(folder) as where:
             for name in checkpoint.FILES:
                 if (where / name).is_file():
@@ -87,7 +91,7 @@ class Run:
             self.client.log_text(self.run_id, sources.read_bytes(note_file).decode(), f"{_CHECKPOINT}/{_NOTE}")
 
     def register(self, name: str) -> str:
-        """Make the logged checkpoint the next version of model `name`, with the alias `champion`; returns its version."""
+        """Make the logged checkpoint the next version of model `name`, with alias `champion`. Returns the version."""
         client = self.client
         try:
             client.create_registered_model(name)
@@ -100,12 +104,12 @@ class Run:
         return str(version)
 
     def note(self, folder: str | Path) -> None:
-        """Write down in a checkpoint folder which run it belongs to, without any password."""
+        """Write into a checkpoint folder which run it belongs to, without any password."""
         _write_note(folder, {"uri": _without_password(self.uri), "run_id": self.run_id})
 
     @property
     def finished(self) -> bool:
-        """Whether the run was closed, and closed well."""
+        """Whether the run was closed as FINISHED."""
         return self.client.get_run(self.run_id).info.status == "FINISHED"
 
     def is_registered(self, name: str) -> bool:
@@ -113,7 +117,7 @@ class Run:
         return any(version.name == name for version in self.client.search_model_versions(f"run_id='{self.run_id}'"))
 
     def reopen(self) -> None:
-        """Go on in a run that was interrupted."""
+        """Continue an interrupted run."""
         self.client.update_run(self.run_id, status="RUNNING")
 
     def finish(self, status: str = "FINISHED") -> None:
@@ -129,10 +133,10 @@ def create_run(
     tags: Mapping[str, str],
     parent: Run | None = None,
 ) -> Run:
-    """Open a run with the resolved recipe as its parameters, nested keys joined by dots; MLflow shows it under `parent`."""
+    """Open a run, shown below `parent`; its parameters are the resolved recipe, nested keys joined by dots."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     uri = _absolute(uri)
-    with _alone(uri):
+    with _locked(uri):
         client = MlflowClient(tracking_uri=uri)
         known = client.get_experiment_by_name(experiment)
         experiment_id = (
@@ -145,16 +149,17 @@ def create_run(
 
 
 def claim(folder: str | Path, uri: str) -> dict[str, str]:
-    """Tags for the run that is about to be opened for a checkpoint folder, written down there until `Run.note` takes their place.
+    """Tags for a run that is about to be opened for a checkpoint folder; kept there until `Run.note` replaces them.
 
-    Who is killed in between leaves an empty run that no folder knows; the next claim finds it by these tags, and deletes it.
+    A process killed in between leaves an empty run that no folder names; the next claim finds it by its tags and
+    deletes it.
     """
     if key := _read_note(folder).get(_CLAIM):
-        with _alone(_absolute(uri)):
+        with _locked(_absolute(uri)):
             client = MlflowClient(tracking_uri=uri)
             experiments = [known.experiment_id for known in client.search_experiments()]
-        for left in client.search_runs(experiments, f"tags.`{_CLAIM}` = '{key}'"):
-            client.delete_run(left.info.run_id)
+        for abandoned in client.search_runs(experiments, f"tags.`{_CLAIM}` = '{key}'"):
+            client.delete_run(abandoned.info.run_id)
     else:
         key = uuid.uuid4().hex
         _write_note(folder, {_CLAIM: key})
@@ -162,13 +167,13 @@ def claim(folder: str | Path, uri: str) -> dict[str, str]:
 
 
 def noted(folder: str | Path, uri: str) -> Run | None:
-    """The run that `Run.note` has written down in a checkpoint folder; None where it has not.
+    """The run that `Run.note` has written into a checkpoint folder; None if there is no note.
 
     Args:
-        uri: reaches the server; used, with its password, when it is the noted one.
+        uri: of a server, with its password; used if the note names the same server.
 
     Raises:
-        InputError: when the server does not know the run.
+        InputError: if the server does not know the run.
     """
     note = _read_note(folder)
     if "run_id" not in note:
@@ -176,7 +181,7 @@ def noted(folder: str | Path, uri: str) -> Run | None:
     run = Run(_absolute(uri) if _without_password(_absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
     try:
         run.client.get_run(run.run_id)
-    except MlflowException as error:  # its text may hold a password
+    except MlflowException as error:  # its message may contain a password
         raise InputError(
             f"MLflow at {_without_password(run.uri)} does not know run {run.run_id}: {error.error_code}; "
             f"delete {sources.join(folder, _NOTE)} if it is gone for good"
@@ -185,7 +190,7 @@ def noted(folder: str | Path, uri: str) -> Run | None:
 
 
 class MlflowReporter:
-    """Sends training's metrics to a run, a batch every two seconds; a step that the run already has is not sent again."""
+    """Logs the metrics of a training, in a batch every two seconds. Steps that the run has are not logged again."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -195,7 +200,7 @@ class MlflowReporter:
         self._flushed = time.monotonic()
 
     def start(self, step: int, steps: int) -> None:
-        """Look up what the run has: after a recovery some steps are trained again, and are already there."""
+        """Look up the last logged steps: after a recovery some steps are trained again."""
         for name in self._client.get_run(self._run.run_id).data.metrics:
             history = self._client.get_metric_history(self._run.run_id, name)
             self._last[name] = max(metric.step for metric in history)
@@ -207,12 +212,12 @@ class MlflowReporter:
         if time.monotonic() - self._flushed > _FLUSH_SECONDS or len(self._waiting) >= _MAX_BATCH:
             self.flush()
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
-        """What lies before a saved state is never trained again, so it has to be in the run by now."""
+    def saved(self, step: int, folder: Path | None) -> None:
+        """Log everything before the state: those steps are never trained again."""
         self.flush()
 
     def flush(self) -> None:
-        """Send what is waiting."""
+        """Log all pending metrics."""
         for at in range(0, len(self._waiting), _MAX_BATCH):
             self._client.log_batch(self._run.run_id, metrics=self._waiting[at : at + _MAX_BATCH])
         self._waiting.clear()
@@ -220,27 +225,57 @@ class MlflowReporter:
 
 
 def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
-    """The checkpoint folder that `model` names, as an absolute path or address, and the model version for answers (empty for a folder).
+    """The folder or address of the checkpoint that `model` names, and its version for answers (empty for a folder).
+
+    A registered model is read where MLflow stores it, if that is a local folder or an s3:// address. Otherwise its
+    files are downloaded once into a cache (`LAYOUTRAY_CACHE`, by default `~/.cache/layoutray`), keyed by model and
+    version. Either way a version has the same folder every time.
 
     Args:
-        model: a folder or its `s3://` address, or `models:/NAME@ALIAS` or `models:/NAME/VERSION` of the registry at `uri`.
+        model: a folder, its s3:// address, or `models:/NAME@ALIAS` or `models:/NAME/VERSION` of the registry at `uri`.
 
     Raises:
-        InputError: when the registry does not have it.
+        InputError: if the registry does not have the model, or its files cannot be read.
     """
     if not model.startswith("models:/"):
         return sources.absolute(model), ""
     client = MlflowClient(tracking_uri=uri)
-    name, at, alias = model.removeprefix("models:/").partition("@")
+    name, separator, alias = model.removeprefix("models:/").partition("@")
     try:
-        if at:
-            version = client.get_model_version_by_alias(name, alias)
+        if separator:
+            number = str(client.get_model_version_by_alias(name, alias).version)
         else:
             name, _, number = name.partition("/")
-            version = client.get_model_version(name, number)
-        return download_artifacts(version.source, tracking_uri=uri), str(version.version)
+        address = client.get_model_version_download_uri(name, number)
+        return _readable(address, uri, name, number), number
     except MlflowException as error:
-        raise InputError(f"MLflow at {_without_password(uri)} does not hand out {model}: {error.error_code}") from None
+        raise InputError(f"MLflow at {_without_password(uri)} cannot provide {model}: {error.error_code}") from None
+
+
+def _readable(address: str, uri: str, name: str, version: str) -> str:
+    """A folder or s3:// address with the artifacts at `address`; the same for every call."""
+    if address.startswith("s3://"):
+        return address
+    local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
+    return str(local) if local is not None and local.is_dir() else str(_downloaded(address, uri, name, version))
+
+
+def _downloaded(address: str, uri: str, name: str, version: str) -> Path:
+    """The cached copy of the artifacts at `address`; downloaded on the first call."""
+    root = Path(os.environ.get(_CACHE) or Path.home() / ".cache" / "layoutray").absolute()
+    digest = hashlib.sha256(f"{_without_password(_absolute(uri))} {address}".encode()).hexdigest()[:12]
+    folder = root / "models" / f"{quote(name, safe='')}-{version}-{digest}"
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        copy = Path(download_artifacts(address, dst_path=scratch, tracking_uri=uri))
+        try:
+            copy.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # if it is, another process has downloaded it meanwhile
+                raise
+    return folder
 
 
 def _read_note(folder: str | Path) -> dict[str, str]:
@@ -257,13 +292,13 @@ def _metric(name: str, value: float, step: int) -> Metric:
 
 
 def _absolute(uri: str) -> str:
-    """A relative SQLite file is another one in every working folder; workers have their own."""
+    """`uri` with an absolute path if it is a SQLite file: workers have another working folder."""
     return f"sqlite:///{Path(uri.removeprefix('sqlite:///')).absolute()}" if uri.startswith("sqlite:///") else uri
 
 
 @contextmanager
-def _alone(uri: str) -> Generator[None]:
-    """No other process in here for the same SQLite file: two that make its tables at once break it, and MLflow does not see to it."""
+def _locked(uri: str) -> Generator[None]:
+    """Lock a SQLite file: two processes that create its tables at once break it, and MLflow takes no lock."""
     if not uri.startswith("sqlite:///"):
         yield
         return
@@ -276,7 +311,7 @@ def _alone(uri: str) -> Generator[None]:
 
 
 def _artifacts(uri: str) -> str | None:
-    """A server decides where artifacts lie; beside a local SQLite file they lie in its folder, whoever's working folder it is."""
+    """Location of artifacts: beside a SQLite file, whatever the working folder is; None lets a server decide."""
     return (
         (Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts").as_uri() if uri.startswith("sqlite:///") else None
     )

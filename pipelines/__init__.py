@@ -1,1 +1,1 @@
-"""The verbs: each module is one, as `layoutray VERB …` and as `python -m pipelines.VERB …` (for `ray job submit`)."""
+"""Entry points for `ray job submit … -- python -m pipelines.VERB`; the verbs themselves are in `layoutray.cli`."""

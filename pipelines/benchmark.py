@@ -1,14 +1,8 @@
-"""Measure ingest, training, serving or OCR settings on this machine with your pages: `layoutray benchmark NAME …`."""
+"""Measures speed on this machine: `python -m pipelines.benchmark` is `layoutray benchmark`, for `ray job submit`."""
 
 import sys
-from collections.abc import Sequence
 
-from pipelines import _terminal as terminal
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return terminal.run_named("benchmark", arguments)
-
+from layoutray.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(terminal.run(main))
+    sys.exit(main(["benchmark", *sys.argv[1:]]))

@@ -1,14 +1,8 @@
-"""Look at the pages and documents that could not be used, and try them again: list, show, replay."""
+"""Manages dead letters: `python -m pipelines.dead_letters` is `layoutray dead-letters`, for `ray job submit`."""
 
 import sys
-from collections.abc import Sequence
 
-from pipelines import _terminal as terminal
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return terminal.run_named("dead_letters", arguments)
-
+from layoutray.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(terminal.run(main))
+    sys.exit(main(["dead-letters", *sys.argv[1:]]))

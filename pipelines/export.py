@@ -1,14 +1,8 @@
-"""Hand pages to another program to work on: `layoutray export NAME …`."""
+"""Exports pages to other programs: `python -m pipelines.export` is `layoutray export`, for `ray job submit`."""
 
 import sys
-from collections.abc import Sequence
 
-from pipelines import _terminal as terminal
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return terminal.run_named("export", arguments)
-
+from layoutray.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(terminal.run(main))
+    sys.exit(main(["export", *sys.argv[1:]]))

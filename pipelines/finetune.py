@@ -1,19 +1,8 @@
-"""Train a model for a task, usually from the encoders of pretrained checkpoints."""
+"""Trains a model for a task: `python -m pipelines.finetune` is `layoutray finetune`, for `ray job submit`."""
 
 import sys
-from collections.abc import Sequence
 
-from pipelines import _terminal as terminal
-from pipelines import _training as training
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = training.parser("finetune", __doc__)
-    training.add_worker_option(parser)
-    training.add_init_option(parser)
-    options = parser.parse_args(arguments)
-    return training.run(options, init=options.init)
-
+from layoutray.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(terminal.run(main))
+    sys.exit(main(["finetune", *sys.argv[1:]]))

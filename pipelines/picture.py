@@ -1,14 +1,8 @@
-"""Draw what papers show: attention over a page, what is kept of it, the graph of its words, curves, reliability."""
+"""Draws pictures: `python -m pipelines.picture` is `layoutray picture`, for `ray job submit`."""
 
 import sys
-from collections.abc import Sequence
 
-from pipelines import _terminal as terminal
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return terminal.run_named("picture", arguments)
-
+from layoutray.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(terminal.run(main))
+    sys.exit(main(["picture", *sys.argv[1:]]))

@@ -53,6 +53,10 @@ def outputs(model: TaskModel) -> torch.Tensor:
         return model.eval().scores(collate([example(6), example(9)], 0))[1]
 
 
+def weights_digest(model: TaskModel) -> str:
+    return hashlib.sha256(safetensors.torch.save(checkpoint.unique_tensors(model))).hexdigest()
+
+
 def rewrite(folder: Path, name: str, content: Any) -> None:
     (folder / name).write_text(json.dumps(content))
 
@@ -94,6 +98,23 @@ def test_the_version_changes_with_the_weights(tmp_path: Path) -> None:
     versions = {checkpoint.load(saved(tmp_path / str(layers), model={"layers": layers})).version for layers in (1, 2)}
     assert len(versions) == 2
     assert checkpoint.load(tmp_path / "1").version in versions
+
+
+def test_the_version_changes_with_the_settings_of_answers_alone(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    first = checkpoint.load(folder).version
+    values = json.loads((folder / "recipe.json").read_text())
+    values["name"], values["train"]["steps"] = "renamed", values["train"]["steps"] + 1
+    rewrite(folder, "recipe.json", values)
+    assert checkpoint.load(folder).version == first, "neither changes an answer"
+    versions = [first]
+    for least in (0.25, 0.5):
+        values["task"]["fields"] = {"party": {"type": "name", "many": True, "min_score": least}}
+        rewrite(folder, "recipe.json", values)
+        versions.append(checkpoint.load(folder).version)
+    rewrite(folder, "calibration.json", {"temperature": 2.0})
+    versions.append(checkpoint.load(folder).version)
+    assert len(set(versions)) == 4
 
 
 def test_tied_weights_are_stored_once_and_tied_again(tmp_path: Path) -> None:
@@ -208,10 +229,7 @@ def test_who_reads_while_training_writes_finds_a_whole_checkpoint_or_none(place:
     folder = str(tmp_path / "better") if place == "disk" else "s3://scans/better"
     chosen = recipe("entities")
     models = [fresh(dataclasses.replace(chosen, seed=seed)) for seed in (1, 2)]
-    versions = {
-        hashlib.sha256(safetensors.torch.save(checkpoint.unique_tensors(model))).hexdigest()[:12]: model
-        for model in models
-    }
+    of_weights = {weights_digest(model): model for model in models}
     over = threading.Event()
 
     def write() -> None:
@@ -236,7 +254,7 @@ def test_who_reads_while_training_writes_finds_a_whole_checkpoint_or_none(place:
     assert len({found.temperature for found in seen}) == 5
     for found in seen:
         assert found.temperature == found.metrics["step"] + 1
-        assert versions[found.version] is models[int(found.metrics["step"]) % 2], (
+        assert of_weights[weights_digest(found.model)] is models[int(found.metrics["step"]) % 2], (
             "the weights are those of these metrics"
         )
     assert not [uri for uri in sources.list_files(folder) if ".part" in uri]

@@ -13,9 +13,9 @@ import yaml
 
 from layoutray import config
 from layoutray import recipe as recipes
+from layoutray.cli.main import main
 from layoutray.recipe import RECIPES
 from layoutray.store import schema
-from pipelines.__main__ import main
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = sorted(str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "docs").rglob("*.md"))
@@ -124,7 +124,7 @@ def recipe_names() -> set[str]:
 
 
 def test_every_recipe_that_a_command_names_is_shipped() -> None:
-    assert recipe_names() - {file.stem for file in RECIPES.glob("*.toml")} == set()
+    assert recipe_names() - {file.name.removesuffix(".toml") for file in RECIPES.iterdir()} == set()
 
 
 @pytest.mark.parametrize(("guide", "block"), [(guide, block) for guide in GUIDES for block in blocks(guide, "toml")])

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -76,6 +77,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"sqlite:///{tmp_path_factory.mktemp('sqlite')}/mlflow.db"
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LAYOUTRAY_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 @pytest.fixture(params=["file", "server"])
 def uri(request: pytest.FixtureRequest) -> str:
     """Both kinds of place that runs go to."""
@@ -143,12 +150,12 @@ def test_a_second_reporter_on_the_run_logs_no_step_twice(uri: str) -> None:
     for step in range(1, 7):
         first.metrics(step, {"loss": step / 10})
     first.metrics(4, {"dev.loss": 0.4})
-    first.saved(6, None, {})
+    first.saved(6, None)
     again = MlflowReporter(run)
     again.start(4, 10)
     for step in range(5, 11):
         again.metrics(step, {"loss": step / 10, **({"dev.loss": 0.8} if step == 8 else {})})
-    again.saved(10, None, {})
+    again.saved(10, None)
     assert history(run, "loss") == [(step, step / 10) for step in range(1, 11)]
     assert history(run, "dev.loss") == [(4, 0.4), (8, 0.8)]
 
@@ -184,6 +191,37 @@ def test_a_registered_checkpoint_comes_back_by_alias_and_by_version(uri: str, tm
         assert noted.run_id == run.run_id
 
 
+def test_a_registered_model_has_the_same_folder_every_time(uri: str, tmp_path: Path, cache: Path) -> None:
+    run = opened(uri)
+    run.log_checkpoint(saved(tmp_path / "checkpoint"))
+    number = run.register("stable")
+    before = set(Path(tempfile.gettempdir()).iterdir())
+    folders = {tracking.checkpoint_folder(f"models:/stable{which}", uri)[0] for which in ("@champion", f"/{number}")}
+    folders |= {tracking.checkpoint_folder("models:/stable@champion", uri)[0]}
+    (folder,) = folders
+    assert sorted(path.name for path in Path(folder).iterdir()) == sorted(checkpoint.FILES)
+    assert {path for path in Path(tempfile.gettempdir()).iterdir() if path.name.startswith("tmp")} <= before
+    if uri.startswith("sqlite"):
+        assert run.run_id in folder, "where MLflow stores it, which every node with that disk reaches"
+        assert not cache.exists()
+    else:
+        (copy,) = (cache / "models").iterdir()
+        assert folder == str(copy)
+
+
+@pytest.mark.usefixtures("s3")
+def test_a_registered_model_in_a_bucket_is_read_from_there(file: str, tmp_path: Path, cache: Path) -> None:
+    run = opened(file)
+    saved(tmp_path / "checkpoint")
+    pafs.copy_files(str(tmp_path / "checkpoint"), "s3://scans/registered")
+    run.client.create_registered_model("bucket")
+    version = run.client.create_model_version("bucket", "s3://scans/registered", run.run_id).version
+    folder, number = tracking.checkpoint_folder(f"models:/bucket/{version}", file)
+    assert (folder, number) == ("s3://scans/registered", str(version))
+    assert checkpoint.load(folder).version == checkpoint.load(tmp_path / "checkpoint").version
+    assert not cache.exists()
+
+
 def test_a_plain_folder_is_itself() -> None:
     assert tracking.checkpoint_folder("some/folder", "sqlite:///nowhere/at/all.db") == (
         str(Path("some/folder").absolute()),
@@ -205,7 +243,7 @@ def test_a_checkpoint_in_a_bucket_knows_its_run(file: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("model", ["models:/nothing@champion", "models:/nothing/1", "models:/nothing", "models:/"])
 def test_an_unknown_model_is_refused_by_name(model: str, uri: str) -> None:
-    with pytest.raises(InputError, match=f"does not hand out {model}: "):
+    with pytest.raises(InputError, match=f"cannot provide {model}: "):
         tracking.checkpoint_folder(model, uri)
 
 

@@ -9,8 +9,8 @@ from itertools import accumulate, groupby
 
 from benchmarks.measure.complexity import ORDERS, LayerCost, decoder_keys, layer_costs
 from layoutray import architectures
+from layoutray.cli import terminal
 from layoutray.errors import InputError
-from pipelines import _terminal as terminal
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -11,9 +11,9 @@ from benchmarks.measure.complexity import ORDERS
 from benchmarks.measure.depth import DepthSizes, DepthTiming, measure_depth
 from benchmarks.mlflow_log import log
 from benchmarks.options import png_file
+from layoutray.cli import terminal
 from layoutray.errors import InputError
 from layoutray.report import png
-from pipelines import _terminal as terminal
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -15,7 +15,7 @@ from benchmarks.training_runs import (
     labelled,
     schedule,
 )
-from pipelines import _terminal as terminal
+from layoutray.cli import terminal
 
 _RECIPE = "finetune-funsd"
 _BIOES: dict[str, object] = {"task.name": "entities_bioes"}

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from benchmarks.measure.object_store import listed_store
 from layoutray import tracking
+from layoutray.cli import terminal
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import InputError
 from layoutray.prepare.discovery import find_documents
@@ -40,7 +41,6 @@ from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
 from layoutray.store.spilled import SpilledList
 from layoutray.tracking import MlflowReporter
-from pipelines import _terminal as terminal
 
 _MILLION = 1_000_000
 

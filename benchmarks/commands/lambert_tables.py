@@ -20,8 +20,8 @@ from benchmarks.training_runs import (
     tables,
 )
 from layoutray import checkpoint
+from layoutray.cli import terminal
 from layoutray.store.data_set import DataSet
-from pipelines import _terminal as terminal
 
 _PRETRAIN, _AUTOENCODE = "pretrain-lambert", "pretrain-neighbourhoods"
 _ROWS = {**SYSTEMS, **LAYOUTS}

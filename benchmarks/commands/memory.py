@@ -13,6 +13,7 @@ from benchmarks import real_pages
 from benchmarks.figures.memory import draw_memory
 from benchmarks.measure.memory import MemorySampler, RoleMemory, by_tenths
 from benchmarks.options import png_file
+from layoutray.cli import terminal
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
@@ -20,7 +21,6 @@ from layoutray.errors import InputError
 from layoutray.ocr.settings import Preprocessing, Recognition
 from layoutray.recipe import IngestRecipe
 from layoutray.report import png
-from pipelines import _terminal as terminal
 
 _MARKS = {"page workers": "PageWorker", "OCR": "layoutray.ocr.child", "Ray itself": ""}
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from benchmarks import real_pages
 from benchmarks.measure.spread import Spread
 from layoutray.benchmark.ingest import TimedRound, time_contenders
+from layoutray.cli import terminal
+from layoutray.cli.options import local_folder
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.placement import Replicas
@@ -19,16 +21,13 @@ from layoutray.cluster.predict import Prediction, predict
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.recipe import IngestRecipe
-from pipelines import _terminal as terminal
 
 _READING, _ANSWERING = "reading (OCR)", "answering (model)"
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks predict", description=__doc__)
-    parser.add_argument(
-        "checkpoint", type=terminal.local_folder, help="checkpoint folder of a model that extracts fields"
-    )
+    parser.add_argument("checkpoint", type=local_folder, help="checkpoint folder of a model that extracts fields")
     real_pages.add_options(parser)
     parser.add_argument("--rounds", type=int, default=3, help="times that all pages are ingested and predicted")
     parser.add_argument(

@@ -25,6 +25,7 @@ from benchmarks.measure import stand_in
 from benchmarks.measure.environment import environment
 from benchmarks.measure.ingest_cost import IngestTiming, step_seconds
 from benchmarks.measure.object_store import object_store
+from layoutray.cli import terminal
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
@@ -32,7 +33,6 @@ from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 from layoutray.recipe import IngestRecipe
 from layoutray.store import sources
-from pipelines import _terminal as terminal
 
 _NODE = {"num_cpus": 1, "include_dashboard": False}
 _ONE = "1 node"

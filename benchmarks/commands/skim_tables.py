@@ -18,7 +18,7 @@ from benchmarks.papers.skim import (
 )
 from benchmarks.training_runs import Runs, Scores, add_options, add_tuning_option, schedule
 from layoutray import recipe
-from pipelines import _terminal as terminal
+from layoutray.cli import terminal
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -8,10 +8,10 @@ from typing import Any
 from benchmarks.measure.spread import Spread
 from benchmarks.papers.summary import ENCODERS, PAPER_ROUGE, SCORERS, decoder_keys
 from benchmarks.training_runs import Runs, Scores, add_options, schedule, tables
+from layoutray.cli import terminal
 from layoutray.document import Page
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.texts import score_summaries
-from pipelines import _terminal as terminal
 
 _RECIPE = "finetune-scitldr"
 _HALVINGS = (1, 1)

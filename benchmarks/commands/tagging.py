@@ -9,12 +9,12 @@ from dataclasses import asdict
 from benchmarks.measure.tagging import score_tagging
 from benchmarks.mlflow_log import log
 from layoutray import config
+from layoutray.cli import terminal
 from layoutray.document import Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import OUTSIDE, kind_of
 from layoutray.errors import InputError
 from layoutray.store.data_set import DataSet
-from pipelines import _terminal as terminal
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -22,6 +22,7 @@ from benchmarks.measure.word_graph import (
     throughput,
 )
 from layoutray.batching.windows import grid_boxes
+from layoutray.cli import terminal
 from layoutray.document import Page
 from layoutray.document.filters import Filters
 from layoutray.document.word_graph import Points
@@ -29,7 +30,6 @@ from layoutray.errors import InputError
 from layoutray.prepare.encode import vocabulary_for
 from layoutray.recipe import TokenizerRecipe
 from layoutray.store.data_set import DataSet
-from pipelines import _terminal as terminal
 
 _RANDOM: dict[str, Callable[[int, np.random.Generator], Points]] = {
     "scattered": scattered,

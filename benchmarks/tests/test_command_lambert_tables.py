@@ -9,7 +9,8 @@ import pytest
 from benchmarks.__main__ import main
 from benchmarks.papers.lambert import LAYOUTS, SYSTEMS
 from layoutray import checkpoint
-from pipelines import encode, ingest, pretrain
+from layoutray.cli import encode, ingest
+from layoutray.cli.train import pretrain
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -53,7 +54,7 @@ def test_every_system_is_trained_and_scored(tmp_path: Path, monkeypatch: pytest.
     model = [word for key in BERT for word in ("--set", f"model.{key}")]
     assert encode.main(["pretrain-tiny", "pages", "--out", "windows", "--set", "max_length=64"]) == 0
     size = ["--set", "max_length=64", "--set", "train.steps=1", "--set", "train.warmup_steps=0"]
-    assert pretrain.main(["pretrain-tiny", "windows", "--out", "start", *model, *size]) == 0
+    assert pretrain(["pretrain-tiny", "windows", "--out", "start", *model, *size]) == 0
     command = [
         "lambert-tables",
         "pages",

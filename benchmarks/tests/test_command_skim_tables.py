@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.papers.skim import PRETRAINED
-from pipelines import ingest, synthesize
+from layoutray.cli import ingest, synthesize
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1200)]
 

@@ -27,7 +27,7 @@ class StepTimer:
             with self.file.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps([step, time.time()]) + "\n")
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+    def saved(self, step: int, folder: Path | None) -> None:
         """Does nothing: saving a checkpoint is not a step."""
 
 

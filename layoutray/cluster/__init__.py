@@ -1,1 +1,1 @@
-"""Ray at the rim: the only importers of ray, apart from the pipelines."""
+"""Everything that runs on Ray. No other package of layoutray imports ray."""

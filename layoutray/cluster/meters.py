@@ -43,5 +43,5 @@ class TrainingMeter:
         for name in self._gauges.keys() & values.keys():
             self._gauges[name].set(values[name], tags=self._recipe)
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+    def saved(self, step: int, folder: Path | None) -> None:
         """Checkpoints are not reported."""

@@ -1,4 +1,4 @@
-"""What the leading worker reports, heard in the driver: for progress bars where people look."""
+"""Forwards reports of rank 0 to the driver, for a progress bar at the terminal."""
 
 import threading
 from collections.abc import Generator, Mapping
@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.5
 
 
 class _Board:
-    """An actor that keeps calls until somebody takes them."""
+    """An actor that queues calls until the driver takes them."""
 
     def __init__(self) -> None:
         self._calls: list[tuple[str, int, Any]] = []
@@ -29,7 +29,7 @@ class _Board:
 
 
 class Relay:
-    """A reporter for the leading worker that passes everything but states on to the driver, and waits for nothing."""
+    """A reporter for rank 0 that forwards everything but states to the driver, without waiting."""
 
     def __init__(self, board: Any) -> None:
         self._board = board
@@ -40,22 +40,22 @@ class Relay:
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         self._board.post.remote(("metrics", step, dict(values)))
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
-        """States stay with the workers."""
+    def saved(self, step: int, folder: Path | None) -> None:
+        """Nothing to forward: states stay on the workers' side."""
 
 
 @contextmanager
 def relay_to(listener: Reporter) -> Generator[Relay]:
-    """A relay whose calls reach `listener` in this process while the block runs."""
-    # Beside the driver, or the loss of another node would silence it.
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    board = cast(Any, ray.remote(num_cpus=0)(_Board)).options(scheduling_strategy=here).remote()
-    over = threading.Event()
+    """A relay whose calls reach `listener` in this process for the `with` block."""
+    # On the driver's node, so that the loss of another node does not end it.
+    on_this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    board = cast(Any, ray.remote(num_cpus=0)(_Board)).options(scheduling_strategy=on_this_node).remote()
+    ended = threading.Event()
 
     def listen() -> None:
         last_round = False
         while not last_round:
-            last_round = over.wait(_POLL_SECONDS)
+            last_round = ended.wait(_POLL_SECONDS)
             for kind, step, value in cast(list[tuple[str, int, Any]], ray.get(board.take.remote())):
                 getattr(listener, kind)(step, value)
 
@@ -64,6 +64,6 @@ def relay_to(listener: Reporter) -> Generator[Relay]:
     try:
         yield Relay(board)
     finally:
-        over.set()
+        ended.set()
         thread.join()
         ray.kill(board)

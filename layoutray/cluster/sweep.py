@@ -1,4 +1,4 @@
-"""Ray Tune around trainings that differ in one recipe key: each value is a trial, in a process of its own; dev says which is best."""
+"""Trainings that differ in one recipe key, on Ray Tune. Each value is a trial in a process of its own; dev decides."""
 
 import logging
 import math
@@ -17,27 +17,28 @@ from ray.exceptions import RayTaskError
 from layoutray.cluster.connect import grows, num_workers
 from layoutray.errors import InputError
 from layoutray.store import sources
-from layoutray.store.card import Card
+from layoutray.training import inputs
 from layoutray.training import job as jobs
+from layoutray.training.inputs import CheckedJob
 from layoutray.training.job import Job
 
 Value = int | float | str
 
 _STATES = "ray"
-"""Folder where Tune keeps its notes while it runs; a rerun goes by the jobs' own folders instead."""
+"""Folder of Tune's own files while it runs. A rerun does not need them: it looks at the jobs' folders."""
 _PLAIN_TUNE = {
-    "RAY_AIR_NEW_OUTPUT": "0",  # its new output prints to stdout even where it is told to be silent
-    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # MLflow has it all
-    "TUNE_DISABLE_SIGINT_HANDLER": "1",  # it would end the sweep as if that were the result
+    "RAY_AIR_NEW_OUTPUT": "0",  # the new output prints to stdout even with verbose=0
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # MLflow has all metrics
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",  # Tune would end the sweep as if it were complete
 }
 
 
 @dataclass(frozen=True)
 class Share:
-    """What the trials may use of the cluster.
+    """The resources that trials may use.
 
     Attributes:
-        at_once: trials at the same time; 0 is as many as the cores hold.
+        at_once: number of concurrent trials; 0 is as many as the cores allow.
         cpus: of each trial, in Ray's logical CPUs and in threads of PyTorch.
         gpus: of each trial.
     """
@@ -57,10 +58,10 @@ class Trial:
     """How the training of one value ended.
 
     Attributes:
-        metric: the task's objective on dev at the best checkpoint; None where there is none, and `error` says why.
-        seconds: of training; None when it failed, or was finished before.
+        metric: the task's objective on dev at the best checkpoint; None if the trial failed or diverged, see `error`.
+        seconds: duration of the training; None if it failed or was finished before.
         error: one line.
-        trace: what Ray knows of the error.
+        trace: Ray's full description of the error.
     """
 
     value: Value
@@ -71,27 +72,39 @@ class Trial:
     trace: str = ""
 
 
+def check(job: Job) -> CheckedJob:
+    """`job`, checked and comparable by its objective on dev.
+
+    Raises:
+        InputError: if data, recipe and starting checkpoints do not fit together, or there are no dev examples.
+    """
+    checked = inputs.check(job, workers=1)
+    if not checked.card.examples.get("dev"):
+        raise InputError(f"{job.examples} has no dev examples to compare trials on; encode pages that have a dev split")
+    return checked
+
+
 def train(
-    trials: Mapping[Value, Job],
+    trials: Mapping[Value, CheckedJob],
     out: str | Path,
     share: Share,
     work: Callable[[Value], None],
     ended: Callable[[Value], None],
 ) -> list[Trial]:
-    """Train every job on the connected cluster; one that fails does not stop the others.
+    """Train every job on the connected cluster; a failed one does not stop the others.
 
     Args:
-        out: folder on disks that all nodes see, or an object store's address.
-        work: trains the job of a value to its end, in the trial's process; has to travel there, so it is a module's function or a
+        trials: the jobs, which `check` accepted, by value.
+        out: folder on a disk that all nodes share, or an s3:// address.
+        work: trains the job of a value to its end, in the trial's process; must be picklable: a module's function or a
             `partial` of one.
         ended: called in this process after each trial, failed or not.
 
     Raises:
-        InputError: when data, recipe and starting checkpoint of a job do not fit together, there are no dev pages to choose by, or the
-            cluster is too small for a trial; before any trial starts.
+        InputError: if the cluster is too small for a trial; raised before any trial starts.
     """
-    _check(trials.values(), share)
-    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # what failed is in the result
+    _check_resources(share)
+    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # errors are in the result
     os.environ.update(_PLAIN_TUNE)
     try:
         grid = tune.Tuner(
@@ -104,19 +117,19 @@ def train(
         ).fit()
     finally:
         sources.remove_folder(sources.join(out, _STATES))
-    return [_ended(result, trials) for result in grid]
+    return [_trial(result, trials) for result in grid]
 
 
 def finished(value: Value, job: Job, seconds: float | None = None) -> Trial:
-    """The trial of a job that is finished."""
-    metric = jobs.best(job)
+    """The trial of a finished job."""
+    metric = jobs.best_objective(job)
     if not math.isfinite(metric):
         return Trial(value, job, None, seconds, error=f"{objective(job)} is {metric}: the training has diverged")
     return Trial(value, job, metric, seconds)
 
 
 def best_first(trials: Iterable[Trial]) -> list[Trial]:
-    """In the order of the metric; among equals the smaller value, which is usually the cheaper one. Trials without a metric come last."""
+    """Sorted by metric, best first; ties by value, as smaller is usually cheaper. Trials without a metric come last."""
 
     def rank(trial: Trial) -> tuple[float, Any]:
         sign = 1 if trial.job.recipe.task.objective[1] == "min" else -1
@@ -126,20 +139,16 @@ def best_first(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def objective(job: Job) -> str:
-    """What the trials are compared by."""
+    """Name of the metric that trials are compared by."""
     return f"dev.{job.recipe.task.objective[0]}"
 
 
-def _check(every: Iterable[Job], share: Share) -> None:
-    for job in every:
-        jobs.rehearse(job, 1)
-        if not Card.read(job.examples).examples.get("dev"):
-            raise InputError(f"{job.examples} has no dev windows to choose by; encode pages that have a dev split")
-    there = ray.cluster_resources()
-    for kind, wanted in _resources(share).items():
-        if wanted > there.get(kind, 0) and not grows():
+def _check_resources(share: Share) -> None:
+    available = ray.cluster_resources()
+    for kind, requested in _resources(share).items():
+        if requested > available.get(kind, 0) and not grows():
             raise InputError(
-                f"a trial asks for {wanted} {kind}, this cluster has {there.get(kind, 0):.0f}; ask for less"
+                f"a trial asks for {requested} {kind}, this cluster has {available.get(kind, 0):.0f}; ask for less"
             )
 
 
@@ -148,7 +157,7 @@ def _resources(share: Share) -> dict[str, float]:
 
 
 class _Listener(tune.Callback):
-    """Passes on that a trial has ended. Tune calls it in the process that runs the sweep."""
+    """Calls `ended` after each trial, in the process that runs the sweep."""
 
     def __init__(self, ended: Callable[[Value], None]) -> None:
         self._ended = ended
@@ -167,10 +176,11 @@ def _work(config: dict[str, Any], work: Callable[[Value], None], threads: int) -
     return {"seconds": time.monotonic() - started}
 
 
-def _ended(result: tune.Result, trials: Mapping[Value, Job]) -> Trial:
+def _trial(result: tune.Result, trials: Mapping[Value, CheckedJob]) -> Trial:
     value = (result.config or {})["value"]
+    job = trials[value].job
     if result.error is None:
-        return finished(value, trials[value], (result.metrics or {})["seconds"])
+        return finished(value, job, (result.metrics or {})["seconds"])
     cause = result.error.cause if isinstance(result.error, RayTaskError) else result.error
     error = f"{type(cause).__name__}: {cause}".partition("\n")[0]
-    return Trial(value, trials[value], None, error=error, trace=str(result.error))
+    return Trial(value, job, None, error=error, trace=str(result.error))

@@ -1,4 +1,4 @@
-"""Ray Train around `training.job.train`: starts the workers, keeps states, recovers from a lost worker."""
+"""Training on Ray Train: starts the workers, keeps states, recovers from lost workers."""
 
 import logging
 import tempfile
@@ -16,13 +16,15 @@ from layoutray.cluster.meters import TrainingMeter
 from layoutray.cluster.relay import relay_to
 from layoutray.errors import InputError
 from layoutray.store import sources
-from layoutray.training import job as jobs
+from layoutray.training import train as training
 from layoutray.training import world as worlds
+from layoutray.training.feed import check_share
+from layoutray.training.inputs import CheckedJob, prepare
 from layoutray.training.job import Job
 from layoutray.training.reporter import CompositeReporter, Reporter
 
 _STATES = "ray"
-"""Folder inside the checkpoint folder where Ray keeps states; a rerun of an unfinished job goes on from the last."""
+"""Folder in the checkpoint folder where Ray keeps states; a rerun of an unfinished job resumes from the last."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,11 @@ class Workers:
     """How many processes train, and what each may use.
 
     Attributes:
-        least: with how many training goes on where nodes were lost, until others come (Ray looks once a minute); 0 waits for all.
+        least: minimum number of workers to continue with after nodes are lost, until others join (Ray looks once a
+            minute); 0 waits until all are back.
         cpus: logical CPUs of each worker; a fraction leaves room for Ray's own tasks on a small machine.
-        threads: of PyTorch in each worker.
-        max_failures: lost workers that are recovered from before the run fails.
+        threads: PyTorch threads of each worker.
+        max_failures: losses of workers to recover from before the run fails.
     """
 
     count: int = 2
@@ -46,28 +49,29 @@ class Workers:
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.count:
             raise InputError(
-                f"the least number of workers is {self.least}; it must be from 0 to their number, which is {self.count}"
+                f"the minimum number of workers is {self.least}; it must be from 0 to their number, {self.count}"
             )
 
 
 def train(
-    job: Job, workers: Workers, reporters: Callable[[], Sequence[Reporter]], watching: Reporter
+    checked: CheckedJob, workers: Workers, reporters: Callable[[], Sequence[Reporter]], watching: Reporter
 ) -> dict[str, Any]:
-    """Train `job` on the connected cluster; the checkpoint is then in `job.out`.
+    """Train a job on the connected cluster; the checkpoint is then in its folder.
 
     Args:
-        reporters: called on the leading worker; has to travel there, so it is a module's function or a `partial` of one.
-        watching: hears in this process, a moment later, what the leading worker reports.
+        checked: the job, which `training.inputs.check` accepted.
+        reporters: called on rank 0; must be picklable: a module's function or a `partial` of one.
+        watching: receives the reports of rank 0 in this process, with a short delay.
 
     Returns:
         The progress at the end: `step`, `best`, `best_step`, `worse`.
 
     Raises:
-        InputError: when data, recipe and starting checkpoints do not fit together, or so many workers cannot share a step;
-            before any worker starts.
-        ray.train.TrainingFailedError: when a worker failed more than `workers.max_failures` times, or by an error of ours.
+        InputError: if a step has fewer micro-batches than workers; raised before any worker starts.
+        ray.train.TrainingFailedError: if workers failed more than `workers.max_failures` times, or with our own error.
     """
-    jobs.rehearse(job, workers.count)
+    job = checked.job
+    check_share(job.recipe.train.batch_size, job.recipe.train.micro_batch_size, workers.count)
     logging.getLogger("ray.train").setLevel(logging.WARNING)
     with relay_to(watching) as relay:
         progress = _fit(job, workers, {"job": job, "threads": workers.threads, "reporters": reporters, "relay": relay})
@@ -84,7 +88,7 @@ def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
             num_workers=(workers.least, workers.count) if workers.least else workers.count,
             use_gpu=workers.gpus > 0,
             resources_per_worker={"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {}),
-            # GPUs of one machine talk fastest; processors of one machine are shared.
+            # GPUs communicate fastest within a machine; CPU workers on one machine compete for its cores.
             placement_strategy="PACK" if workers.gpus else "SPREAD",
         ),
         run_config=RunConfig(
@@ -99,15 +103,15 @@ def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
 
 
 class _StateReporter:
-    """Hands states to Ray Train, which copies them to its storage. Every worker has to call it: it is a barrier."""
+    """Hands states to Ray Train, which copies them to its storage. Every worker reports: the report is a barrier."""
 
     def start(self, step: int, steps: int) -> None:
-        """Ray knows that training starts."""
+        """Nothing to report: Ray knows that training starts."""
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        """Metrics go to the other reporters: Ray would tie them to states."""
+        """Nothing to report: metrics go to the other reporters, as Ray would attach them to states."""
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+    def saved(self, step: int, folder: Path | None) -> None:
         state = Checkpoint.from_directory(str(folder)) if folder is not None else None
         ray.train.report({"step": step}, checkpoint=state)
 
@@ -115,13 +119,15 @@ class _StateReporter:
 def _work(config: dict[str, Any]) -> dict[str, Any]:
     torch.set_num_threads(config["threads"])
     world = worlds.joined() if ray.train.get_context().get_world_size() > 1 else worlds.single_process()
-    leading = [*config["reporters"](), config["relay"], TrainingMeter(config["job"].recipe.name)] if world.leads else []
-    together = CompositeReporter([*leading, _StateReporter()])
+    job: Job = config["job"]
+    of_rank_0 = [*config["reporters"](), config["relay"], TrainingMeter(job.recipe.name)] if world.leads else []
+    reporter = CompositeReporter([*of_rank_0, _StateReporter()])
+    inputs = prepare(job, world.size)
     last = ray.train.get_checkpoint()
     with tempfile.TemporaryDirectory() as state:
         if last is None:
-            progress = jobs.train(config["job"], world, together, Path(state))
+            progress = training.train(inputs, world, reporter, Path(state))
         else:
             with last.as_directory() as folder:
-                progress = jobs.train(config["job"], world, together, Path(state), resume_from=Path(folder))
+                progress = training.train(inputs, world, reporter, Path(state), resume_from=Path(folder))
     return vars(progress)

@@ -15,7 +15,8 @@ from layoutray.evaluation.capabilities import word_tagger
 from layoutray.inference import Extractor, token_probabilities
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Batch, Encoded
-from layoutray.training import job, world
+from layoutray.training import world
+from layoutray.training.feed import recipe_feed
 
 PageKey = tuple[str, int]
 """Document id and number of a page."""
@@ -102,7 +103,7 @@ def predict(loaded: Checkpoint, examples: ExampleSet, wants_entities: Callable[[
         wants_entities: the pages whose label probabilities are kept.
     """
     device = world.single_process().device
-    task, feed = loaded.recipe.task, job.feed(loaded.recipe, loaded.tokenizer, examples)
+    task, feed = loaded.recipe.task, recipe_feed(loaded.recipe, loaded.tokenizer, examples)
     model = _OneForwardPass(loaded.model.to(device).eval())
     observations: list[Any] = []
     outputs = WindowOutputs()

@@ -1,4 +1,4 @@
-"""The training loop: steps, evaluations, early stopping, saving."""
+"""The training loop: steps, evaluation on dev, early stopping, saving."""
 
 import contextlib
 import time
@@ -23,7 +23,28 @@ from layoutray.training.resume import Progress
 from layoutray.training.world import World
 
 KeepBest = Callable[[TaskModel, Mapping[str, float], float], None]
-"""Called on the leading worker with the model, the metrics of an evaluation that beats all before it, and the temperature fitted to it."""
+"""Called on rank 0 with the model, the metrics of an evaluation better than all before, and the fitted temperature."""
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A model and the task that it learns.
+
+    Attributes:
+        labels: names of the outputs, in order; empty for tasks without labels.
+    """
+
+    model: TaskModel
+    task: Task
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Feeds:
+    """The batches of the train and dev splits; `dev` is None if that split is empty."""
+
+    train: Feed
+    dev: Feed | None
 
 
 @dataclass
@@ -31,48 +52,45 @@ class Loop:
     """One training run on one worker.
 
     Attributes:
-        evaluation: the dev set; None where there is none.
-        state: folder of the resumable state; written by the leading worker, read by all.
+        state: folder of the resumable state; written by rank 0, read by all.
     """
 
-    model: TaskModel
-    task: Task
-    labels: tuple[str, ...]
-    feed: Feed
-    evaluation: Feed | None
+    learner: Learner
+    feeds: Feeds
     settings: TrainRecipe
     world: World
     reporter: Reporter
     state: Path
 
     def __post_init__(self) -> None:
+        self.model = self.learner.model
         self._wrapped = self.world.wrap(self.model)
         self._optimizer = adamw(self.model, self.settings)
         self._saved = -1
         self.progress = Progress()
 
     def run(self, resume_from: Path | None, keep_best: KeepBest) -> Progress:
-        """Train from the state in `resume_from` (or from the start) to the last step, or until patience ends."""
+        """Train from the state in `resume_from` (None: step 0) to the last step, or until `patience` is exhausted."""
         if resume_from is not None:
             self.progress = resume.load(resume_from, self.model, self._optimizer)
         if self.world.leads:
             self.reporter.start(self.progress.step, self.settings.steps)
         while self.progress.step < self.settings.steps and not self._out_of_patience():
-            clock = time.perf_counter()
+            started = time.perf_counter()
             loss, tokens = self._step(self.progress.step)
             self.progress.step += 1
-            speed = tokens / (time.perf_counter() - clock)
+            speed = tokens / (time.perf_counter() - started)
             self._report({"loss": loss, "learning_rate": self._rate(), "tokens_per_second": speed})
             if self._due(self.settings.evaluate_every):
                 self._evaluate(keep_best)
             if self._due(self.settings.checkpoint_every):
                 self._save()
-        if self._saved != self.progress.step:  # patience ended between two saves
+        if self._saved != self.progress.step:  # early stopping between two saves
             self._save()
         return self.progress
 
     def _step(self, step: int) -> tuple[float, float]:
-        parts = self.feed.training(step, self.world.rank, self.world.size)
+        parts = self.feeds.train.training(step, self.world.rank, self.world.size)
         targets, tokens = self.world.sum(
             sum(_num_targets(part) for part in parts), sum(int(part.batch.mask.sum()) for part in parts)
         )
@@ -84,8 +102,10 @@ class Loop:
         self._wrapped.train()
         total = torch.zeros((), device=self.world.device)
         for number, part in enumerate(parts):
-            with _no_sync(self._wrapped, number < len(parts) - 1):
-                # DDP averages over workers; multiplying by their number makes it the sum that one process would have.
+            # Gradients are averaged over workers once a step, in the backward pass of the last micro-batch.
+            last = number == len(parts) - 1
+            with contextlib.nullcontext() if last else _without_sync(self._wrapped):
+                # DDP averages over workers; multiplying by their number gives the sum that one process would have.
                 loss = self._forward(part)
                 (loss * (self.world.size / max(targets, 1.0))).backward()
             total += loss.detach()
@@ -100,19 +120,20 @@ class Loop:
             return self._wrapped(part.batch.to(self.world.device))
 
     def _evaluate(self, keep_best: KeepBest) -> None:
-        if self.evaluation is None:
+        if self.feeds.dev is None:
             return
-        seen = observe(self.model, self.task, self.evaluation, self.world)
-        values = self.task.summarise(seen, self.labels)
+        task = self.learner.task
+        observations = observe(self.model, task, self.feeds.dev, self.world)
+        values = task.summarise(observations, self.learner.labels)
         self._report({f"dev.{name}": value for name, value in values.items()})
-        name, direction = self.task.objective
+        name, direction = task.objective
         value = values[name]
         best = self.progress.best
         if best is None or (value < best if direction == "min" else value > best):
             self.progress.best, self.progress.best_step, self.progress.worse = value, self.progress.step, 0
             if self.world.leads:
                 metrics = {f"dev.{key}": number for key, number in values.items()} | {"step": float(self.progress.step)}
-                temperature = self.task.temperature(seen) if isinstance(self.task, TagsWords) else 1.0
+                temperature = task.temperature(observations) if isinstance(task, TagsWords) else 1.0
                 keep_best(self.model, metrics, temperature)
         else:
             self.progress.worse += 1
@@ -121,10 +142,10 @@ class Loop:
         self._saved = self.progress.step
         if self.world.leads:
             resume.save(self.state, self.model, self._optimizer, self.progress)
-        self.reporter.saved(self.progress.step, self.state if self.world.leads else None, {})
+        self.reporter.saved(self.progress.step, self.state if self.world.leads else None)
 
     def _due(self, every: int) -> bool:
-        """Every so many steps and at the end; `every` 0 means at the end only."""
+        """Whether the current step is the last or a multiple of `every`; 0 means only the last."""
         step = self.progress.step
         return step == self.settings.steps or (every > 0 and step % every == 0)
 
@@ -141,12 +162,12 @@ class Loop:
 
 @torch.no_grad()
 def observe(model: TaskModel, task: Task, feed: Feed, world: World) -> list[Any]:
-    """What `task` observes on all examples of `feed`, shared by the workers; all of it on every worker."""
+    """What `task` observes on all examples of `feed`. Workers share the examples; each gets all observations."""
     model.eval()
-    seen: list[Any] = []
+    observations: list[Any] = []
     for part in feed.evaluation(world.rank, world.size):
-        seen += task.observe(model, part.batch.to(world.device), part.examples)
-    return world.gather(seen)
+        observations += task.observe(model, part.batch.to(world.device), part.examples)
+    return world.gather(observations)
 
 
 def _num_targets(part: MicroBatch) -> int:
@@ -154,8 +175,8 @@ def _num_targets(part: MicroBatch) -> int:
     return int((part.batch.labels != IGNORED).sum())
 
 
-def _no_sync(model: nn.Module, waiting: bool) -> contextlib.AbstractContextManager[None]:
-    return model.no_sync() if waiting and isinstance(model, DistributedDataParallel) else contextlib.nullcontext()
+def _without_sync(model: nn.Module) -> contextlib.AbstractContextManager[None]:
+    return model.no_sync() if isinstance(model, DistributedDataParallel) else contextlib.nullcontext()
 
 
 def _autocast(device: torch.device, precision: str) -> contextlib.AbstractContextManager[Any]:

@@ -1,4 +1,4 @@
-"""AdamW as transformers are trained: no decay on biases and norms, linear warm-up, linear decay to zero."""
+"""AdamW without weight decay on biases and norms; linear warm-up, then linear decay to zero."""
 
 import torch
 from torch import nn
@@ -19,7 +19,7 @@ def adamw(model: nn.Module, settings: TrainRecipe) -> torch.optim.AdamW:
 
 
 def learning_rate(step: int, settings: TrainRecipe) -> float:
-    """The rate of step `step` (from 0): up to the peak over `warmup_steps`, then down to 0 at `steps`."""
+    """Learning rate of `step` (from 0): linear up to the peak over `warmup_steps`, then linear down to 0 at `steps`."""
     if step < settings.warmup_steps:
         return settings.learning_rate * (step + 1) / settings.warmup_steps
     return settings.learning_rate * (settings.steps - step) / max(settings.steps - settings.warmup_steps, 1)

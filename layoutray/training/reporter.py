@@ -1,4 +1,4 @@
-"""Where training tells what happens. The loop calls a reporter on the leading worker, and `saved` on every worker."""
+"""Reporters receive the progress of a training. The loop calls them on rank 0, and `saved` on every worker."""
 
 import json
 import time
@@ -14,26 +14,26 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from layoutray.store import json_text, shards, sources
 
 _SHOWN = ("loss", "tokens_per_second", "dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1")
-"""What fits on a line; everything else is in MLflow."""
+"""Metrics on the progress line; MLflow has all."""
 HISTORY = "history.jsonl"
-"""The file of `JsonLines` in a checkpoint folder."""
+"""File of `JsonLines` in a checkpoint folder."""
 
 
 class Reporter(Protocol):
-    """Takes what the loop has to say."""
+    """Receives the progress of a training."""
 
     def start(self, step: int, steps: int) -> None:
-        """Training starts (or goes on) at `step` of `steps`."""
+        """Training starts or resumes at `step` of `steps`."""
         ...
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        """Measured after `step` optimiser steps."""
+        """`values` were measured after `step` optimiser steps."""
         ...
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
-        """A resumable state of `step` lies in `folder`; called on every worker, with a folder on the leading one only.
+    def saved(self, step: int, folder: Path | None) -> None:
+        """A resumable state of `step` is in `folder`. Called on every worker; `folder` is None except on rank 0.
 
-        The folder is overwritten later: who wants to keep it copies it before returning.
+        The folder is overwritten by the next state; a reporter that needs the state later copies it before returning.
         """
         ...
 
@@ -52,30 +52,30 @@ class CompositeReporter:
         for reporter in self.reporters:
             reporter.metrics(step, values)
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+    def saved(self, step: int, folder: Path | None) -> None:
         for reporter in self.reporters:
-            reporter.saved(step, folder, values)
+            reporter.saved(step, folder)
 
 
 @dataclass
 class History:
-    """Keeps everything in memory, for curves and tests: (step, value) by metric."""
+    """Keeps all metrics in memory, for curves and tests: (step, value) by metric."""
 
     series: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
 
     def start(self, step: int, steps: int) -> None:
-        """Nothing to do: a history has no beginning."""
+        """Nothing to keep before the first step."""
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         for name, value in values.items():
             self.series.setdefault(name, []).append((step, value))
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
-        """Nothing to keep: states are files."""
+    def saved(self, step: int, folder: Path | None) -> None:
+        """Nothing to keep: states hold no metrics."""
 
 
 class ProgressBar(AbstractContextManager["ProgressBar"]):
-    """A bar on a terminal; where the output is no terminal, a line per report, at most one in five seconds."""
+    """A bar on a terminal; in a log, a line every five seconds and one for each evaluation and the last step."""
 
     def __init__(self, title: str) -> None:
         self._console = Console(stderr=True)
@@ -90,7 +90,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         )
         self._progress = Progress(*self._columns, console=self._console, disable=not self._console.is_terminal)
         self._task = self._progress.add_task(title, total=None, values="")
-        self._spoken = 0.0
+        self._last_line = 0.0
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -106,22 +106,23 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         text = "  ".join(f"{name} {value:.4g}" for name, value in values.items() if name in _SHOWN)
         self._progress.update(self._task, completed=step, values=text)
         total = self._progress.tasks[0].total
-        due = time.monotonic() - self._spoken > 5 or step == total or "dev.loss" in values or "dev.f1" in values
+        due = time.monotonic() - self._last_line > 5 or step == total or "dev.loss" in values or "dev.f1" in values
         if not self._console.is_terminal and due:
-            self._spoken = time.monotonic()
+            self._last_line = time.monotonic()
             self._console.print(
                 f"{self._title} {step}/{total:.0f}  {text}" if total else f"{self._title} {step}  {text}",
                 highlight=False,
             )
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
-        """Saving is not worth a word on the bar."""
+    def saved(self, step: int, folder: Path | None) -> None:
+        """Nothing to show: the bar shows metrics."""
 
 
 class JsonLines:
-    """Keeps every report in a file, on disks or at an address, one JSON object a line.
+    """Writes every report to a file, on a disk or at an s3:// address, one JSON object a line.
 
-    It is written whenever a state is saved, as a whole: object stores append nothing. What is lost by then is trained again.
+    The whole file is written whenever a state is saved, as object stores cannot append. Reports lost before that belong
+    to steps that are trained again.
     """
 
     def __init__(self, file: str | Path) -> None:
@@ -129,22 +130,22 @@ class JsonLines:
         self._rows: list[Mapping[str, object]] = []
 
     def start(self, step: int, steps: int) -> None:
-        """Keep what was reported of the steps up to `step`: all others are trained again."""
+        """Keep earlier reports up to `step`; later steps are trained again."""
         self._rows = [row for row in _rows(self._file) if row["step"] <= step] if sources.exists(self._file) else []
         self._rows.append({"event": "start", "step": step, "steps": steps})
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         self._rows.append({"event": "metrics", "step": step, **values})
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+    def saved(self, step: int, folder: Path | None) -> None:
         if folder is not None:
             self._rows.append({"event": "saved", "step": step})
-            where, _, name = self._file.rpartition("/")
-            shards.write_bytes("".join(json_text.dumps(row) + "\n" for row in self._rows).encode(), where, name)
+            parent, _, name = self._file.rpartition("/")
+            shards.write_bytes("".join(json_text.dumps(row) + "\n" for row in self._rows).encode(), parent, name)
 
 
 def read_history(file: str | Path) -> dict[str, list[tuple[int, float]]]:
-    """What `JsonLines` has written, as (step, value) by metric."""
+    """The metrics that `JsonLines` wrote: (step, value) by metric."""
     series: dict[str, list[tuple[int, float]]] = {}
     for row in _rows(str(file)):
         if row.pop("event") == "metrics":

@@ -1,6 +1,6 @@
-"""The state between two steps: weights, optimiser, step, and the best evaluation so far. Safetensors and JSON, no pickle.
+"""The resumable state between two steps: weights, optimiser, step, best evaluation. Safetensors and JSON, no pickle.
 
-Random numbers and the data position need no saving: both are functions of the step (see `feed`).
+Random numbers and the position in the data are not saved: both are functions of the step (see `feed`).
 """
 
 import json
@@ -22,13 +22,13 @@ _PROGRESS = "progress.json"
 
 @dataclass
 class Progress:
-    """How far training is.
+    """How far a training has come.
 
     Attributes:
         step: optimiser steps done.
         best: value of the objective at the best evaluation; None before the first.
         best_step: its step.
-        worse: evaluations since then.
+        worse: evaluations since the best one.
     """
 
     step: int = 0
@@ -38,7 +38,7 @@ class Progress:
 
 
 def save(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    """Write the state into `folder`. Whoever is killed on the way leaves the state of before: `progress.json` switches over."""
+    """Write the state into `folder`. A killed call leaves the earlier state: `progress.json` is written last."""
     model_file, optimizer_file = _names(progress)
     tensors = {model_file: checkpoint.unique_tensors(model), optimizer_file: _flatten(optimizer)}
     _write(str(folder), {name: safetensors.torch.save(values) for name, values in tensors.items()}, progress)
@@ -50,13 +50,13 @@ def exists(folder: str | Path) -> bool:
 
 
 def copy(source: str | Path, target: str | Path) -> None:
-    """Write the state in `source` into `target`, as `save` does; either may be the address of an object store."""
+    """Copy the state in `source` to `target`, in the way of `save`; either may be an s3:// address."""
     progress = _progress(source)
     _write(str(target), {name: sources.read_bytes(sources.join(source, name)) for name in _names(progress)}, progress)
 
 
 def load(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer) -> Progress:
-    """Put the state of `folder` into `model` and `optimizer`. Raises CheckpointError when it does not fit."""
+    """Load the state of `folder` into `model` and `optimizer`. Raises CheckpointError if it does not fit."""
     progress = _progress(folder)
     model_file, optimizer_file = (folder / name for name in _names(progress))
     checkpoint.load_weights(model, model_file)
@@ -68,7 +68,8 @@ def load(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer) -> Pr
         state.setdefault(int(index), {})[name] = tensor
     if state and max(state) >= len(parameters):
         raise CheckpointError(
-            f"{folder} holds an optimiser of {max(state) + 1} parameters, the model has {len(parameters)}; resume with the same recipe"
+            f"{folder} holds an optimiser state of {max(state) + 1} parameters, the model has {len(parameters)}; "
+            "resume with the same recipe"
         )
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
     return progress

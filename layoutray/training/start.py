@@ -1,4 +1,4 @@
-"""Where a model's weights come from at the start: from trained encoders and decoders, or freshly drawn."""
+"""Initial weights of a model: from trained encoders and decoders, or random."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -17,17 +17,17 @@ from layoutray.tokenizer import Tokenizer
 
 
 def start_model(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folders: Sequence[str]) -> tuple[str, ...]:
-    """Start the encoder of `model` from those of the checkpoints in `folders`, and its decoder from theirs where both have one.
+    """Load the encoders of the checkpoints in `folders` into that of `model`; also the decoder if both models have one.
 
-    A checkpoint of the recipe's architecture gives the whole encoder; one of another architecture gives what the recipe's inherits from it.
-    All other heads stay freshly drawn.
+    A checkpoint of the recipe's architecture gives the whole encoder; one of another architecture gives the tensors
+    that the recipe's architecture inherits from it. All other heads keep their random weights.
 
     Returns:
-        Names of the encoder's parameters that the checkpoints leave as they were; empty without checkpoints.
+        Names of the encoder's parameters that no checkpoint gives; empty without checkpoints.
 
     Raises:
-        CheckpointError: when vocabularies, configurations or tensors differ, two checkpoints give the same tensor, or one is of an
-            architecture from which the recipe's inherits nothing.
+        CheckpointError: if vocabularies, configurations or tensors differ, two checkpoints give the same tensor, or the
+            recipe's architecture inherits nothing from that of a checkpoint.
     """
     target = model.encoder.state_dict()
     giver: dict[str, str] = {}
@@ -51,20 +51,22 @@ def _loaded(folder: str, vocabulary: Tokenizer) -> Checkpoint:
     source = checkpoint.load(folder)
     if source.tokenizer.inner.get_vocab() != vocabulary.inner.get_vocab():
         raise CheckpointError(
-            f"the examples were encoded with another vocabulary than {folder} has; encode them with tokenizer.path={folder}"
+            f"the examples were encoded with another vocabulary than that of {folder}; "
+            f"encode them with tokenizer.path={folder}"
         )
     return source
 
 
 def _fitting(folder: str, source: Checkpoint, recipe: Recipe, target: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What the checkpoint in `folder` gives to the encoder whose tensors are `target`, under their names."""
+    """The tensors that the checkpoint in `folder` gives to an encoder with tensors `target`, by its names."""
     given, expected = source.model.encoder.state_dict(), target
     if source.recipe.arch != recipe.arch:
         given = _parent(folder, source, recipe).names.state_to_ours(given)
         expected = {name: target[name] for name in given.keys() & target.keys()}
     if problems := checkpoint.mismatch(given, expected):
         raise CheckpointError(
-            f"the encoder of {folder} does not fit the recipe's {recipe.arch}: {problems}; give [model] the sizes of {folder}"
+            f"the encoder of {folder} does not fit the recipe's {recipe.arch}: {problems}; "
+            f"set [model] to the sizes of {folder}"
         )
     return given
 
@@ -87,13 +89,13 @@ def _parent(folder: str, source: Checkpoint, recipe: Recipe) -> Parent:
     if arch not in inherits:
         known = ", ".join([recipe.arch, *inherits])
         raise CheckpointError(
-            f"{folder} is of architecture {arch}, and {recipe.arch} starts from checkpoints of {known} alone"
+            f"{folder} is of architecture {arch}; {recipe.arch} starts only from checkpoints of {known}"
         )
     parent = inherits[arch]
     for name, value in parent.fixed.items():
         if theirs[name] != value:
             raise CheckpointError(
-                f"{folder} has model.{name} {theirs[name]!r}; {recipe.arch} starts from {arch} with {value!r} alone"
+                f"{folder} has model.{name} {theirs[name]!r}; {recipe.arch} starts only from {arch} with {value!r}"
             )
     for name, own in parent.shared.items():
         if theirs[name] != ours[own]:

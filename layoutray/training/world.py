@@ -1,4 +1,4 @@
-"""The processes that train together, and how they agree."""
+"""The processes of one training, and their collective operations."""
 
 import os
 from collections.abc import Generator
@@ -14,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 @dataclass(frozen=True)
 class World:
-    """This process among those that train one model."""
+    """This process among the processes of one training."""
 
     rank: int
     size: int
@@ -22,11 +22,11 @@ class World:
 
     @property
     def leads(self) -> bool:
-        """Whether this process writes what is written once."""
+        """Whether this is rank 0, which writes everything that is written once."""
         return self.rank == 0
 
     def wrap(self, model: nn.Module) -> nn.Module:
-        """`model` on this device, with gradients averaged over all processes when there are several."""
+        """`model` on this device; gradients are averaged over all processes."""
         model.to(self.device)
         if self.size == 1:
             return model
@@ -40,7 +40,7 @@ class World:
         return tuple(values.tolist())
 
     def gather(self, values: list[Any]) -> list[Any]:
-        """The lists of all processes joined in order of rank, on every process."""
+        """The concatenated lists of all processes in order of rank, on every process."""
         if self.size == 1:
             return values
         parts: list[list[Any]] = [[] for _ in range(self.size)]
@@ -49,18 +49,18 @@ class World:
 
 
 def single_process() -> World:
-    """A world of this process, on the first GPU where there is one."""
+    """A world of only this process, on the first GPU if there is one."""
     return World(0, 1, _device(0))
 
 
 def joined() -> World:
-    """The process group that somebody (Ray Train) has already set up."""
+    """The world of a process group that is already set up, by Ray Train or torchrun."""
     return World(dist.get_rank(), dist.get_world_size(), _device(int(os.environ.get("LOCAL_RANK", "0"))))
 
 
 @contextmanager
 def from_environment() -> Generator[World]:
-    """The world that torchrun's variables describe, or this process alone without them."""
+    """The world that torchrun's environment variables describe; without them, only this process."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield single_process()
         return

@@ -11,9 +11,9 @@ from layoutray.benchmark.ocr_settings import (
     score_settings,
     variants,
 )
+from layoutray.cli.main import main
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
-from pipelines.benchmark import main
 from tests.ocr.files import encoded, pdf, picture, typed
 
 pytestmark = pytest.mark.ocr
@@ -65,11 +65,11 @@ def test_own_pdf_files_are_compared_with_their_text_layers(tmp_path: Path, capsy
     (tmp_path / "typed.pdf").write_bytes(
         pdf("".join(typed(line, x=50, y=700 - 40 * n) for n, line in enumerate(WORDS.splitlines())))
     )
-    assert main(["ocr", "folder", str(tmp_path), "--variant", "default"]) == 0
+    assert main(["benchmark", "ocr", "folder", str(tmp_path), "--variant", "default"]) == 0
     assert "default" in capsys.readouterr().err
 
 
 def test_a_folder_without_text_layers_is_refused(tmp_path: Path) -> None:
     (tmp_path / "scan.pdf").write_bytes(pdf(""))
     with pytest.raises(InputError, match="has no PDF file whose first page has a usable text layer"):
-        main(["ocr", "folder", str(tmp_path)])
+        main(["benchmark", "ocr", "folder", str(tmp_path)])

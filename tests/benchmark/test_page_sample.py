@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 
 from layoutray.benchmark.page_sample import link_sample
+from layoutray.cli.benchmark import page_sample as page_options
 from layoutray.errors import InputError
-from pipelines import _page_sample
 
 
 def _pdf(path: Path, pages: int) -> None:
@@ -50,5 +50,5 @@ def test_a_name_that_is_not_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_folders_the_pages_are_synthetic(tmp_path: Path) -> None:
-    _page_sample.collect([], 3, tmp_path / "sample")
+    page_options.collect([], 3, tmp_path / "sample")
     assert [file.suffix for file in (tmp_path / "sample").iterdir()] == [".png"] * 3

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from layoutray.benchmark.serving import Endpoint, in_process, measure_load
+from layoutray.cli.main import main
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.readers.synthetic_render import render_set
-from pipelines.benchmark import main
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.endpoint import free_port
 from tests.ocr.files import encoded, picture
@@ -108,7 +108,7 @@ def test_the_bare_model_gets_the_words_of_all_pages() -> None:
 
 def test_at_least_one_client_is_needed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--clients is 0; it must be at least 1"):
-        main(["serving", str(tmp_path), "--clients", "0"])
+        main(["benchmark", "serving", str(tmp_path), "--clients", "0"])
 
 
 @pytest.mark.ray
@@ -120,7 +120,7 @@ def test_own_pages_are_posted_to_an_endpoint_that_is_started(
     save_untrained(tmp_path / "checkpoint")
     render_set(tmp_path / "drawn", 3, seed=1)
     options = ["--pages", "2", "--clients", "1", "2", "--port", str(free_port())]
-    assert main(["serving", str(tmp_path / "checkpoint"), str(tmp_path / "drawn"), *options]) == 0
+    assert main(["benchmark", "serving", str(tmp_path / "checkpoint"), str(tmp_path / "drawn"), *options]) == 0
     loads = json.loads(capsys.readouterr().out)
     assert loads.keys() == {"bare model", "endpoint, 1 client", "endpoint, 2 clients"}
     assert all((load["documents"], load["failed"]) == (2, 0) for load in loads.values())

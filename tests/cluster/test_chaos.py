@@ -188,12 +188,14 @@ from functools import partial
 from layoutray import recipe
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers, train
+from layoutray.training.inputs import check
 from layoutray.training.job import Job
 from layoutray.training.reporter import History, JsonLines
 file, examples, out, history = sys.argv[1:]
 heard = History()
 with connect():
-    train(Job(recipe.load(file), examples, out), Workers(2, least=1, cpus=2), partial(lambda path: [JsonLines(path)], history), heard)
+    checked = check(Job(recipe.load(file), examples, out), 2)
+    train(checked, Workers(2, least=1, cpus=2), partial(lambda path: [JsonLines(path)], history), heard)
 assert heard.series["loss"][-1][0] == 120, "the driver no longer hears of steps"
 """
 """Workers of which a node of three cores has room for one."""

@@ -18,6 +18,7 @@ import pytest
 import ray.data
 from PIL import Image
 
+from layoutray.cli.main import main as layoutray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
@@ -27,7 +28,6 @@ from layoutray.prepare.manifest import Manifest
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import DEAD_LETTERS, PAGES
-from pipelines.__main__ import main as layoutray
 from tests.ocr.files import encoded, pdf, picture, typed
 from tests.ocr.test_render import png_header
 from tests.readers.native import put, put_picture

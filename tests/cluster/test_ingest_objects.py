@@ -5,6 +5,7 @@ from pathlib import Path
 import boto3
 import pytest
 
+from layoutray.cli.main import main as layoutray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.replay import replay
@@ -12,7 +13,6 @@ from layoutray.prepare.output import Output
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
-from pipelines.__main__ import main as layoutray
 from tests.ocr.files import encoded, picture
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
 

@@ -16,6 +16,7 @@ from layoutray.cluster.ingest import ingest
 from layoutray.cluster.meters import IngestMeter, TrainingMeter
 from layoutray.cluster.train import Workers
 from layoutray.recipe import IngestRecipe
+from layoutray.training.inputs import check
 from layoutray.training.reporter import History
 from tests.cluster.test_ingest import annotate
 from tests.jobs import job, recipe
@@ -84,7 +85,7 @@ class Pause:
         if step == self.last:
             time.sleep(5)
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+    def saved(self, step: int, folder: Path | None) -> None:
         """States do not matter."""
 
 
@@ -108,6 +109,6 @@ class Looks(History):
 def test_a_training_says_how_fast_it_is(port: str, tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=6))
     looks = Looks(port)
-    on_ray.train(one, Workers(1), functools.partial(pauses, 6), looks)
+    on_ray.train(check(one, 1), Workers(1), functools.partial(pauses, 6), looks)
     assert looks.seen.keys() == {f'{name} recipe="small-masked_lm"' for name in exported_by(TrainingMeter("any"))}
     assert looks.seen['ray_layoutray_training_tokens_per_second recipe="small-masked_lm"'] > 0

@@ -1,4 +1,4 @@
-"""What replay refuses, before it starts any work; what it does is shown in tests/pipelines/test_dead_letters.py."""
+"""What replay refuses, before it starts any work; what it does is shown in tests/cli/test_dead_letters.py."""
 
 import json
 from pathlib import Path

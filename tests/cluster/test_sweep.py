@@ -17,8 +17,10 @@ from layoutray.cluster.sweep import Share, Trial, Value
 from layoutray.errors import InputError
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
+from layoutray.training.inputs import CheckedJob, prepare
 from layoutray.training.job import Job
 from layoutray.training.reporter import JsonLines
+from layoutray.training.train import train_in_place
 from tests.jobs import elsewhere, job, pages, recipe
 from tests.training.runs import alone, read_history
 
@@ -38,9 +40,13 @@ def by_seed(folder: Path, *seeds: int) -> dict[Value, Job]:
     }
 
 
+def checked(trials: Mapping[Value, Job]) -> dict[Value, CheckedJob]:
+    return {value: sweep.check(one) for value, one in trials.items()}
+
+
 def train(trials: Mapping[Value, Job], value: Value) -> None:
     trials[value].out.mkdir()
-    jobs.train_in_place(trials[value], worlds.single_process(), JsonLines(trials[value].out / "history.jsonl"))
+    train_in_place(prepare(trials[value], 1), worlds.single_process(), JsonLines(trials[value].out / "history.jsonl"))
 
 
 def train_only_the_first(trials: Mapping[Value, Job], value: Value) -> None:
@@ -57,7 +63,7 @@ def test_a_failed_trial_is_kept_and_the_others_train_as_one_process_does(tmp_pat
     trials, heard = by_seed(tmp_path, 1, 2, 3, 4), list[Value]()
     work = functools.partial(train_only_the_first, trials)
     one, raised, killed, four = sorted(
-        sweep.train(trials, tmp_path, Share(), work, heard.append), key=lambda trial: trial.value
+        sweep.train(checked(trials), tmp_path, Share(), work, heard.append), key=lambda trial: trial.value
     )
     for trial in (one, four):
         expected = alone(elsewhere(trial.job, tmp_path / f"alone-{trial.value}"))
@@ -79,13 +85,13 @@ def test_a_failed_trial_is_kept_and_the_others_train_as_one_process_does(tmp_pat
 def test_what_cannot_be_compared_is_refused_before_any_trial(tmp_path: Path) -> None:
     heard = list[Value]()
     refused = functools.partial(sweep.train, out=tmp_path, work=print, ended=heard.append)
-    with pytest.raises(InputError, match="has no dev windows to choose by"):
-        refused({1: job(tmp_path / "no-dev", recipe("masked_lm"), pages(8))}, share=Share())
+    with pytest.raises(InputError, match="has no dev examples to compare trials on"):
+        refused(checked({1: job(tmp_path / "no-dev", recipe("masked_lm"), pages(8))}), share=Share())
     trials = by_seed(tmp_path / "more", 1, 2)
     with pytest.raises(InputError, match="a trial asks for 64 CPU, this cluster has 6"):
-        refused(trials, share=Share(cpus=64))
+        refused(checked(trials), share=Share(cpus=64))
     with pytest.raises(InputError, match="was encoded for task masked_lm"):
-        refused({**trials, 3: dataclasses.replace(trials[1], recipe=recipe("entities"))}, share=Share())
+        refused(checked({**trials, 3: dataclasses.replace(trials[1], recipe=recipe("entities"))}), share=Share())
     assert heard == []
 
 

@@ -20,6 +20,7 @@ from layoutray.cluster.train import Workers
 from layoutray.errors import CheckpointError, InputError
 from layoutray.tracking import MlflowReporter, Run
 from layoutray.training import job as jobs
+from layoutray.training.inputs import check
 from layoutray.training.job import Job
 from layoutray.training.reporter import History, JsonLines, Reporter
 from tests.jobs import elsewhere, job, pages, recipe
@@ -49,7 +50,7 @@ def report(one: Job, tracked: Run, *more: Reporter) -> Sequence[Reporter]:
 
 @dataclass
 class KillOnce:
-    """Kills its own process after `step` when the state of `after` has reached Ray, the first time only; slow on the way there."""
+    """Kills its own process after `step`, the first time only; slow before, so that Ray gets the last state."""
 
     step: int
     mark: Path
@@ -66,7 +67,7 @@ class KillOnce:
         if step == self.step - 1:
             time.sleep(5)  # Ray's controller looks for states every two seconds
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+    def saved(self, step: int, folder: Path | None) -> None:
         """Ray gets it."""
 
 
@@ -86,7 +87,7 @@ def close(series: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 def test_two_workers_give_one_processs_losses(whole: tuple[Job, Series], tmp_path: Path) -> None:
     one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
     tracked, watching = open_run(tmp_path), History()
-    progress = on_ray.train(one, Workers(2), functools.partial(report, one, tracked), watching)
+    progress = on_ray.train(check(one, 2), Workers(2), functools.partial(report, one, tracked), watching)
     assert progress["step"] == 12
     assert jobs.finished(one)
     for name in ("loss", "dev.loss", "learning_rate"):
@@ -102,7 +103,7 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(whole: tuple[Job, Serie
     one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
     tracked = open_run(tmp_path)
     kill = KillOnce(step=7, mark=tmp_path / "killed")
-    progress = on_ray.train(one, Workers(2), functools.partial(report, one, tracked, kill), History())
+    progress = on_ray.train(check(one, 2), Workers(2), functools.partial(report, one, tracked, kill), History())
     assert kill.mark.exists()
     assert progress["step"] == 12
     rows = [json.loads(line) for line in (one.out / "history.jsonl").read_text().splitlines()]
@@ -120,8 +121,8 @@ def test_what_cannot_be_trained_is_refused_at_once(tmp_path: Path) -> None:
     misfit = dataclasses.replace(job(tmp_path / "misfit", recipe("entities")), init=(str(pretrained.out),))
     started = time.monotonic()
     with pytest.raises(CheckpointError, match="another vocabulary"):
-        on_ray.train(misfit, Workers(2), list, History())
+        on_ray.train(check(misfit, 2), Workers(2), list, History())
     with pytest.raises(InputError, match="1 micro-batches per step cannot be shared by 2 workers"):
-        on_ray.train(one, Workers(2), list, History())
+        on_ray.train(check(one, 2), Workers(2), list, History())
     assert time.monotonic() - started < 5, "before any worker starts"
     assert ray.is_initialized()

@@ -13,6 +13,7 @@ import sys
 from layoutray import recipe
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers, train
+from layoutray.training.inputs import check
 from layoutray.training.job import Job
 from layoutray.training.reporter import History
 from ray.util import placement_group_table
@@ -20,11 +21,12 @@ from ray.util import placement_group_table
 class Watching(History):
     def start(self, step, steps):
         (workers,) = [group for group in placement_group_table().values() if group["state"] == "CREATED"]
-        print(len(workers["bundles"]), "workers on", len(set(workers["bundles_to_node_id"].values())), "nodes", flush=True)
+        nodes = set(workers["bundles_to_node_id"].values())
+        print(len(workers["bundles"]), "workers on", len(nodes), "nodes", flush=True)
 
 file, examples, out = sys.argv[1:]
 with connect():
-    train(Job(recipe.load(file), examples, out), Workers(2), list, Watching())
+    train(check(Job(recipe.load(file), examples, out), 2), Workers(2), list, Watching())
 """
 
 

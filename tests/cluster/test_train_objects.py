@@ -1,4 +1,4 @@
-"""The verbs that train, from a bucket into a bucket: a real S3 server on the loopback, whose address reaches workers by environment."""
+"""The verbs that train, from a bucket into a bucket: a real S3 server on the loopback interface."""
 
 import functools
 import json
@@ -10,14 +10,16 @@ import pyarrow.fs as pafs
 import pytest
 
 from layoutray import checkpoint
+from layoutray.cli import sweep
+from layoutray.cli.train import pretrain
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
 from layoutray.store import sources
 from layoutray.training import job as jobs
+from layoutray.training.inputs import check
 from layoutray.training.job import Job
 from layoutray.training.reporter import HISTORY, History, JsonLines, Reporter, read_history
-from pipelines import pretrain, sweep
 from tests.cluster.test_train import KillOnce
 from tests.jobs import encode, pages, recipe, recipe_file
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
@@ -46,7 +48,7 @@ def test_a_lost_worker_is_recovered_from_in_a_bucket(examples: str, tmp_path: Pa
     one = Job(CHOSEN, examples, "s3://scans/recovered")
     kill = KillOnce(step=7, mark=tmp_path / "killed")
     with connect(cores=1):
-        progress = on_ray.train(one, Workers(1), functools.partial(report, one, kill), History())
+        progress = on_ray.train(check(one, 1), Workers(1), functools.partial(report, one, kill), History())
     assert kill.mark.exists()
     assert progress["step"] == 12
     rows = [json.loads(line) for line in sources.read_bytes(f"{one.out}/{HISTORY}").splitlines()]
@@ -69,11 +71,11 @@ def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
         "--out",
         "s3://scans/checkpoint",
     ]
-    assert pretrain.main(call) == 0
+    assert pretrain(call) == 0
     left = {*checkpoint.FILES, jobs.FINISHED, jobs.JOB, HISTORY, "mlflow_run.json"}
     assert names("s3://scans/checkpoint") == left
     before = boto3.resource("s3").Object("scans", "checkpoint/model.safetensors").last_modified
-    assert pretrain.main(call) == 0
+    assert pretrain(call) == 0
     assert "s3://scans/checkpoint is finished" in capsys.readouterr().err
     assert boto3.resource("s3").Object("scans", "checkpoint/model.safetensors").last_modified == before
     swept = [

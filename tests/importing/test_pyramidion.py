@@ -11,12 +11,12 @@ import torch
 from layoutray import checkpoint
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import unlabelled_document
+from layoutray.cli.main import main
 from layoutray.errors import CheckpointError
 from layoutray.generation import TextGenerator
 from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.nn.decoder import DecoderConfig
 from layoutray.tasks import HasDecoder
-from pipelines.__main__ import main
 from tests.importing.fairseq import ARGS, OURS, pieces, read, weights, write_checkpoint
 from tests.jobs import page
 

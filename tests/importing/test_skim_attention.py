@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from layoutray import checkpoint
+from layoutray.cli.main import main
 from layoutray.errors import CheckpointError, InputError, RecipeError
-from pipelines.__main__ import main
 from tests.importing.release import MODELS, SIZES, SKIM, read, release, rewrite, weights, write_release
 
 

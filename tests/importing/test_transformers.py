@@ -11,9 +11,9 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelF
 
 from layoutray import checkpoint, importing, recipe
 from layoutray.checkpoint import Checkpoint
+from layoutray.cli.main import main
 from layoutray.errors import CheckpointError, InputError
 from layoutray.training.start import start_model
-from pipelines.__main__ import main
 from tests.architectures.contract import random_batch
 from tests.importing.release import rewrite, write_byte_pairs, write_wordpiece
 
@@ -163,7 +163,7 @@ def test_the_command_lists_new_parameters(tmp_path: Path, capsys: pytest.Capture
     assert main(["import", "transformers", str(folder), str(tmp_path / "ours"), "--set", "max_length=32"]) == 0
     told = capsys.readouterr().err
     assert "(hf, task masked_lm)" in told
-    assert f"not in {folder}, and left as they start: head.decoder.bias, head.dense.bias" in told
+    assert f"not in {folder}, so randomly initialised: head.decoder.bias, head.dense.bias" in told
     assert checkpoint.load(tmp_path / "ours").recipe.max_length == 32
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import torch
 
-from layoutray.training import job as jobs
 from layoutray.training import world as worlds
+from layoutray.training.inputs import prepare
 from layoutray.training.job import Job
 from layoutray.training.reporter import CompositeReporter, History, Reporter
+from layoutray.training.train import train
 
 Series = dict[str, list[tuple[int, float]]]
 
@@ -24,7 +25,7 @@ def alone(job: Job, *, resume_from: Path | None = None, also: Reporter | None = 
     history = History()
     try:
         reporter = CompositeReporter([history, also] if also else [history])
-        jobs.train(job, worlds.single_process(), reporter, job.out / "state", resume_from)
+        train(prepare(job, 1), worlds.single_process(), reporter, job.out / "state", resume_from)
     except Stopped:
         pass
     finally:
@@ -81,5 +82,5 @@ class StopAfter:
         if step == self.step:
             raise Stopped
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+    def saved(self, step: int, folder: Path | None) -> None:
         """States may be saved."""

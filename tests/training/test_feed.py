@@ -16,7 +16,7 @@ from layoutray.prepare.encode import Encoder
 from layoutray.store import codec
 from layoutray.store.schema import EXAMPLES
 from layoutray.tasks import TagsWords
-from layoutray.training.feed import Feed, MicroBatch
+from layoutray.training.feed import BatchPlan, Feed, MicroBatch
 from tests.jobs import pages, vocabulary
 
 VOCABULARY = vocabulary()
@@ -32,7 +32,7 @@ def feed(
     encoder = Encoder(chosen, 32, labels, VOCABULARY.inner.to_str())
     table, _ = encoder(codec.pages_table(made, [page.source for page in made]))
     corruption = chosen.corruption(VOCABULARY)
-    return Feed(ExampleSet(table), corruption, VOCABULARY.pad_id, batch_size, micro_batch_size, seed)
+    return Feed(ExampleSet(table), corruption, VOCABULARY.pad_id, BatchPlan(batch_size, micro_batch_size, seed))
 
 
 def same(one: MicroBatch, other: MicroBatch) -> bool:
@@ -100,7 +100,8 @@ def test_windows_of_a_step_are_padded_beside_others_of_their_length() -> None:
 
 
 def test_boxes_are_jittered_in_training_only_and_the_same_way_for_any_number_of_workers() -> None:
-    plain, moved = feed(), dataclasses.replace(feed(), box_jitter=0.05)
+    plain = feed()
+    moved = dataclasses.replace(plain, plan=dataclasses.replace(plain.plan, box_jitter=0.05))
     one, other = plain.training(0, 0, 1)[1], moved.training(0, 0, 1)[1]
     assert torch.equal(one.batch.input_ids, other.batch.input_ids)
     assert not torch.equal(one.batch.boxes, other.batch.boxes)
@@ -128,4 +129,4 @@ def test_evaluation_sees_every_example_once_the_same_way(size: int) -> None:
 def test_an_empty_set_is_refused() -> None:
     one = feed()
     with pytest.raises(InputError, match="no examples to feed"):
-        Feed(ExampleSet(EXAMPLES.empty_table()), one.corruption, 0, 4, 2, 1)
+        Feed(ExampleSet(EXAMPLES.empty_table()), one.corruption, 0, BatchPlan(4, 2, 1))

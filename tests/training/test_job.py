@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow.fs as pafs
@@ -17,7 +16,9 @@ from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import EXAMPLES
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
+from layoutray.training.inputs import prepare, read_splits
 from layoutray.training.reporter import HISTORY, History, JsonLines, read_history
+from layoutray.training.train import train_in_place
 from tests.jobs import elsewhere, job, pages, recipe
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
 from tests.test_recipe import OF_EVERY_TASK
@@ -107,12 +108,12 @@ def test_a_job_whose_best_perplexity_is_infinite_is_standard_json(tmp_path: Path
 def test_what_was_interrupted_is_gone_on_with_in_place(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=6, checkpoint_every=2))
     with pytest.raises(Stopped):
-        jobs.train_in_place(one, worlds.single_process(), StopAfter(5))
+        train_in_place(prepare(one, 1), worlds.single_process(), StopAfter(5))
     assert not jobs.finished(one)
     history = History()
-    jobs.train_in_place(one, worlds.single_process(), history)
+    train_in_place(prepare(one, 1), worlds.single_process(), history)
     assert [step for step, _ in history.series["loss"]] == [5, 6], "the state of step 4 was kept"
-    assert jobs.best(one) == history.series["dev.perplexity"][-1][1]
+    assert jobs.best_objective(one) == history.series["dev.perplexity"][-1][1]
     assert sorted(file.name for file in one.out.iterdir()) == sorted([*checkpoint.FILES, jobs.FINISHED, jobs.JOB])
 
 
@@ -122,16 +123,16 @@ def test_a_bucket_is_trained_from_and_into_like_a_folder(tmp_path: Path) -> None
     pafs.copy_files(here.examples, "s3://scans/windows")
     there = dataclasses.replace(here, examples="s3://scans/windows", out="s3://scans/trained=1")
     with pytest.raises(Stopped):
-        jobs.train_in_place(there, worlds.single_process(), StopAfter(5))
+        train_in_place(prepare(there, 1), worlds.single_process(), StopAfter(5))
     assert not jobs.finished(there)
-    with pytest.raises(CheckpointError, match="s3://scans/trained=1 holds the training of another recipe"):
+    with pytest.raises(CheckpointError, match="s3://scans/trained=1 holds a training of another recipe"):
         jobs.finished(dataclasses.replace(there, init=("elsewhere",)))
     history = History()
-    jobs.train_in_place(there, worlds.single_process(), history)
-    jobs.train_in_place(here, worlds.single_process(), History())
+    train_in_place(prepare(there, 1), worlds.single_process(), history)
+    train_in_place(prepare(here, 1), worlds.single_process(), History())
     assert [step for step, _ in history.series["loss"]] == [5, 6], "the state of step 4 was kept"
     assert jobs.finished(there)
-    assert jobs.best(there) == jobs.best(here)
+    assert jobs.best_objective(there) == jobs.best_objective(here)
     assert checkpoint.load(there.out).version == checkpoint.load(here.out).version
     names = {uri.rpartition("/")[2] for uri in sources.list_files(str(there.out))}
     assert names == {*checkpoint.FILES, jobs.FINISHED, jobs.JOB}
@@ -140,20 +141,20 @@ def test_a_bucket_is_trained_from_and_into_like_a_folder(tmp_path: Path) -> None
 def test_what_came_before_a_state_was_reported_before_it_is_kept(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=6, checkpoint_every=2))
     with pytest.raises(Stopped):
-        jobs.train_in_place(one, worlds.single_process(), StopWhenSaved(4))
+        train_in_place(prepare(one, 1), worlds.single_process(), StopWhenSaved(4))
     history = History()
-    jobs.train_in_place(one, worlds.single_process(), history)
+    train_in_place(prepare(one, 1), worlds.single_process(), history)
     assert [step for step, _ in history.series["loss"]] == [3, 4, 5, 6]
 
 
 class StopWhenSaved(History):
-    """Ends training from outside before it has passed on what it was told by `step`, as MLflow's reporter would at a state."""
+    """Interrupts training when the state of `step` is saved, before other reporters hear of it."""
 
     def __init__(self, step: int) -> None:
         super().__init__()
         self._step = step
 
-    def saved(self, step: int, folder: Path | None, values: Mapping[str, float]) -> None:
+    def saved(self, step: int, folder: Path | None) -> None:
         if step == self._step:
             raise Stopped
 
@@ -186,7 +187,7 @@ def test_the_dead_letters_beside_the_examples_are_no_examples(tmp_path: Path) ->
     one = job(tmp_path, recipe("entities"))
     letter = DeadLetter.of(DocumentError(Reason.BAD_ANNOTATION, "no tag", stage="encode"), "receipt.png")
     shards.write(codec.dead_letters_table([letter]), f"{one.examples}/dead_letters", "part.parquet")
-    counts = {split: len(examples) for split, examples in jobs.read_splits(one.examples).items()}
+    counts = {split: len(examples) for split, examples in read_splits(one.examples).items()}
     assert counts["train"] > counts["dev"] > counts["test"] == 0
 
 

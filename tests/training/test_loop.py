@@ -1,4 +1,4 @@
-"""The loop learns, counts as one process whoever shares the work, goes on exactly where it was stopped, and stops in time."""
+"""The loop learns, gives the same losses for any number of workers, resumes exactly, and stops early."""
 
 import dataclasses
 from pathlib import Path
@@ -9,8 +9,9 @@ import torch
 
 from layoutray import checkpoint
 from layoutray.tasks import TagsWords
-from layoutray.training import job as jobs
 from layoutray.training import loop, resume, world
+from layoutray.training.feed import recipe_feed
+from layoutray.training.inputs import read_splits
 from layoutray.training.job import Job
 from tests.jobs import NO_DROPOUT, elsewhere, job, pages, recipe
 from tests.training.runs import StopAfter, alone, under_torchrun
@@ -90,7 +91,7 @@ def test_the_kept_checkpoint_is_the_best_evaluation(tmp_path: Path) -> None:
     step, best = min(series["dev.perplexity"], key=lambda pair: pair[1])
     loaded = checkpoint.load(one.out)
     assert (loaded.metrics["step"], loaded.metrics["dev.perplexity"]) == (step, best)
-    dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
+    dev = recipe_feed(loaded.recipe, loaded.tokenizer, read_splits(one.examples)["dev"])
     task = loaded.recipe.task
     values = task.summarise(loop.observe(loaded.model, task, dev, world.single_process()), ())
     assert values["perplexity"] == pytest.approx(best, rel=1e-6), "the weights in it are those that were measured"
@@ -100,7 +101,7 @@ def test_the_kept_temperature_is_the_best_on_dev(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("entities", steps=60, learning_rate=5e-3, evaluate_every=20))
     alone(one)
     loaded = checkpoint.load(one.out)
-    dev = jobs.feed(loaded.recipe, loaded.tokenizer, jobs.read_splits(one.examples)["dev"])
+    dev = recipe_feed(loaded.recipe, loaded.tokenizer, read_splits(one.examples)["dev"])
     task = loaded.recipe.task
     assert isinstance(task, TagsWords)
     seen = loop.observe(loaded.model, task, dev, world.single_process())
@@ -118,7 +119,7 @@ def test_the_kept_temperature_is_the_best_on_dev(tmp_path: Path) -> None:
 
 
 def test_clipping_bounds_the_update(tmp_path: Path) -> None:
-    """With Adam, a scaled gradient makes the same first step; a clip that were applied after the step would change the second."""
+    """Adam's first step ignores the gradient's scale; clipping after the step would change the second."""
     settings = {clip: recipe("entities", steps=3, clip=clip, model=NO_DROPOUT) for clip in (0.0, 1e9, 1e-3)}
     losses = {clip: alone(job(tmp_path / str(clip), chosen))["loss"] for clip, chosen in settings.items()}
     assert losses[0.0] == losses[1e9]

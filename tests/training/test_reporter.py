@@ -14,9 +14,9 @@ def test_all_of_several_hear_everything(tmp_path: Path) -> None:
     together = CompositeReporter([history, lines])
     together.start(0, 2)
     together.metrics(1, {"loss": 2.0})
-    together.saved(1, tmp_path, {})
+    together.saved(1, tmp_path)
     together.metrics(2, {"loss": 1.0, "dev.f1": 0.5})
-    together.saved(2, tmp_path, {})
+    together.saved(2, tmp_path)
     assert history.series == {"loss": [(1, 2.0), (2, 1.0)], "dev.f1": [(2, 0.5)]}
     assert [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()] == [
         {"event": "start", "step": 0, "steps": 2},
@@ -35,12 +35,12 @@ def test_of_a_step_that_is_trained_again_the_last_report_counts(place: str, tmp_
     lines.start(0, 3)
     lines.metrics(1, {"loss": 3.0})
     lines.metrics(2, {"loss": 2.0, "dev.f1": 0.25})
-    lines.saved(2, tmp_path, {})
+    lines.saved(2, tmp_path)
     lines.metrics(3, {"loss": 1.0})
     again = JsonLines(file)
     again.start(1, 3)
     again.metrics(2, {"loss": 1.5, "dev.f1": 0.5})
-    again.saved(2, tmp_path, {})
+    again.saved(2, tmp_path)
     assert read_history(file) == {"loss": [(1, 3.0), (2, 1.5)], "dev.f1": [(2, 0.5)]}
 
 

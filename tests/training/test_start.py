@@ -172,7 +172,7 @@ def test_every_parent_is_an_architecture_with_the_fields_that_are_asked_of_it(na
 
 def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
     source = trained(tmp_path, MODEL, ["other", "words"])
-    with pytest.raises(CheckpointError, match=r"another vocabulary than .*; encode them with tokenizer.path="):
+    with pytest.raises(CheckpointError, match=r"another vocabulary than that of .*; encode them with tokenizer.path="):
         start_model(fresh(of(MODEL)), of(MODEL), VOCABULARY, [source])
 
 
@@ -209,11 +209,11 @@ def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
         pytest.param(
             LAYOUTLM,
             SKIM_EMBEDDINGS,
-            r"model_type 'layoutlm'; skim_embeddings starts from hf with 'bert' alone",
+            r"model_type 'layoutlm'; skim_embeddings starts only from hf with 'bert'",
             id="type",
         ),
         pytest.param(
-            SKIMFORMER | {"layout": "uniform"}, SKIM_EMBEDDINGS, r"layout 'uniform'.* with 'boxes' alone", id="layout"
+            SKIMFORMER | {"layout": "uniform"}, SKIM_EMBEDDINGS, r"layout 'uniform'.* with 'boxes'", id="layout"
         ),
         pytest.param(
             BERT, LAMBERT, r"model_type 'bert', the recipe has model\.core 'roberta'", id="positions counted otherwise"
@@ -228,12 +228,12 @@ def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
             BERT | {"norm_epsilon": 1e-5}, SKIM_EMBEDDINGS, r"norm_epsilon 1e-05; skim_embeddings starts", id="epsilon"
         ),
         pytest.param(
-            BERT, MODEL, "architecture hf, and skimformer starts from checkpoints of skimformer alone", id="no heir"
+            BERT, MODEL, "architecture hf; skimformer starts only from checkpoints of skimformer", id="no heir"
         ),
         pytest.param(
             MODEL | {"arch": "longskimformer", "window": 4},
             SKIMMING_MASK,
-            "checkpoints of skimming_mask, skimformer, hf alone",
+            "only from checkpoints of skimming_mask, skimformer, hf",
             id="no parent",
         ),
     ],

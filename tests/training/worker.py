@@ -1,4 +1,4 @@
-"""What torchrun starts in tests: `python -m torch.distributed.run … -m tests.training.worker EXAMPLES OUT RECIPE_JSON`."""
+"""A worker that torchrun starts in tests; arguments EXAMPLES OUT RECIPE_JSON."""
 
 import json
 import sys
@@ -7,10 +7,11 @@ from pathlib import Path
 import torch
 
 from layoutray import recipe
-from layoutray.training import job as jobs
 from layoutray.training import world as worlds
+from layoutray.training.inputs import prepare
 from layoutray.training.job import Job
 from layoutray.training.reporter import CompositeReporter, JsonLines
+from layoutray.training.train import train
 
 
 def main() -> None:
@@ -19,8 +20,8 @@ def main() -> None:
     job = Job(recipe.from_dict(json.loads(values)), examples, Path(out))
     job.out.mkdir(parents=True, exist_ok=True)
     with worlds.from_environment() as world:
-        jobs.train(
-            job,
+        train(
+            prepare(job, world.size),
             world,
             CompositeReporter([JsonLines(job.out / "history.jsonl")] if world.leads else []),
             job.out / "state",

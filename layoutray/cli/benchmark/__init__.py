@@ -1,0 +1,1 @@
+"""Verbs that measure speed on this machine: `layoutray benchmark NAME`."""

@@ -1,0 +1,1 @@
+"""Verbs for dead letters: `layoutray dead-letters NAME`."""

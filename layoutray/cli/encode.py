@@ -1,0 +1,59 @@
+"""`layoutray encode`: cut pages into the windows that a task trains on, or join them to whole documents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutray import recipe
+from layoutray.cli import options, terminal
+from layoutray.cli.options import RecipeOptions
+from layoutray.cli.progress import ProgressDisplay
+from layoutray.cluster.connect import connect
+from layoutray.cluster.encode import encode
+from layoutray.recipe import Recipe
+from layoutray.store import sources
+from layoutray.store.card import Card
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodeOptions(RecipeOptions):
+    """Options of `layoutray encode`."""
+
+    recipe: str
+    pages: Sequence[str]
+    out: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = options.parser("encode")
+    options.add_recipe(parser, "training")
+    parser.add_argument("pages", nargs="+", help="folders written by `layoutray ingest`")
+    parser.add_argument("--out", required=True, help="folder for the examples")
+    options.add_recipe_options(parser)
+    chosen = options.parse(parser, arguments, EncodeOptions)
+    training_recipe = recipe.load(chosen.recipe, chosen.overrides)
+    if chosen.dry_run:
+        return terminal.show_plan(training_recipe, {"pages from": chosen.pages, "examples to": chosen.out})
+    folders = [sources.absolute(folder) for folder in chosen.pages]
+    with ProgressDisplay() as progress, connect():
+        card = encode(training_recipe, folders, sources.absolute(chosen.out), progress)
+    _summarise(card, training_recipe, chosen.out)
+    return 0
+
+
+def _summarise(card: Card, training_recipe: Recipe, out: str) -> None:
+    rows = [(split, card.pages[split], card.examples[split]) for split in card.pages]
+    terminal.show_table(f"Examples in {out}", ("split", "pages", "examples"), rows)
+    see = f"see `layoutray dead-letters list {out}`"
+    if card.filtered:
+        by_count = sorted(card.filtered.items(), key=lambda name_and_count: -name_and_count[1])
+        reasons = ", ".join(f"{count} by {name}" for name, count in by_count)
+        terminal.say(
+            f"{sum(card.filtered.values())} of {sum(card.pages.values())} pages do not pass the filters: {reasons}"
+        )
+    if card.dead:
+        terminal.say(f"{card.dead} pages could not be encoded: {see}")
+    if card.missing:
+        terminal.say(
+            f"{card.missing} of {card.values} field values were not found on any page of their document: {see}"
+        )
+    terminal.say_cuts(training_recipe, card.cut, card.texts_cut, f": {see}")

@@ -1,0 +1,112 @@
+"""`layoutray evaluate`: measure a checkpoint on labelled pages."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layoutray.cli import options, terminal
+from layoutray.cli.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.errors import DocumentError
+from layoutray.evaluation.evaluate import Evaluation, WordEvaluation, evaluate
+from layoutray.evaluation.page_selection import PageSelection
+from layoutray.evaluation.pictures import PageOverlay, confusion_picture, reliability_picture
+from layoutray.recipe import Recipe
+from layoutray.store import json_text
+from layoutray.tracking import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(EvaluationOptions):
+    """Options of `layoutray evaluate`.
+
+    Attributes:
+        truth: folders of the same documents with annotated words.
+        beams: width of beam search.
+        json: file that also gets the report.
+    """
+
+    truth: Sequence[str]
+    beams: int
+    json: Path | None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options.parse(_parser(), arguments, EvaluateOptions)
+    selection = chosen.selection()
+    tracked = chosen.load()
+    evaluation = evaluate(tracked.loaded, selection, beams=chosen.beams, truth=chosen.truth)
+    _show(evaluation, tracked.loaded.recipe, selection)
+    text = json_text.dumps(_report(evaluation, chosen.checkpoint, selection), indent=2) + "\n"
+    sys.stdout.write(text)
+    if chosen.json:
+        chosen.json.write_text(text, encoding="utf-8")
+    if run := tracked.run():
+        _log(evaluation, run, int(tracked.loaded.metrics["step"]), selection.name)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = options.parser("evaluate")
+    add_evaluation_options(parser)
+    parser.add_argument(
+        "--truth",
+        nargs="+",
+        default=[],
+        metavar="FOLDER",
+        help="the same documents ingested with words=annotation: entities without a recognised word count as missed",
+    )
+    options.add_beams(parser)
+    parser.add_argument("--json", type=Path, help="also write the report to this file")
+    return parser
+
+
+def _show(evaluation: Evaluation, recipe: Recipe, selection: PageSelection) -> None:
+    """The metrics as a table, and what they leave out."""
+    encoded = evaluation.encoded
+    examples = "documents" if recipe.task.of_documents else "windows"
+    title = f"{recipe.name} on {selection.name}, {len(encoded.examples)} {examples}"
+    terminal.show_table(title, ("metric", "value"), sorted(evaluation.metrics.items()))
+    if encoded.failed_pages:
+        terminal.say(f"{encoded.failed_pages} pages could not be encoded and are not in these numbers")
+    terminal.say_cuts(recipe, encoded.cut_documents, encoded.cut_texts)
+
+
+def _report(evaluation: Evaluation, checkpoint: str, selection: PageSelection) -> dict[str, Any]:
+    return {
+        "checkpoint": checkpoint,
+        "pages": list(selection.folders),
+        "split": selection.name,
+        "dead": evaluation.encoded.failed_pages,
+        "cut": evaluation.encoded.cut_documents,
+        "texts_cut": evaluation.encoded.cut_texts,
+        "metrics": evaluation.metrics,
+    }
+
+
+def _log(evaluation: Evaluation, run: Run, step: int, name: str) -> None:
+    """Metrics and pictures into an MLflow run."""
+    run.log_metrics(step, {f"{name}.{metric}": value for metric, value in evaluation.metrics.items()})
+    if words := evaluation.words:
+        for picture, png in _pictures(evaluation, words, name):
+            run.log_picture(picture, png)
+
+
+def _pictures(evaluation: Evaluation, words: WordEvaluation, name: str) -> Iterator[tuple[str, bytes]]:
+    """Each picture with its name."""
+    yield f"confusion_{name}", confusion_picture(words.confusion)
+    fields = evaluation.fields and evaluation.fields.calibration
+    yield f"reliability_{name}", reliability_picture(words.calibration, fields)
+    overlays = [png for overlay in words.overlays if (png := _overlay_picture(overlay))]
+    yield from ((f"overlay_{name}_{number}", png) for number, png in enumerate(overlays, start=1))
+
+
+def _overlay_picture(overlay: PageOverlay) -> bytes | None:
+    """None, with a message, when the page's image cannot be read."""
+    try:
+        return overlay.png()
+    except DocumentError as error:
+        terminal.say(f"no overlay of page {overlay.page.number} of {overlay.page.source}: {error}")
+        return None

@@ -1,0 +1,80 @@
+"""Options of the commands that measure a checkpoint."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutray import checkpoint, tracking
+from layoutray.checkpoint import Checkpoint
+from layoutray.cli import options
+from layoutray.errors import InputError
+from layoutray.evaluation.page_selection import PageSelection
+from layoutray.tracking import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions:
+    """A checkpoint and the pages it is measured on.
+
+    Attributes:
+        checkpoint: a folder, an `s3://` address, or `models:/NAME@ALIAS`.
+        pages: folders that `layoutray ingest` has written.
+        without: file with the ids of documents to leave out.
+        tracking_uri: of MLflow.
+    """
+
+    checkpoint: str
+    pages: Sequence[str]
+    split: str
+    without: Path | None
+    tracking_uri: str
+
+    def selection(self) -> PageSelection:
+        """The pages to measure.
+
+        Raises:
+            InputError: when the file of excluded documents cannot be read.
+        """
+        folders = tuple(self.pages)
+        if self.without is None:
+            return PageSelection(folders, self.split)
+        return PageSelection(folders, self.split, _document_ids(self.without), self.without.stem)
+
+    def load(self) -> "TrackedCheckpoint":
+        """The checkpoint and its folder."""
+        folder, _ = tracking.checkpoint_folder(self.checkpoint, self.tracking_uri)
+        return TrackedCheckpoint(checkpoint.load(folder), folder, self.tracking_uri)
+
+
+@dataclass(frozen=True)
+class TrackedCheckpoint:
+    """A loaded checkpoint, and where its MLflow run is noted."""
+
+    loaded: Checkpoint
+    folder: str
+    tracking_uri: str
+
+    def run(self) -> Run | None:
+        """The MLflow run of its training; None when the folder names none."""
+        return tracking.noted(self.folder, self.tracking_uri)
+
+
+def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
+    """The fields of `EvaluationOptions`."""
+    options.add_checkpoint(parser)
+    parser.add_argument("pages", nargs="+", help="folders written by `layoutray ingest`")
+    parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
+    parser.add_argument(
+        "--without", type=Path, metavar="FILE", help="exclude the documents in FILE, one doc_id per line"
+    )
+    options.add_tracking_uri(parser)
+
+
+def _document_ids(file: Path) -> frozenset[str]:
+    try:
+        return frozenset(file.read_text(encoding="utf-8").split())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"--without {file} cannot be read: {error}; it must be a text file with one doc_id per line"
+        ) from error

@@ -1,0 +1,1 @@
+"""Verbs that write pages in the format of another program: `layoutray export NAME`."""

@@ -1,0 +1,42 @@
+"""`layoutray import`: convert a released model into a checkpoint."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutray import checkpoint, importing
+from layoutray.cli import options, output_folder, terminal
+from layoutray.cli.options import RecipeOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions(RecipeOptions):
+    """Options of `layoutray import`."""
+
+    release: str
+    folder: Path
+    out: Path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = options.parser("import")
+    parser.add_argument("release", help="kind of the released model, e.g. skim-attention")
+    parser.add_argument(
+        "folder",
+        type=Path,
+        help="folder with its configuration, weights and vocabulary; a file labels.json there names the outputs",
+    )
+    parser.add_argument("out", type=options.local_folder, help="checkpoint folder, new or empty")
+    options.add_recipe_options(parser)
+    chosen = options.parse(parser, arguments, ImportOptions)
+    imported = importing.load(chosen.release)(chosen.folder, chosen.overrides)
+    if chosen.dry_run:
+        plan = {"model from": str(chosen.folder), "checkpoint": str(chosen.out), "labels": imported.labels}
+        return terminal.show_plan(imported.recipe, plan)
+    output_folder.require_empty(chosen.out)
+    checkpoint.save(chosen.out, imported)
+    labels = f", labels {', '.join(imported.labels)}" if imported.labels else ""
+    terminal.say(f"checkpoint: {chosen.out} ({imported.recipe.arch}, task {imported.recipe.task.name}{labels})")
+    if fresh := imported.provenance["fresh"]:
+        terminal.say(f"not in {chosen.folder}, so randomly initialised: {checkpoint.listed(fresh)}")
+    return 0

@@ -1,0 +1,48 @@
+"""The console command `layoutray`: finds the verb and runs it. Imports a verb only when it is called."""
+
+import importlib
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+from layoutray.cli.verbs import GROUPS, VERBS
+
+_HELP = ("-h", "--help")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the verb that the first arguments name. Returns the exit status: 2 if there is no such verb."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in _HELP:
+        return _show_help("VERB", _top_level(), asked=bool(given))
+    name, *rest = given
+    if name in GROUPS:
+        members = {verb.partition(" ")[2]: VERBS[verb].summary for verb in VERBS if verb.startswith(f"{name} ")}
+        if not rest or rest[0] in _HELP:
+            return _show_help(f"{name} NAME", members, asked=bool(rest))
+        name, rest = f"{name} {rest[0]}", rest[1:]
+        return _run(name, rest) if name in VERBS else _refuse(name, members)
+    return _run(name, rest) if name in VERBS else _refuse(name, _top_level())
+
+
+def _refuse(name: str, known: Iterable[str]) -> int:
+    sys.stderr.write(f"error: unknown verb {name!r}; known: {', '.join(known)}\n")
+    return 2
+
+
+def _run(name: str, arguments: Sequence[str]) -> int:
+    from layoutray.cli import terminal  # not needed for `--help`
+
+    module, _, function = VERBS[name].function.partition(":")
+    return terminal.run(lambda: getattr(importlib.import_module(module, __package__), function)(arguments))
+
+
+def _top_level() -> dict[str, str]:
+    return {name: verb.summary for name, verb in VERBS.items() if " " not in name} | GROUPS
+
+
+def _show_help(usage: str, commands: Mapping[str, str], *, asked: bool) -> int:
+    width = max(map(len, commands))
+    lines = [f"usage: layoutray {usage} [OPTIONS]   (layoutray {usage} --help lists the options)", ""]
+    lines += [f"  {name:<{width}}  {summary}" for name, summary in commands.items()]
+    (sys.stdout if asked else sys.stderr).write("\n".join(lines) + "\n")
+    return 0 if asked else 2

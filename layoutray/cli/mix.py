@@ -1,0 +1,44 @@
+"""`layoutray mix`: combine several sets of pages into one, by the shares of a recipe."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutray import recipe
+from layoutray.cli import options, terminal
+from layoutray.cli.options import RecipeOptions
+from layoutray.cluster.connect import connect
+from layoutray.cluster.mix import mix
+from layoutray.prepare.encode import SPLITS
+from layoutray.store import sources
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixOptions(RecipeOptions):
+    """Options of `layoutray mix`."""
+
+    recipe: str
+    pages: Sequence[str]
+    out: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = options.parser("mix")
+    options.add_recipe(parser, "mix")
+    parser.add_argument(
+        "pages", nargs="+", help="folders written by `layoutray ingest`; the recipe's shares refer to their names"
+    )
+    parser.add_argument("--out", required=True, help="folder for the mix, in the format of `layoutray ingest`")
+    options.add_recipe_options(parser)
+    chosen = options.parse(parser, arguments, MixOptions)
+    mix_recipe = recipe.load_mix(chosen.recipe, chosen.overrides)
+    if chosen.dry_run:
+        return terminal.show_plan(mix_recipe, {"pages from": chosen.pages, "mix to": chosen.out})
+    with connect():
+        taken, available = mix(
+            mix_recipe, [sources.absolute(folder) for folder in chosen.pages], sources.absolute(chosen.out)
+        )
+    rows = [
+        (name, *(f"{taken[name][split]} of {available[name][split]}" for split in SPLITS)) for name in sorted(taken)
+    ]
+    terminal.show_table(f"Pages in {chosen.out}", ("data set", *SPLITS), rows)
+    return 0

@@ -1,0 +1,168 @@
+"""Options that several verbs share, each declared once. `parse` turns the parsed options into the verb's dataclass."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from layoutray.cli.verbs import VERBS
+
+Options = TypeVar("Options")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeOptions:
+    """Options of every verb that takes a recipe.
+
+    Attributes:
+        overrides: `KEY=VALUE` assignments to recipe keys.
+        dry_run: print the resolved recipe and the plan, and do nothing.
+    """
+
+    overrides: Sequence[str]
+    dry_run: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(RecipeOptions):
+    """Options of every verb that trains.
+
+    Attributes:
+        init: checkpoints to start from; none trains from scratch.
+        register: name of the registered model; empty registers none.
+    """
+
+    recipe: str
+    examples: str
+    out: str
+    init: Sequence[str]
+    gpus: int
+    experiment: str
+    tracking_uri: str
+    register: str
+
+
+def parser(verb: str) -> argparse.ArgumentParser:
+    """A parser without options for `layoutray VERB`."""
+    return argparse.ArgumentParser(prog=f"layoutray {verb}", description=VERBS[verb].summary)
+
+
+def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Options]) -> Options:
+    """The parsed `arguments` as dataclass `kind`, whose fields are the options of `made`."""
+    return kind(**vars(made.parse_args(arguments)))
+
+
+def add_recipe(made: argparse.ArgumentParser, kind: str) -> None:
+    """The positional argument `recipe`."""
+    made.add_argument("recipe", help=f"{kind} recipe: the name of a shipped one, or a .toml file")
+
+
+def add_recipe_options(made: argparse.ArgumentParser) -> None:
+    """`--set` and `--dry-run`, the fields of `RecipeOptions`."""
+    add_overrides(made, "override a recipe key, given by its dotted path; repeatable")
+    made.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the plan, and do nothing")
+
+
+def add_overrides(made: argparse.ArgumentParser, help_text: str) -> None:
+    """`--set`."""
+    made.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help=help_text)
+
+
+def add_training_options(made: argparse.ArgumentParser) -> None:
+    """The fields of `TrainingOptions`."""
+    add_recipe(made, "training")
+    made.add_argument("examples", help="folder written by `layoutray encode`")
+    made.add_argument(
+        "--out",
+        required=True,
+        help="checkpoint folder (on a disk that all nodes share) or s3:// address; an interrupted training resumes",
+    )
+    made.add_argument(
+        "--init",
+        action="append",
+        default=[],
+        metavar="CHECKPOINT",
+        help="start from the encoder (and decoder, if both have one) of this folder, s3:// address or "
+        "models:/NAME@ALIAS; repeatable for architectures that combine several (default: train from scratch)",
+    )
+    add_gpus(made, "worker", int)
+    made.add_argument("--experiment", default="layoutray", help="MLflow experiment (default: %(default)s)")
+    add_tracking_uri(made)
+    made.add_argument(
+        "--register", metavar="NAME", default="", help="register the model under this name, with alias `champion`"
+    )
+    add_recipe_options(made)
+
+
+def add_checkpoint(made: argparse.ArgumentParser) -> None:
+    """The positional argument `checkpoint`."""
+    made.add_argument("checkpoint", help="checkpoint folder, s3:// address, or models:/NAME@ALIAS")
+
+
+def add_tracking_uri(made: argparse.ArgumentParser) -> None:
+    """`--tracking-uri`, resolved."""
+    from layoutray import tracking  # importing MLflow takes a second
+
+    made.add_argument(
+        "--tracking-uri",
+        default=tracking.default_uri(),
+        help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)",
+    )
+
+
+def add_workers(made: argparse.ArgumentParser, default: int | None, help_text: str) -> None:
+    """`--workers`."""
+    made.add_argument("--workers", type=int, default=default, help=help_text)
+
+
+def add_reading_workers(made: argparse.ArgumentParser) -> None:
+    """`--workers` of the verbs that read pages."""
+    add_workers(made, None, "processes that read pages (default: one per core)")
+
+
+def add_gpus(made: argparse.ArgumentParser, process: str, kind: type[int] | type[float] = float) -> None:
+    """`--gpus`, of each `process`."""
+    made.add_argument("--gpus", type=kind, default=0, help=f"GPUs of each {process} (default: %(default)s)")
+
+
+def add_beams(made: argparse.ArgumentParser) -> None:
+    """`--beams`."""
+    made.add_argument(
+        "--beams", type=int, default=1, help="beam width of text-generating models; 1 is greedy (default: %(default)s)"
+    )
+
+
+def add_picture_file(made: argparse.ArgumentParser, default: str) -> None:
+    """`--out` of the verbs that draw."""
+    made.add_argument(
+        "--out",
+        type=_png_file,
+        default=Path(default),
+        metavar="FILE.png",
+        help="picture to write (default: %(default)s)",
+    )
+
+
+def local_folder(text: str) -> Path:
+    """`type=` of an option for a local folder. Raises argparse's error for an address, which `Path` would accept."""
+    if "://" in text:
+        raise argparse.ArgumentTypeError(f"{text} is an address; this verb writes to local disks only: give a folder")
+    return Path(text)
+
+
+def share(text: str) -> float:
+    """`type=` of an option between 0 and 1. Raises argparse's error for anything else."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share; give a number from 0 to 1, e.g. 0.01 for 1 %")
+    return value
+
+
+def _png_file(text: str) -> Path:
+    if not text.endswith(".png"):
+        raise argparse.ArgumentTypeError(f"{text} does not end in .png; pictures are written as PNG")
+    return local_folder(text)

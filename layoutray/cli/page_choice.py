@@ -1,0 +1,72 @@
+"""The page of a set that a picture shows."""
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from layoutray.document import Page
+from layoutray.errors import InputError
+from layoutray.store.data_set import DataSet
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageChoice:
+    """Options that choose a page, and the picture file.
+
+    Attributes:
+        pages: folder written by `layoutray ingest`.
+        page: a page id; None chooses by `source`.
+        source: text in the file name of the page's source; None takes any.
+        out: the picture to write.
+    """
+
+    pages: str
+    page: str | None
+    source: str | None
+    out: Path
+
+    def candidates(self) -> Iterator[Page]:
+        """The pages that the options allow and that have a picture, in no order."""
+        rows = pc.field("image") != ""
+        if self.page:
+            rows &= pc.field("page_id") == self.page
+        for page in DataSet(self.pages).read_pages(rows):
+            if not self.source or self.source in page.source.rpartition("/")[2]:
+                yield page
+
+    def first_with_words(self) -> Page:
+        """The first candidate that has words. Raises InputError if there is none."""
+        first = min((page for page in self.candidates() if page.words), key=position, default=None)
+        if first is None:
+            raise InputError(
+                f"no page of {self.pages} that matches the options has words and a picture; "
+                "see its columns page_id and source"
+            )
+        return first
+
+
+def add_page_options(parser: argparse.ArgumentParser, requirement: str) -> None:
+    """The fields of `PageChoice` but `out`.
+
+    Args:
+        requirement: what the default page must have, for the help.
+    """
+    parser.add_argument("pages", help="folder written by `layoutray ingest`")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--page", metavar="PAGE_ID", help=f"page to draw (default: the first by doc_id and number {requirement})"
+    )
+    choice.add_argument("--source", metavar="TEXT", help="draw the first page whose file name contains TEXT")
+
+
+def position(page: Page) -> tuple[str, int]:
+    """Sort key. A document's first page comes first: models always read it, while later pages may be truncated."""
+    return page.doc_id, page.number
+
+
+def caption_name(page: Page) -> str:
+    """How captions name a page."""
+    return f"{page.source.rpartition('/')[2]}, page {page.number}"

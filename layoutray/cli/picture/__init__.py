@@ -1,0 +1,1 @@
+"""Verbs that draw: `layoutray picture NAME`."""

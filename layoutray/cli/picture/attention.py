@@ -1,0 +1,134 @@
+"""`layoutray picture attention`: attention over a page, from a title, a table or chosen words."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutray import checkpoint, tracking
+from layoutray.cli import options, terminal
+from layoutray.cli.page_choice import PageChoice, add_page_options, caption_name, position
+from layoutray.document import Box, Page
+from layoutray.document.tags import kind_of
+from layoutray.errors import InputError
+from layoutray.report import attention_map, png
+from layoutray.report.page_picture import page_picture
+from layoutray.unit_attention import UnitAttention, attention_from
+
+WordSelector = Callable[[Page], list[int]]
+"""The numbers of the words of a page that attention starts from; empty if the page has no such words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionOptions(PageChoice):
+    """Options of `layoutray picture attention`. Exactly one of `unit`, `words` and `box` is given.
+
+    Attributes:
+        layer: counted from 0; None is the last.
+    """
+
+    checkpoint: str
+    unit: str | None
+    words: str | None
+    box: str | None
+    layer: int | None
+    tracking_uri: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = _parse(arguments)
+    name, select = _selector(chosen)
+    folder, _ = tracking.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    loaded = checkpoint.load(folder)
+    page, words = _page(chosen, name, select)
+    attention = attention_from(words, page, loaded, chosen.layer)
+    title = f"Attention of {loaded.recipe.name} ({loaded.recipe.arch}) from {name}, {len(words)} words"
+    captions = [title, *_caption(page, attention)]
+    picture = png.png(attention_map.draw(page_picture(page), page, words, attention.words, captions))
+    if run := tracking.noted(folder, chosen.tracking_uri):
+        run.log_picture(chosen.out.stem, picture)
+    return terminal.show_picture(picture, chosen.out)
+
+
+def _parse(arguments: Sequence[str] | None) -> AttentionOptions:
+    parser = options.parser("picture attention")
+    options.add_checkpoint(parser)
+    add_page_options(parser, "with a picture and the selected words")
+    words = parser.add_mutually_exclusive_group(required=True)
+    words.add_argument(
+        "--unit", metavar="LABEL", help="attention from all words of this label or entity type, e.g. title or table"
+    )
+    words.add_argument("--words", metavar="FIRST-LAST", help="from these words of the page, counted from 0")
+    words.add_argument(
+        "--box", metavar="X0,Y0,X1,Y1", help="from the words whose centre is in this box, in shares of the page"
+    )
+    parser.add_argument(
+        "--layer", type=int, help="layer, counted from 0, for models with attention per layer (default: the last)"
+    )
+    options.add_tracking_uri(parser)
+    options.add_picture_file(parser, "attention.png")
+    return options.parse(parser, arguments, AttentionOptions)
+
+
+def _selector(chosen: AttentionOptions) -> tuple[str, WordSelector]:
+    """The name of the selected words for captions, and the function that finds them on a page."""
+    if chosen.unit:
+        return chosen.unit, lambda page: [
+            number for number, word in enumerate(page.words) if kind_of(word.tag or "") == chosen.unit
+        ]
+    if chosen.words:
+        first, last = _word_range(chosen.words)
+        return f"words {first} to {last}", lambda page: list(range(first, last + 1)) if last < len(page.words) else []
+    box = _parsed_box(chosen.box or "")
+    return f"box {chosen.box}", lambda page: [
+        number for number, word in enumerate(page.words) if _centre_inside(word.box, box)
+    ]
+
+
+def _word_range(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)-(\d+)", text)
+    if match is None or int(match[1]) > int(match[2]):
+        raise InputError(f"--words is {text!r}; it must be FIRST-LAST with FIRST <= LAST, counted from 0, e.g. 10-25")
+    return int(match[1]), int(match[2])
+
+
+def _parsed_box(text: str) -> Box:
+    try:
+        x0, y0, x1, y1 = map(float, text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--box is {text!r}; it must be X0,Y0,X1,Y1 in shares of the page, e.g. 0.1,0.05,0.9,0.2"
+        ) from None
+    return Box(x0, y0, x1, y1)
+
+
+def _centre_inside(word: Box, box: Box) -> bool:
+    return box.x0 <= (word.x0 + word.x1) / 2 <= box.x1 and box.y0 <= (word.y0 + word.y1) / 2 <= box.y1
+
+
+def _page(chosen: AttentionOptions, name: str, select: WordSelector) -> tuple[Page, list[int]]:
+    """The first candidate page with words called `name`, and the numbers of these words."""
+    best: tuple[Page, list[int]] | None = None
+    count, labels = 0, set[str]()
+    for page in chosen.candidates():
+        count += 1
+        labels |= {kind_of(word.tag) for word in page.words if word.tag}
+        if (best is None or position(page) < position(best[0])) and (words := select(page)):
+            best = page, words
+    if best:
+        return best
+    raise InputError(
+        f"none of {count} pages with a picture in {chosen.pages} that match the options has {name}; labels there: "
+        f"{', '.join(sorted(labels)) or 'none'}; see the columns page_id, source and tags of its PAGES"
+    )
+
+
+def _caption(page: Page, attention: UnitAttention) -> list[str]:
+    attended = np.count_nonzero(attention.words)
+    outside = attention_map.percent(max(0.0, 1 - attention.words.sum()))
+    return [
+        caption_name(page),
+        f"Mean over {attention.heads} heads and {attention.tokens} tokens; {attended} of {len(page.words)} words are "
+        f"attended to; {outside} of the attention goes to no word",
+    ]

@@ -1,0 +1,38 @@
+"""Draws accuracy over confidence of a checkpoint's words and fields; its MLflow run gets the picture too."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutray.cli import options, terminal
+from layoutray.cli.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.errors import InputError
+from layoutray.evaluation.evaluate import evaluate
+from layoutray.evaluation.pictures import reliability_picture
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReliabilityOptions(EvaluationOptions):
+    """Options of `layoutray picture reliability`."""
+
+    out: Path
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = options.parser("picture reliability")
+    add_evaluation_options(parser)
+    options.add_picture_file(parser, "reliability.png")
+    chosen = options.parse(parser, arguments, ReliabilityOptions)
+    tracked = chosen.load()
+    if not tracked.loaded.labels:
+        raise InputError(
+            f"{chosen.checkpoint} labels no words, so its words have no confidence; "
+            "fine-tune it for a task such as entities and use that checkpoint"
+        )
+    evaluation = evaluate(tracked.loaded, chosen.selection())
+    assert evaluation.words is not None, "a checkpoint with labels has word confidences"
+    fields = evaluation.fields and evaluation.fields.calibration
+    picture = reliability_picture(evaluation.words.calibration, fields)
+    if run := tracked.run():
+        run.log_picture(chosen.out.stem, picture)
+    return terminal.show_picture(picture, chosen.out)

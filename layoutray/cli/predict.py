@@ -1,0 +1,109 @@
+"""`layoutray predict`: extract from a folder of files, or from ingested pages, in bulk."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from layoutray import checkpoint, recipe, tracking
+from layoutray.cli import options, terminal
+from layoutray.cli.options import RecipeOptions
+from layoutray.cli.progress import ProgressDisplay
+from layoutray.cluster.connect import connect
+from layoutray.cluster.ingest import ingest
+from layoutray.cluster.placement import Replicas
+from layoutray.cluster.predict import Prediction, predict
+from layoutray.cluster.write import WrittenTexts, write
+from layoutray.recipe import IngestRecipe
+from layoutray.store import sources
+from layoutray.store.data_set import DataSet
+from layoutray.tasks import WritesTexts
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions(RecipeOptions):
+    """Options of `layoutray predict`.
+
+    Attributes:
+        recipe: the ingest recipe for a `source` that is not ingested yet.
+        workers: model replicas.
+        gpus: of each replica.
+    """
+
+    checkpoint: str
+    source: str
+    out: str
+    recipe: str
+    workers: int
+    gpus: float
+    beams: int
+    tracking_uri: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = _parse(arguments)
+    ingest_recipe = recipe.load_ingest(chosen.recipe, chosen.overrides)
+    if chosen.dry_run:
+        return terminal.show_plan(
+            ingest_recipe, {"checkpoint": chosen.checkpoint, "source": chosen.source, "answers": chosen.out}
+        )
+    folder, _ = tracking.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    with ProgressDisplay() as progress, connect():
+        ingested = _ingested(chosen, ingest_recipe, progress)
+        out, replicas = sources.absolute(chosen.out), Replicas(chosen.workers, chosen.gpus)
+        if isinstance(checkpoint.load(folder).recipe.task, WritesTexts):
+            done = write(folder, ingested, out, replicas=replicas, beams=chosen.beams, progress=progress)
+            _summarise_texts(done, ingested, chosen.out)
+        else:
+            done = predict(folder, ingested, out, replicas=replicas, progress=progress)
+            _summarise_pages(done, ingested, chosen.out)
+    if done.fields or done.without_fields:
+        terminal.say(f"{done.fields} field values; {done.without_fields} documents without any")
+    sys.stdout.write(json.dumps(asdict(done)) + "\n")
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> PredictOptions:
+    parser = options.parser("predict")
+    options.add_checkpoint(parser)
+    parser.add_argument("source", help="folder of images and PDFs, or a folder written by `layoutray ingest`")
+    parser.add_argument(
+        "--out", required=True, help="folder for the answers: parquet/, jsonl/, and fields/ for fields of documents"
+    )
+    parser.add_argument(
+        "--recipe",
+        default="ingest-folder",
+        help="ingest recipe, used if SOURCE is not ingested yet (default: %(default)s)",
+    )
+    options.add_workers(parser, 1, "model replicas (default: %(default)s)")
+    options.add_gpus(parser, "replica")
+    options.add_beams(parser)
+    options.add_tracking_uri(parser)
+    options.add_recipe_options(parser)
+    return options.parse(parser, arguments, PredictOptions)
+
+
+def _ingested(chosen: PredictOptions, ingest_recipe: IngestRecipe, progress: ProgressDisplay) -> str:
+    """The folder of the ingested pages: the source itself, or `ingested` below the output folder."""
+    source = sources.absolute(chosen.source)
+    if sources.exists(DataSet(source).manifest):
+        return source
+    ingested = sources.join(sources.absolute(chosen.out), "ingested")
+    ingest(source, ingested, ingest_recipe, progress=progress)
+    return ingested
+
+
+def _summarise_texts(done: WrittenTexts, ingested: str, out: str) -> None:
+    terminal.say(f"{done.documents} documents answered, {_failures(done.failed, ingested)}; texts in {out}")
+    if done.cut:
+        terminal.say(f"{done.cut} of them were truncated: compare the columns `tokens` and `tokens_read`")
+
+
+def _summarise_pages(done: Prediction, ingested: str, out: str) -> None:
+    failures = _failures(done.failed, ingested)
+    terminal.say(f"{done.pages} pages answered, {failures}; {done.entities} entities; answers in {out}")
+
+
+def _failures(failed: int, ingested: str) -> str:
+    """The number of failures, and the command that lists their reasons (documents without words are not listed)."""
+    return f"{failed} of them with a failure" + (f" (see `layoutray dead-letters list {ingested}`)" if failed else "")

@@ -1,0 +1,104 @@
+"""`layoutray serve`: answer documents over HTTP until Ctrl-C or SIGTERM."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutray import checkpoint, ocr, recipe, tracking
+from layoutray.cli import options, terminal
+from layoutray.cli.options import RecipeOptions
+from layoutray.cluster.connect import connect
+from layoutray.cluster.serve import ServeSettings, running
+from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.replicas import load_model, served_path
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(RecipeOptions):
+    """Options of `layoutray serve`.
+
+    Attributes:
+        gpus: of each model replica.
+        timeout: seconds per document.
+    """
+
+    checkpoint: str
+    recipe: str
+    host: str
+    port: int
+    ocr_replicas: int
+    model_replicas: int
+    gpus: float
+    beams: int
+    timeout: float
+    tracking_uri: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = _parse(arguments)
+    ingest_recipe = recipe.load_ingest(chosen.recipe, chosen.overrides)
+    if chosen.dry_run:
+        return terminal.show_plan(
+            ingest_recipe, {"checkpoint": chosen.checkpoint, "host": chosen.host, "port": chosen.port}
+        )
+    folder, version = tracking.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    return serve(
+        ServeSettings(
+            checkpoint=folder,
+            model_version=version,
+            recognition=ingest_recipe.recognition,
+            limits=Limits(timeout_s=chosen.timeout),
+            ocr_replicas=chosen.ocr_replicas,
+            model_replicas=chosen.model_replicas,
+            gpus_per_model=chosen.gpus,
+            beams=chosen.beams,
+            host=chosen.host,
+            port=chosen.port,
+        )
+    )
+
+
+def serve(settings: ServeSettings) -> int:
+    """Serve until the process is told to stop; says where, and how to call the endpoint."""
+    # Fail here with one clear line if OCR engine or checkpoint is broken; a replica would fail with many retries.
+    model = load_model(checkpoint.load(settings.checkpoint), settings.beams)
+    ocr.load(settings.recognition.engine).version(settings.recognition.tesseract)
+    with connect(), contextlib.suppress(KeyboardInterrupt):
+        for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
+            signal.signal(number, signal.default_int_handler)
+        with running(settings) as url:
+            terminal.say(f"serving at {url} (API: {url}/docs); try: curl -F file=@page.png {url}{served_path(model)}")
+            threading.Event().wait()
+    terminal.say("stopped")
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> ServeOptions:
+    parser = options.parser("serve")
+    options.add_checkpoint(parser)
+    parser.add_argument(
+        "--recipe",
+        default="ingest-folder",
+        help="ingest recipe whose section `recognition` says how files are read (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on; 0.0.0.0 opens the endpoint to the network, without authentication "
+        "(default: %(default)s)",
+    )
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
+    parser.add_argument("--ocr-replicas", type=int, default=1, help="processes that read pages (default: %(default)s)")
+    parser.add_argument(
+        "--model-replicas", type=int, default=1, help="processes that hold the model (default: %(default)s)"
+    )
+    options.add_gpus(parser, "model replica")
+    options.add_beams(parser)
+    parser.add_argument(
+        "--timeout", type=float, default=Limits().timeout_s, help="seconds per document (default: %(default)s)"
+    )
+    options.add_tracking_uri(parser)
+    options.add_recipe_options(parser)
+    return options.parse(parser, arguments, ServeOptions)

@@ -1,0 +1,87 @@
+"""The MLflow run of a training: opened, closed and registered for `pretrain`, `finetune` and `sweep`."""
+
+from collections.abc import Sequence
+
+from layoutray import checkpoint, config, tracking
+from layoutray.cli import terminal
+from layoutray.report import curves, png
+from layoutray.store import sources
+from layoutray.store.card import Card
+from layoutray.tracking import MlflowReporter, Run
+from layoutray.training.inputs import CheckedJob
+from layoutray.training.job import Job
+from layoutray.training.reporter import HISTORY, JsonLines, Reporter, read_history
+
+
+def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:
+    """The folders or addresses of the checkpoints `init`; the same for the same checkpoints every time."""
+    return tuple(tracking.checkpoint_folder(model, uri)[0] for model in init)
+
+
+def describe_start(checked: CheckedJob) -> None:
+    """Name the tensors that no starting checkpoint gives, and say if there is no dev split to evaluate on."""
+    job = checked.job
+    if checked.fresh:
+        terminal.say(f"randomly initialised, as no --init gives them: {checkpoint.listed(checked.fresh)}")
+    if job.recipe.train.evaluate_every and not checked.card.examples["dev"]:
+        terminal.say(f"{job.examples} has no dev examples: evaluation and early stopping are off")
+
+
+def open_run(
+    job: Job, card: Card, uri: str, experiment: str, varied: Sequence[str] = (), parent: Run | None = None
+) -> Run:
+    """The run noted in the checkpoint folder if an interrupted training resumes there, else a new one.
+
+    Args:
+        card: of the job's examples.
+        varied: `key=value` assignments in which the run differs from others of its recipe, for its name and parameters.
+        parent: the run that this one belongs to.
+    """
+    if interrupted := tracking.noted(job.out, uri):
+        interrupted.reopen()
+        return interrupted
+    tags = {
+        "task": job.recipe.task.name,
+        "arch": job.recipe.arch,
+        "examples_digest": card.digest,
+        "init": ", ".join(job.init),
+    }
+    tags |= tracking.claim(job.out, uri)
+    name, parameters = " ".join([job.recipe.name, *varied]), config.override(job.recipe.to_dict(), varied)
+    run = tracking.create_run(uri, experiment, name, parameters, tags, parent)
+    run.log_dataset(job.examples, card, "training")
+    run.note(job.out)
+    return run
+
+
+def reporters(job: Job, run: Run) -> Sequence[Reporter]:
+    """The reporters of rank 0."""
+    return JsonLines(sources.join(job.out, HISTORY)), MlflowReporter(run)
+
+
+def close_run(job: Job, run: Run, name: str) -> None:
+    """Log loss curve and checkpoint of a finished training, register it as `name` unless empty, and close its run."""
+    series = read_history(sources.join(job.out, HISTORY))
+    losses = {name: series[name] for name in ("loss", "dev.loss") if name in series}
+    run.log_picture("loss", png.png(curves.loss_curve(losses, "loss")))
+    run.log_checkpoint(job.out)
+    if name:
+        register(run, name)
+    run.finish()
+    terminal.say(f"checkpoint: {job.out}\nMLflow run: {run.run_id}")
+
+
+def close_finished(job: Job, uri: str, name: str) -> None:
+    """Do what is missing after a finished training: close its run if it was interrupted, or register it as `name`."""
+    run = tracking.noted(job.out, uri)
+    if run and (not run.finished or (name and not run.is_registered(name))):
+        close_run(job, run, name)
+    else:
+        terminal.say(f"{job.out} is finished; delete it to train again")
+
+
+def register(run: Run, name: str) -> None:
+    """Make the checkpoint of the run a version of model `name`, unless it is one."""
+    if not run.is_registered(name):
+        version = run.register(name)
+        terminal.say(f"registered: models:/{name}@{tracking.ALIAS} (version {version})")

@@ -1,0 +1,115 @@
+"""`layoutray pretrain` and `layoutray finetune`: one training, in this process, under torchrun, or on Ray workers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from layoutray import recipe
+from layoutray.cli import options, terminal, tracked_training
+from layoutray.cli.options import TrainingOptions
+from layoutray.cluster import train as on_ray
+from layoutray.cluster.connect import connect
+from layoutray.cluster.train import Workers
+from layoutray.store import sources
+from layoutray.training import job as jobs
+from layoutray.training import world as worlds
+from layoutray.training.inputs import check, prepare
+from layoutray.training.job import Job
+from layoutray.training.reporter import CompositeReporter, ProgressBar
+from layoutray.training.train import train_in_place
+from layoutray.training.world import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(TrainingOptions):
+    """Options of `layoutray pretrain` and `layoutray finetune`.
+
+    Attributes:
+        workers: Ray Train workers; 0 trains in this process, or under torchrun.
+        min_workers: see `Workers.least`.
+    """
+
+    workers: int
+    min_workers: int
+
+
+def pretrain(arguments: Sequence[str] | None = None) -> int:
+    return _main("pretrain", arguments)
+
+
+def finetune(arguments: Sequence[str] | None = None) -> int:
+    return _main("finetune", arguments)
+
+
+def _main(verb: str, arguments: Sequence[str] | None) -> int:
+    chosen = _parse(verb, arguments)
+    workers = Workers(chosen.workers, chosen.min_workers, gpus=chosen.gpus)
+    job = Job(
+        recipe.load(chosen.recipe, chosen.overrides),
+        sources.absolute(chosen.examples),
+        sources.absolute(chosen.out),
+        tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri),
+    )
+    if chosen.dry_run:
+        plan = {"examples": job.examples, "checkpoint": job.out, "init": chosen.init, "workers": chosen.workers}
+        return terminal.show_plan(job.recipe, plan)
+    if chosen.workers:
+        _train_on_ray(job, workers, chosen)
+    else:
+        with worlds.from_environment() as world:
+            _train_here(job, world, chosen)
+    return 0
+
+
+def _parse(verb: str, arguments: Sequence[str] | None) -> TrainOptions:
+    parser = options.parser(verb)
+    options.add_training_options(parser)
+    options.add_workers(
+        parser, 0, "Ray Train workers; 0 trains in this process, or under torchrun (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--min-workers",
+        type=int,
+        default=0,
+        help="minimum number of workers to continue with after nodes are lost; 0 waits until all are back "
+        "(default: %(default)s)",
+    )
+    return options.parse(parser, arguments, TrainOptions)
+
+
+def _train_on_ray(job: Job, workers: Workers, chosen: TrainOptions) -> None:
+    if jobs.finished(job):
+        tracked_training.close_finished(job, chosen.tracking_uri, chosen.register)
+        return
+    checked = check(job, workers.count)
+    tracked_training.describe_start(checked)
+    run = tracked_training.open_run(job, checked.card, chosen.tracking_uri, chosen.experiment)
+    try:
+        with ProgressBar(job.recipe.name) as bar, connect():
+            on_ray.train(checked, workers, partial(tracked_training.reporters, job, run), bar)
+    except BaseException:
+        run.finish("FAILED")
+        raise
+    tracked_training.close_run(job, run, chosen.register)
+
+
+def _train_here(job: Job, world: World, chosen: TrainOptions) -> None:
+    """Train in this process and the others of `world`; only rank 0 writes to MLflow and to the terminal."""
+    if jobs.finished(job):
+        if world.leads:
+            tracked_training.close_finished(job, chosen.tracking_uri, chosen.register)
+        return
+    inputs = prepare(job, world.size)
+    if not world.leads:
+        train_in_place(inputs, world, CompositeReporter([]))
+        return
+    tracked_training.describe_start(inputs.checked)
+    run = tracked_training.open_run(job, inputs.card, chosen.tracking_uri, chosen.experiment)
+    try:
+        with ProgressBar(job.recipe.name) as bar:
+            reporters = [bar, *tracked_training.reporters(job, run)]
+            train_in_place(inputs, world, CompositeReporter(reporters))
+    except BaseException:
+        run.finish("FAILED")
+        raise
+    tracked_training.close_run(job, run, chosen.register)

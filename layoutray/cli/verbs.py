@@ -1,0 +1,64 @@
+"""All verbs of `layoutray`: name, summary and function. Imports none of them, so that `--help` is fast."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One command of `layoutray`.
+
+    Attributes:
+        summary: one sentence for `--help`.
+        function: `.MODULE:FUNCTION` in `layoutray.cli`; takes the arguments after the verb and returns the exit status.
+    """
+
+    summary: str
+    function: str
+
+
+VERBS = {
+    "synthesize": Verb("Draw forms and receipts with known values, to try layoutray without data.", ".synthesize:main"),
+    "ingest": Verb("Read documents with OCR and write their pages, dead letters and a manifest.", ".ingest:main"),
+    "mix": Verb("Combine several sets of pages into one, by the shares of a recipe.", ".mix:main"),
+    "encode": Verb("Cut pages into training examples: windows of tokens, or whole documents.", ".encode:main"),
+    "pretrain": Verb("Train a model on unlabelled pages, from scratch or from checkpoints.", ".train:pretrain"),
+    "finetune": Verb("Train a model for a task, usually from a pretrained checkpoint.", ".train:finetune"),
+    "sweep": Verb("Train a recipe with several values of one key and pick the best on dev.", ".sweep:main"),
+    "import": Verb("Convert a released model into a checkpoint.", ".import_model:main"),
+    "evaluate": Verb("Measure a checkpoint on labelled pages.", ".evaluate:main"),
+    "predict": Verb("Extract from a folder of files, or from ingested pages, in bulk.", ".predict:main"),
+    "serve": Verb("Serve a model over HTTP until Ctrl-C or SIGTERM.", ".serve:main"),
+    "demo": Verb("Run the whole chain on generated pages: OCR, training, evaluation, endpoint.", ".demo:main"),
+    "benchmark ingest": Verb("Measure pages per second of ingest relative to peers.", ".benchmark.ingest:main"),
+    "benchmark ocr": Verb("Measure word recall and speed of OCR settings.", ".benchmark.ocr:main"),
+    "benchmark serving": Verb("Measure latency and throughput of the endpoint.", ".benchmark.serving:main"),
+    "benchmark training": Verb("Measure the speed of training relative to a plain loop.", ".benchmark.training:main"),
+    "dead-letters list": Verb(
+        "Count dead letters by stage and reason, and print them as JSON.", ".dead_letters.list:main"
+    ),
+    "dead-letters show": Verb(
+        "Print everything known about dead letters of a page or document.", ".dead_letters.show:main"
+    ),
+    "dead-letters replay": Verb(
+        "Process dead letters of an ingest again, and no other page.", ".dead_letters.replay:main"
+    ),
+    "export label-studio": Verb(
+        "Write pages as Label Studio tasks, with a model's answers as suggestions.", ".export.label_studio:main"
+    ),
+    "picture attention": Verb("Draw the attention from selected words over a page.", ".picture.attention:main"),
+    "picture curves": Verb("Draw a metric over training steps for several runs.", ".picture.curves:main"),
+    "picture graph": Verb("Draw the graph of a page's words, which FormNet uses.", ".picture.graph:main"),
+    "picture reliability": Verb("Draw the accuracy of a checkpoint over its confidence.", ".picture.reliability:main"),
+    "picture selection": Verb(
+        "Draw which words dominate what a text-generating model keeps of a document.", ".picture.selection:main"
+    ),
+}
+"""By full name; a name of two words belongs to a group."""
+
+GROUPS = {
+    "benchmark": "Measure the speed of ingest, OCR, training and serving on this machine.",
+    "dead-letters": "List, show and retry pages and documents that failed.",
+    "export": "Write pages in the format of another program.",
+    "picture": "Draw attention maps, training curves, word graphs and reliability diagrams.",
+}
+"""Summaries of the groups."""

@@ -1,0 +1,122 @@
+"""Everything that one process trains from: opened once, checked before the first step."""
+
+import importlib.metadata
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from layoutray import checkpoint
+from layoutray.batching.examples import ExampleSet
+from layoutray.errors import InputError
+from layoutray.store import shards, sources
+from layoutray.store.card import Card
+from layoutray.store.schema import EXAMPLES
+from layoutray.tasks import TaskModel
+from layoutray.tokenizer import Tokenizer
+from layoutray.training.feed import check_share
+from layoutray.training.job import Job
+from layoutray.training.start import start_model
+
+
+@dataclass(frozen=True)
+class CheckedJob:
+    """A job whose examples, recipe and starting checkpoints fit together. Holds no weights: a driver can keep it.
+
+    Attributes:
+        card: of the examples.
+        fresh: names of the encoder's tensors that the starting checkpoints leave randomly initialised; empty without
+            such checkpoints.
+    """
+
+    job: Job
+    card: Card
+    fresh: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TrainingInputs:
+    """What one process trains from.
+
+    Attributes:
+        tokenizer: of the examples.
+        model: before the first step.
+        splits: the examples of each split; read on first use, as a driver needs none.
+    """
+
+    checked: CheckedJob
+    tokenizer: Tokenizer
+    model: TaskModel
+
+    @property
+    def job(self) -> Job:
+        return self.checked.job
+
+    @property
+    def card(self) -> Card:
+        return self.checked.card
+
+    @cached_property
+    def splits(self) -> dict[str, ExampleSet]:
+        return read_splits(self.job.examples)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Data, code version and parents, for the checkpoint."""
+        return {
+            "layoutray": importlib.metadata.version("layoutray"),
+            "examples": self.job.examples,
+            "examples_digest": self.card.digest,
+            "pages_from": list(self.card.sources),
+            "init": list(self.job.init),
+            "fresh": list(self.checked.fresh),
+        }
+
+
+def prepare(job: Job, workers: int) -> TrainingInputs:
+    """Open card, vocabulary and starting checkpoints of `job` and build its model.
+
+    Args:
+        workers: number of processes that will share a step.
+
+    Raises:
+        InputError: if data, recipe, starting checkpoints or `workers` do not fit together.
+    """
+    card = _fitting_card(job)
+    check_share(job.recipe.train.batch_size, job.recipe.train.micro_batch_size, workers)
+    tokenizer = checkpoint.read_vocabulary(job.examples)
+    model = checkpoint.build_model(job.recipe, tokenizer, card.labels)
+    fresh = start_model(model, job.recipe, tokenizer, job.init)
+    return TrainingInputs(CheckedJob(job, card, fresh), tokenizer, model)
+
+
+def check(job: Job, workers: int) -> CheckedJob:
+    """`prepare` without keeping the model, for a driver whose workers prepare the job themselves."""
+    return prepare(job, workers).checked
+
+
+def read_splits(folder: str) -> dict[str, ExampleSet]:
+    """The examples of each split, in an order that does not depend on how they are sharded."""
+    return {split: ExampleSet(_examples(sources.join(folder, split))) for split in ("train", "dev", "test")}
+
+
+def _examples(folder: str) -> pa.Table:
+    # A split without pages has no folder.
+    table = shards.read(folder, EXAMPLES) if shards.shards(folder) else EXAMPLES.empty_table()
+    return table.sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])
+
+
+def _fitting_card(job: Job) -> Card:
+    card, recipe = Card.read(job.examples), job.recipe
+    if card.task != recipe.task.name:
+        raise InputError(
+            f"{job.examples} was encoded for task {card.task}, the recipe trains {recipe.task.name}; "
+            "encode again or use the other recipe"
+        )
+    if card.max_length > recipe.max_length:
+        raise InputError(
+            f"{job.examples} has windows of up to {card.max_length} tokens, the recipe allows {recipe.max_length}; "
+            f"encode again with max_length={recipe.max_length}, or train with {card.max_length}"
+        )
+    return card

@@ -1,0 +1,102 @@
+"""Training from inputs to a checkpoint. One process, torchrun and Ray Train call the same function."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from layoutray import checkpoint
+from layoutray.checkpoint import Checkpoint
+from layoutray.store import json_text, shards, sources
+from layoutray.tasks import TaskModel
+from layoutray.training import job as jobs
+from layoutray.training import resume
+from layoutray.training.feed import recipe_feed
+from layoutray.training.inputs import TrainingInputs
+from layoutray.training.loop import Feeds, Learner, Loop
+from layoutray.training.reporter import CompositeReporter, Reporter
+from layoutray.training.resume import Progress
+from layoutray.training.world import World
+
+_STATE = "state"
+"""Folder in the checkpoint folder where `train_in_place` keeps the resumable state while it runs."""
+
+
+def train(
+    inputs: TrainingInputs, world: World, reporter: Reporter, state: Path, resume_from: Path | None = None
+) -> Progress:
+    """Train on this worker to the end of the job; the checkpoint folder is then complete.
+
+    Args:
+        inputs: prepared by this process.
+        state: folder for the resumable state; written by rank 0.
+        resume_from: a state to resume from, the same on every worker; None starts at step 0.
+
+    Raises:
+        InputError: if there are no training examples.
+    """
+    job = inputs.job
+    if world.leads:
+        jobs.write_identity(job)
+        shards.remove_half_written(str(job.out))
+    feeds = _feeds(inputs)
+    learner = Learner(inputs.model, job.recipe.task, inputs.card.labels)
+    loop = Loop(learner, feeds, job.recipe.train, world, reporter, state)
+    keep_best = partial(_save_checkpoint, inputs)
+    progress = loop.run(resume_from, keep_best)
+    if world.leads:
+        if feeds.dev is None:  # nothing was evaluated, so the last model is kept
+            keep_best(inputs.model, {"step": float(progress.step)}, 1.0)
+        shards.write_bytes(json_text.dumps(asdict(progress)).encode(), str(job.out), jobs.FINISHED)
+    return progress
+
+
+def train_in_place(inputs: TrainingInputs, world: World, reporter: Reporter) -> Progress:
+    """`train` with its state in the checkpoint folder: resumes an interrupted call, and removes the state at the end.
+
+    Raises:
+        InputError: as `train`.
+    """
+    kept = sources.join(inputs.job.out, _STATE)
+    with tempfile.TemporaryDirectory() as scratch:
+        last = Path(scratch, "last") if resume.exists(kept) else None
+        if last:
+            resume.copy(kept, last)
+        # The state keeper comes last, so that the other reporters have written all earlier steps when a state is kept.
+        composite = CompositeReporter([reporter, _StateKeeper(kept)])
+        progress = train(inputs, world, composite, Path(scratch, "next"), last)
+    if world.leads:
+        sources.remove_folder(kept)
+    return progress
+
+
+@dataclass(frozen=True)
+class _StateKeeper:
+    """Copies each state to `folder`, where the next call resumes from it."""
+
+    folder: str
+
+    def start(self, step: int, steps: int) -> None:
+        """Nothing to keep: the state of `step` is already there."""
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        """Nothing to keep: states hold no metrics."""
+
+    def saved(self, step: int, folder: Path | None) -> None:
+        if folder is not None:
+            resume.copy(folder, self.folder)
+
+
+def _feeds(inputs: TrainingInputs) -> Feeds:
+    recipe, splits = inputs.job.recipe, inputs.splits
+    dev = recipe_feed(recipe, inputs.tokenizer, splits["dev"]) if len(splits["dev"]) else None
+    return Feeds(recipe_feed(recipe, inputs.tokenizer, splits["train"]), dev)
+
+
+def _save_checkpoint(
+    inputs: TrainingInputs, model: TaskModel, metrics: Mapping[str, float], temperature: float
+) -> None:
+    recipe, provenance = inputs.job.recipe, inputs.provenance
+    made = Checkpoint(recipe, inputs.card.labels, inputs.tokenizer, model, dict(metrics), provenance)
+    checkpoint.save(inputs.job.out, replace(made, temperature=temperature))

@@ -1,0 +1,161 @@
+"""The verbs one after another, as a user types them: from pages that nobody has read to answers and a tracked run."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mlflow.tracking import MlflowClient
+from PIL import Image
+
+from layoutray import checkpoint, tracking
+from layoutray.cli import encode, evaluate, ingest, predict, synthesize
+from layoutray.cli.picture import curves
+from layoutray.cli.train import finetune, pretrain
+from layoutray.cluster.connect import connect
+from layoutray.tracking import Run
+
+pytestmark = [pytest.mark.ray, pytest.mark.ocr]
+TINY = ["--set", "model={arch = 'skimformer', size = 'tiny'}"]
+ENTITIES = ["--set", "task={name = 'entities'}"]
+WINDOWS = [*TINY, "--set", "tokenizer.vocab_size=300"]
+LABELLED = [*TINY, *ENTITIES, "--set", "tokenizer.path=pretrained"]
+SMALL = [*TINY, "--set", "train.batch_size=4", "--set", "train.micro_batch_size=2", "--set", "train.warmup_steps=2"]
+PRETRAIN = [
+    "demo-pretrain",
+    "windows",
+    "--out",
+    "pretrained",
+    *SMALL,
+    "--set",
+    "train.steps=6",
+    "--set",
+    "train.evaluate_every=3",
+]
+FINETUNE = ["demo-finetune", "labelled", "--init", "pretrained", "--out", "tuned", *SMALL, *ENTITIES]
+FINETUNE += ["--set", "train.steps=4"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with everything that the verbs make of 16 drawn pages, also the working folder."""
+    folder = tmp_path_factory.mktemp("chain")
+    with pytest.MonkeyPatch.context() as patch, connect(cores=2):
+        patch.chdir(folder)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        assert synthesize.main(["drawn", "--count", "16", "--seed", "3"]) == 0
+        assert (
+            ingest.main(["ingest-synthetic", "drawn", "pages", "--set", "dev_share=0.25", "--set", "test_share=0.25"])
+            == 0
+        )
+        assert encode.main(["demo-pretrain", "pages", "--out", "windows", *WINDOWS]) == 0
+        assert pretrain(PRETRAIN) == 0
+        assert encode.main(["demo-finetune", "pages", "--out", "labelled", *LABELLED]) == 0
+        assert finetune([*FINETUNE, "--workers", "2", "--register", "forms"]) == 0
+        assert evaluate.main(["tuned", "pages", "--split", "test", "--json", "report.json"]) == 0
+        yield folder
+
+
+def run_of(checkpoint: str) -> Run:
+    run = tracking.noted(Path(checkpoint), tracking.default_uri())
+    assert run is not None
+    return run
+
+
+def pictures(run: Run) -> set[str]:
+    return {file.path for file in run.client.list_artifacts(run.run_id, "pictures")}
+
+
+def test_no_page_is_lost(here: Path) -> None:
+    manifest = json.loads((here / "pages/manifest.json").read_text())
+    assert (manifest["pages_in"], manifest["pages_out"], manifest["pages_dead"]) == (16, 16, 0)
+    assert set(manifest["splits"]) == {"train", "dev", "test"}
+
+
+def test_a_dry_run_of_ingest_tells_the_time_and_the_cost_from_a_sample_and_writes_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["ingest-synthetic", "drawn", "planned", "--dry-run", "--sample", "2", "--workers", "4", "--price"]
+    assert ingest.main([*call, "3600"]) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    assert (plan["pages"], plan["pages to do"], plan["estimate"]["pages sampled"]) == (16, 16, 2)
+    seconds, cost = plan["estimate"]["seconds a page"], float(plan["estimate"]["cost"].split()[0])
+    assert cost == pytest.approx(16 * seconds, rel=0.02)
+    assert not (here / "planned").exists()
+    assert (
+        ingest.main(
+            ["ingest-synthetic", "drawn", "pages", "--dry-run", "--set", "dev_share=0.25", "--set", "test_share=0.25"]
+        )
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["plan"].items() >= {"pages to do": 0}.items()
+
+
+def test_the_run_has_curves_scores_and_pictures(here: Path) -> None:
+    run = run_of("tuned")
+    kept = run.client.get_run(run.run_id)
+    assert kept.info.status == "FINISHED"
+    assert kept.data.params["train.steps"] == "4"
+    assert [metric.step for metric in run.client.get_metric_history(run.run_id, "loss")] == [1, 2, 3, 4]
+    reported = json.loads((here / "report.json").read_text())["metrics"]
+    assert {
+        name.removeprefix("test."): value for name, value in kept.data.metrics.items() if name.startswith("test.")
+    } == reported
+    assert {"f1", "precision", "recall", "support"} <= reported.keys()
+    expected = ("loss", "confusion_test", "reliability_test", "overlay_test_1")
+    assert {f"pictures/{name}.png" for name in expected} <= pictures(run)
+    with Image.open(run.client.download_artifacts(run.run_id, "pictures/overlay_test_1.png")) as overlay:
+        assert overlay.height > 500
+
+
+def test_entities_that_recognition_lost_are_misses(here: Path) -> None:
+    (here / "copy").mkdir()
+    for name in checkpoint.FILES:  # without the note of its run, whose metrics stay as they are
+        shutil.copy(here / "tuned" / name, here / "copy" / name)
+    shares = ["--set", "dev_share=0.25", "--set", "test_share=0.25"]
+    assert ingest.main(["ingest-synthetic", "drawn", "annotated", "--set", "words=annotation", *shares]) == 0
+    assert evaluate.main(["copy", "pages", "--split", "test", "--truth", "annotated", "--json", "honest.json"]) == 0
+    honest, plain = (json.loads((here / f"{name}.json").read_text())["metrics"] for name in ("honest", "report"))
+    assert honest.items() >= plain.items()
+    found = plain["recall"] * plain["support"]
+    assert honest["recall_with_lost"] == pytest.approx(found / (plain["support"] + honest["lost_entities"]))
+    assert (
+        evaluate.main(["copy", "annotated", "--split", "test", "--truth", "annotated", "--json", "nothing-lost.json"])
+        == 0
+    )
+    nothing_lost = json.loads((here / "nothing-lost.json").read_text())["metrics"]
+    assert (nothing_lost["lost_entities"], nothing_lost["f1_with_lost"]) == (0, pytest.approx(nothing_lost["f1"]))
+
+
+def test_a_pretrained_model_is_measured_by_its_perplexity(here: Path) -> None:
+    assert evaluate.main(["pretrained", "pages", "--split", "dev", "--json", "pretrained.json"]) == 0
+    report = json.loads((here / "pretrained.json").read_text())["metrics"]
+    assert report["perplexity"] > 1
+    assert pictures(run_of("pretrained")) == {"pictures/loss.png"}
+
+
+def test_a_picture_of_curves_is_in_their_runs(here: Path) -> None:
+    assert curves.main(["pretrained", "--out", "perplexity.png"]) == 0
+    assert "pictures/perplexity.png" in pictures(run_of("pretrained"))
+
+
+def test_the_registered_model_answers_every_page(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert predict.main(["models:/forms@champion", "pages", "--out", "answers"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert (done["pages"], done["failed"]) == (16, 0)
+
+
+def test_a_finished_training_is_left_alone(here: Path) -> None:
+    before = (here / "pretrained/model.safetensors").stat().st_mtime_ns
+    assert pretrain(PRETRAIN) == 0
+    assert (here / "pretrained/model.safetensors").stat().st_mtime_ns == before
+
+
+def test_a_training_whose_run_was_left_open_is_closed_by_the_next_call(here: Path) -> None:
+    run = run_of("pretrained")
+    run.reopen()
+    assert pretrain([*PRETRAIN, "--register", "late"]) == 0
+    assert run.finished
+    (version,) = MlflowClient(tracking_uri=tracking.default_uri()).search_model_versions("name='late'")
+    assert version.run_id == run.run_id

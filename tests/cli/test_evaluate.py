@@ -1,0 +1,202 @@
+"""`layoutray evaluate` and `layoutray picture reliability` on small trained models."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from layoutray import recipe as recipes
+from layoutray.checkpoint import Checkpoint, build_model, save
+from layoutray.cli import evaluate
+from layoutray.cli.main import main
+from layoutray.document import Document, Field, Page
+from layoutray.document.tags import spans
+from layoutray.errors import InputError
+from layoutray.generation import TextGenerator
+from layoutray.store import codec, shards
+from layoutray.tasks.generate_fields import written_fields
+from tests import documents
+from tests.documents import train_on_fields, values
+from tests.jobs import NO_DROPOUT, job, pages, recipe, vocabulary, write_pages
+from tests.training.runs import alone
+
+
+def receipt_document(receipt: Page) -> Document:
+    """The tagged values of a receipt, without their boxes."""
+    values = [
+        (kind, " ".join(word.text for word in receipt.words[start:end]))
+        for kind, start, end in spans([word.tag for word in receipt.words])
+    ]
+    return Document(receipt.doc_id, receipt.source, receipt.split, 1, tuple(Field(*value) for value in values))
+
+
+def test_an_extractor_learns_from_values_without_boxes(tmp_path: Path) -> None:
+    fields = {name: {"type": "text", "many": True} for name in ("date", "total")}
+    settings = recipe("entities_bioes", model=NO_DROPOUT, steps=150, learning_rate=5e-3).to_dict()
+    made = pages(6)
+    shards.write(
+        codec.documents_table(map(receipt_document, made)), str(tmp_path / "ingested" / "documents"), "part.parquet"
+    )
+    one = job(tmp_path, recipes.from_dict(settings | {"task": {"name": "entities_bioes", "fields": fields}}), made)
+    alone(one)
+    report = tmp_path / "report.json"
+    tracking = f"sqlite:///{tmp_path}/mlflow.db"
+    words = [
+        str(one.out),
+        str(tmp_path / "ingested"),
+        "--split",
+        "train",
+        "--json",
+        str(report),
+        "--tracking-uri",
+        tracking,
+    ]
+    assert evaluate.main(words) == 0
+    scores = json.loads(report.read_text())["metrics"]
+    assert min(scores["f1"], scores["field_f1"], scores["field_f1.date"], scores["geval_f1"], scores["exact_f1"]) > 0.9
+    assert {
+        "ece",
+        "ece_uncalibrated",
+        "field_ece",
+        "accepted_at_99",
+        "accepted_at_99.date",
+        "accepted_at_99.total",
+    } <= scores.keys()
+    left_out = tmp_path / "all but one.txt"
+    left_out.write_text("\n".join(page.doc_id for page in made[1:]))
+    assert evaluate.main([*words, "--without", str(left_out)]) == 0
+    of_one = json.loads(report.read_text())
+    assert of_one["split"] == "train_without_all but one"
+    assert 0 < of_one["metrics"]["support"] < scores["support"] / 2
+    left_out.write_text("\n".join(page.doc_id for page in made))
+    with pytest.raises(InputError, match="or all of its documents are excluded"):
+        evaluate.main([*words, "--without", str(left_out)])
+    with pytest.raises(InputError, match="must be a text file with one doc_id per line"):
+        evaluate.main([*words, "--without", str(tmp_path / "nowhere.txt")])
+    picture = tmp_path / "reliability.png"
+    words = [
+        str(one.out),
+        str(tmp_path / "ingested"),
+        "--split",
+        "train",
+        "--out",
+        str(picture),
+        "--tracking-uri",
+        tracking,
+    ]
+    assert main(["picture", "reliability", *words]) == 0
+    with Image.open(picture) as drawn:
+        assert drawn.size == (720, 720)
+
+
+def test_a_model_that_generates_text_memorises_the_fields_of_eight_documents(tmp_path: Path) -> None:
+    checkpoint, wholes = train_on_fields(tmp_path)
+    generator = TextGenerator.load(checkpoint)
+    answers = [
+        written_fields(text.lines, whole, generator.fields)
+        for text, whole in zip(generator.write(wholes), wholes, strict=True)
+    ]
+    assert [{Field(one.name, one.content) for one in fields} for fields in answers] == [
+        {*values(whole)} for whole in wholes
+    ]
+    assert all(0.5 < one.confidence <= 1 for fields in answers for one in fields)
+    report = tmp_path / "report.json"
+    words = [str(checkpoint), str(tmp_path / "ingested"), "--split", "train", "--json", str(report)]
+    assert evaluate.main([*words, "--beams", "2", "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db"]) == 0
+    scores = json.loads(report.read_text())["metrics"]
+    names = ("field_f1", "field_f1.total", "field_precision", "field_recall.Opening Word", "exact_f1", "accepted_at_99")
+    assert [scores[name] for name in names] == [1] * len(names)
+    assert scores["field_ece"] < 0.2
+    assert scores["perplexity"] < 1.2
+    assert "rouge1" not in scores
+
+
+def test_documents_without_the_checkpoints_fields_are_refused(tmp_path: Path) -> None:
+    chosen, whole = documents.recipe("generate_fields"), documents.pages(0)
+    model = build_model(chosen, vocabulary(), ())
+    save(tmp_path / "model", Checkpoint(chosen, (), vocabulary(), model, {"step": 0}, {}))
+    write_pages(tmp_path / "ingested", whole)
+    documents.write_documents(tmp_path / "ingested", [documents.document(whole, "a summary")])
+    words = [
+        str(tmp_path / "model"),
+        str(tmp_path / "ingested"),
+        "--split",
+        "train",
+        "--tracking-uri",
+        f"sqlite:///{tmp_path}/mlflow.db",
+    ]
+    with pytest.raises(
+        InputError,
+        match="of the checkpoint's fields Opening Word, total; fields of these documents: summary; choose a data set",
+    ):
+        evaluate.main(words)
+
+
+def test_memorised_summaries_have_full_scores(tmp_path: Path) -> None:
+    wholes = [documents.pages(number) for number in range(8)]
+    # The best of several summaries counts; the first is learned.
+    documents.write_documents(
+        tmp_path / "ingested",
+        [documents.document(whole, documents.summary(whole), "nothing of it") for whole in wholes],
+    )
+    one = job(tmp_path, documents.recipe(), [page for whole in wholes for page in whole])
+    alone(one)
+    report = tmp_path / "report.json"
+    tracking = f"sqlite:///{tmp_path}/mlflow.db"
+    options = ["--split", "train", "--beams", "2", "--json", str(report), "--tracking-uri", tracking]
+    assert evaluate.main([str(one.out), str(tmp_path / "ingested"), *options]) == 0
+    found = json.loads(report.read_text())
+    assert (
+        min(
+            found["metrics"][f"{kind}{side}"]
+            for kind in ("rouge1", "rouge2", "rougeL")
+            for side in ("", "_low", "_high")
+        )
+        > 0.9
+    )
+    assert (found["dead"], found["cut"]) == (0, 0)
+    assert found["metrics"]["perplexity"] < 1.2
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> list[str]:
+    """Of `evaluate`: a checkpoint that reads and writes few tokens, and three documents for training."""
+    chosen = documents.recipe(max_length=20)
+    chosen = replace(chosen, task=replace(chosen.task, writing=replace(chosen.task.writing, max_length=3)))
+    save(
+        tmp_path / "model",
+        Checkpoint(chosen, (), vocabulary(), build_model(chosen, vocabulary(), ()), {"step": 0}, {}),
+    )
+    wholes = [documents.pages(number) for number in range(3)]
+    write_pages(tmp_path / "ingested", [page for whole in wholes for page in whole])
+    documents.write_documents(
+        tmp_path / "ingested", [documents.document(whole, documents.summary(whole)) for whole in wholes]
+    )
+    return [str(tmp_path / "model"), str(tmp_path / "ingested"), "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db"]
+
+
+def test_cut_documents_and_cut_texts_are_counted_separately(
+    short: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate.main([*short, "--split", "train"]) == 0
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert (found["cut"], found["texts_cut"]) == (3, 3)
+    assert "on train, 3 documents" in shown.err
+    assert "3 documents have more tokens than max_length, 20;" in shown.err
+    assert "3 texts to write have more tokens than task.writing.max_length, 3;" in shown.err
+
+
+def test_an_empty_split_is_refused_with_the_splits_that_have_pages(short: list[str]) -> None:
+    with pytest.raises(InputError, match="pages available: 6 in train; choose another split with --split"):
+        evaluate.main([*short, "--split", "dev"])
+
+
+def test_documents_without_summaries_are_refused_with_the_first_reason(short: list[str], tmp_path: Path) -> None:
+    bare = documents.pages(5)
+    write_pages(tmp_path / "bare", bare)
+    documents.write_documents(tmp_path / "bare", [documents.with_fields(bare)])
+    with pytest.raises(InputError, match=f"can be measured: {bare[0].source} has no summary"):
+        evaluate.main([short[0], str(tmp_path / "bare"), "--split", "train", *short[2:]])

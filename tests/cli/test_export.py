@@ -1,0 +1,168 @@
+"""Pages go to people and come back: ingest, export, a person's changes, ingest again, encode."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layoutray.cli import encode, ingest, predict
+from layoutray.cli.export import label_studio
+from layoutray.cluster.connect import connect
+from layoutray.document import Page
+from layoutray.errors import InputError
+from layoutray.store import codec, shards
+from layoutray.store.card import Card
+from layoutray.store.schema import PAGES
+from tests.cluster.checkpoints import save_untrained
+from tests.exchange.projects import Results, submitted, write
+from tests.jobs import pages, write_pages
+from tests.ocr.files import pdf, typed
+from tests.readers.native import put_picture
+from tests.store.pages import page, word
+
+FORM = {
+    "form": [
+        {
+            "label": "answer",
+            "words": [{"text": text, "box": [10 * n, 10, 10 * n + 8, 20]} for n, text in enumerate("abc")],
+        }
+    ]
+}
+
+
+def tasks_of(folder: Path) -> list[dict[str, Any]]:
+    return json.loads((folder / "tasks.json").read_text())
+
+
+def forms(root: Path) -> Path:
+    """Two forms as FUNSD ships them."""
+    for name, height in (("1", 100), ("2", 120)):
+        put_picture(root / f"training_data/images/{name}.png", 200, height)
+        (root / "training_data/annotations").mkdir(exist_ok=True)
+        (root / f"training_data/annotations/{name}.json").write_text(json.dumps(FORM))
+    return root
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    with connect(cores=2):
+        yield
+
+
+def rows(folder: Path) -> list[Page]:
+    return sorted(codec.pages_of(shards.read(str(folder / "pages"), PAGES)), key=lambda page: page.source)
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("cluster")
+def test_pages_come_back_as_people_left_them_and_can_be_trained_on(tmp_path: Path) -> None:
+    assert (
+        ingest.main(["ingest-funsd", str(forms(tmp_path / "funsd")), str(tmp_path / "sent"), "--set", "dev_share=0"])
+        == 0
+    )
+    assert (
+        label_studio.main(
+            [
+                str(tmp_path / "sent"),
+                str(tmp_path / "tasks"),
+                "--labels",
+                "question",
+                "--root",
+                str(tmp_path),
+            ]
+        )
+        == 0
+    )
+    tasks = tasks_of(tmp_path / "tasks")
+    assert [task["data"]["image"] for task in tasks] == [
+        f"/data/local-files/?d=funsd/training_data/images/{n}.png" for n in (1, 2)
+    ]
+    assert 'value="question"' in (tmp_path / "tasks/labels.xml").read_text()
+
+    def edit(results: Results) -> Results:
+        results[0]["value"]["rectanglelabels"] = ["question"]
+        return results
+
+    back = submitted(tasks, edit)
+    back[1]["annotations"][0]["was_cancelled"] = True
+    write(tmp_path / "project", back)
+    assert (
+        ingest.main(["ingest-label-studio", str(tmp_path / "project"), str(tmp_path / "back"), "--set", "dev_share=0"])
+        == 0
+    )
+    manifest = json.loads((tmp_path / "back/manifest.json").read_text())
+    assert (manifest["pages_in"], manifest["pages_out"], manifest["reasons"]) == (2, 1, {"not_annotated": 1})
+    sent, (back_again,) = rows(tmp_path / "sent")[0], rows(tmp_path / "back")
+    assert [word.tag for word in sent.words] == ["B-answer", "I-answer", "I-answer"]
+    assert [word.tag for word in back_again.words] == ["B-question", "B-answer", "I-answer"]
+    assert [word.box for word in back_again.words] == [word.box for word in sent.words]
+    assert (back_again.doc_id, back_again.image, back_again.split) == (sent.doc_id, sent.image, "train")
+    assert (
+        encode.main(
+            [
+                "finetune-funsd",
+                str(tmp_path / "back"),
+                "--out",
+                str(tmp_path / "windows"),
+                "--set",
+                "tokenizer.vocab_size=50",
+            ]
+        )
+        == 0
+    )
+    assert Card.read(str(tmp_path / "windows")).labels == ("O", "B-answer", "I-answer", "B-question", "I-question")
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("cluster")
+def test_answers_are_labels_with_scores_and_pages_of_pdfs_are_drawn(tmp_path: Path) -> None:
+    save_untrained(tmp_path / "model")
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files/a.pdf").write_bytes(
+        pdf(typed("total 12.50 date 3.10", x=72, y=700), typed("shop 9.90", x=72, y=700))
+    )
+    assert predict.main([str(tmp_path / "model"), str(tmp_path / "files"), "--out", str(tmp_path / "answers")]) == 0
+    assert (
+        label_studio.main(
+            [
+                str(tmp_path / "answers"),
+                str(tmp_path / "tasks"),
+                "--labels",
+                "total",
+                "--url",
+                "http://host/",
+            ]
+        )
+        == 0
+    )
+    tasks = tasks_of(tmp_path / "tasks")
+    assert [(task["data"]["layoutray"]["page"], len(task["predictions"][0]["result"])) for task in tasks] == [
+        (1, 8),
+        (2, 4),
+    ]
+    assert {task["predictions"][0]["model_version"].partition(" ")[0] for task in tasks} == {"untrained"}
+    labelled = [
+        one
+        for task in tasks
+        for one in task["predictions"][0]["result"]
+        if one["value"].get("rectanglelabels", ["O"]) != ["O"]
+    ]
+    assert labelled
+    assert all(0 < one["score"] <= 1 for one in labelled)
+    drawn = [Path(task["data"]["image"].removeprefix("http://host")) for task in tasks]
+    assert [file.read_bytes()[:4] for file in drawn] == [b"\x89PNG"] * 2
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none of the 2 pages .* has a picture"):
+        label_studio.main([write_pages(tmp_path / "blind", pages(2)), str(tmp_path / "out")])
+    folder = write_pages(tmp_path, [page("d", 1, word("x"))])
+    with pytest.raises(InputError, match="carry no labels, and --labels names none"):
+        label_studio.main([folder, str(tmp_path / "out")])
+    with pytest.raises(InputError, match="point --answers to a folder"):
+        label_studio.main([folder, str(tmp_path / "out"), "--answers", folder])
+    assert label_studio.main([folder, str(tmp_path / "out"), "--labels", "total"]) == 0
+    with pytest.raises(InputError, match="already holds tasks"):
+        label_studio.main([folder, str(tmp_path / "out"), "--labels", "total"])

@@ -1,0 +1,43 @@
+"""A training that is killed while it opens its run leaves no empty run behind."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from mlflow.entities import ViewType
+from mlflow.tracking import MlflowClient
+
+from layoutray import tracking
+from layoutray.cli.train import pretrain
+from tests.jobs import encode, pages, recipe, recipe_file
+
+# Dies where the run is there and its id is not yet noted.
+_KILLED = """
+import os, signal, sys
+from layoutray.tracking import Run
+from layoutray.cli.train import pretrain
+setattr(Run, sys.argv[1], lambda *given: os.kill(os.getpid(), signal.SIGKILL))
+pretrain(sys.argv[2:])
+"""
+
+
+def test_who_is_killed_before_the_note_has_one_run_afterwards(tmp_path: Path) -> None:
+    chosen = recipe("masked_lm", steps=2)
+    store, out = f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "checkpoint"
+    examples = encode(tmp_path, chosen, pages(12, 2))
+    call = [recipe_file(tmp_path, chosen), examples, "--out", str(out), "--tracking-uri", store]
+    for moment in ("log_dataset", "note"):
+        assert subprocess.run([sys.executable, "-c", _KILLED, moment, *call], check=False).returncode == -signal.SIGKILL
+    client = MlflowClient(tracking_uri=store)
+    (experiment,) = [known.experiment_id for known in client.search_experiments(filter_string="name = 'layoutray'")]
+    (empty,) = client.search_runs([experiment])
+    assert tracking.noted(out, store) is None
+    assert pretrain(call) == 0
+    (run,) = client.search_runs([experiment])
+    assert run.info.status == "FINISHED"
+    assert run.data.metrics["loss"] > 0
+    assert tracking.noted(out, store) == tracking.Run(store, run.info.run_id)
+    deleted = {one.info.run_id for one in client.search_runs([experiment], run_view_type=ViewType.DELETED_ONLY)}
+    assert len(deleted) == 2
+    assert empty.info.run_id in deleted

@@ -1,0 +1,205 @@
+"""The verb `sweep` as a user types it: trials on a real Ray, runs in a real MLflow store."""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mlflow.entities import Run
+from mlflow.tracking import MlflowClient
+
+from layoutray import checkpoint, config
+from layoutray.cli import sweep
+from layoutray.cli.main import main
+from layoutray.cluster.connect import connect
+from layoutray.errors import CheckpointError, InputError, RecipeError
+from layoutray.training import job as jobs
+from tests.jobs import MODEL, encode, pages, recipe
+
+KEY = "train.learning_rate"
+RECIPE = f"""
+name = "small"
+max_length = 48
+task.name = "masked_lm"
+tokenizer.vocab_size = 120
+train = {{ steps = 4, evaluate_every = 2, batch_size = 8, micro_batch_size = 4 }}
+model = {{ {", ".join(f"{key} = {json.dumps(value)}" for key, value in MODEL.items())} }}
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a recipe and its examples, also the working folder."""
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "small.toml").write_text(RECIPE)
+    encode(folder, recipe("masked_lm"), pages(24, 6))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    with connect(cores=2):
+        yield
+
+
+@pytest.fixture(scope="module")
+def swept(here: Path, cluster: None) -> Path:
+    """The folder of a sweep over two learning rates, of which one learns nothing."""
+    assert sweep.main([*call("swept", f"{KEY}=0.0,1e-2"), "--register", "chosen"]) == 0
+    return here / "swept"
+
+
+def call(out: str, *over: str) -> list[str]:
+    return [
+        "small.toml",
+        "examples",
+        "--out",
+        out,
+        "--experiment",
+        out,
+        *(word for one in over for word in ("--over", one)),
+    ]
+
+
+def runs_of(experiment: str) -> tuple[Run, dict[str, Run]]:
+    """The run of a sweep, and the runs of its trials by value."""
+    client = MlflowClient(tracking_uri="sqlite:///mlflow.db")
+    found = client.search_runs([client.get_experiment_by_name(experiment).experiment_id])
+    (parent,) = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
+    trials = {run.data.params[KEY]: run for run in found if run is not parent}
+    assert len(trials) == len(found) - 1
+    assert {run.data.tags["mlflow.parentRunId"] for run in trials.values()} == {parent.info.run_id}
+    return parent, trials
+
+
+def artifacts(run: Run, folder: str = "") -> set[str]:
+    return {
+        file.path for file in MlflowClient(tracking_uri="sqlite:///mlflow.db").list_artifacts(run.info.run_id, folder)
+    }
+
+
+@pytest.mark.ray
+def test_every_value_has_a_run_like_that_of_a_single_training(swept: Path) -> None:
+    _, trials = runs_of("swept")
+    assert set(trials) == {"0.0", "0.01"}
+    client = MlflowClient(tracking_uri="sqlite:///mlflow.db")
+    for value, run in trials.items():
+        assert (run.info.status, run.info.run_name) == ("FINISHED", f"small {KEY}={value}")
+        assert run.data.params["train.steps"] == "4"
+        assert [metric.step for metric in client.get_metric_history(run.info.run_id, "loss")] == [1, 2, 3, 4]
+        assert [metric.step for metric in client.get_metric_history(run.info.run_id, "dev.perplexity")] == [2, 4]
+        assert {"checkpoint/model.safetensors", "checkpoint/recipe.json"} <= artifacts(run, "checkpoint")
+        assert artifacts(run, "pictures") == {"pictures/loss.png"}
+        assert run.inputs.dataset_inputs
+        loaded = checkpoint.load(swept / f"{KEY}={value}")
+        assert loaded.recipe.train.learning_rate == float(value)
+
+
+@pytest.mark.ray
+def test_the_sweep_has_a_run_with_its_table_and_picture(swept: Path) -> None:
+    parent, _ = runs_of("swept")
+    assert (parent.info.status, parent.data.params[KEY], parent.data.params["train.steps"]) == ("FINISHED", "*", "4")
+    assert artifacts(parent) == {"trials.csv", "pictures"}
+    assert artifacts(parent, "pictures") == {"pictures/metric_by_value.png"}
+    table = MlflowClient(tracking_uri="sqlite:///mlflow.db").download_artifacts(parent.info.run_id, "trials.csv")
+    first, second = csv.DictReader(Path(table).read_text().splitlines())
+    assert (first[KEY], first["status"], second[KEY], second["status"]) == ("0.01", "trained", "0.0", "trained")
+    assert float(first["dev.perplexity"]) < float(second["dev.perplexity"])
+    assert float(first["seconds"]) > 0
+
+
+@pytest.mark.ray
+def test_the_best_value_is_written_down_and_registered(swept: Path) -> None:
+    folder = swept / f"{KEY}=0.01"
+    best = json.loads((swept / "best.json").read_text())
+    measured = checkpoint.load(folder).metrics["dev.perplexity"]
+    assert best == {"key": KEY, "value": 0.01, "objective": "dev.perplexity", "metric": measured, "folder": str(folder)}
+    version = MlflowClient(tracking_uri="sqlite:///mlflow.db").get_model_version_by_alias("chosen", "champion")
+    assert version.run_id == runs_of("swept")[1]["0.01"].info.run_id
+
+
+@pytest.mark.ray
+def test_a_second_call_trains_only_what_is_new(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {file: file.stat().st_mtime_ns for file in swept.glob("*=*/*")}
+    assert sweep.main([*call("swept", f"{KEY}=0.0,1e-2"), "--register", "chosen"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == 0.01
+    assert len(runs_of("swept")[1]) == 2
+    assert len(MlflowClient(tracking_uri="sqlite:///mlflow.db").search_model_versions("name='chosen'")) == 1
+    assert sweep.main(call("swept", f"{KEY}=0.0,1e-2,1e-3")) == 0
+    assert set(runs_of("swept")[1]) == {"0.0", "0.01", "0.001"}
+    assert {file: file.stat().st_mtime_ns for file in before} == before
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("cluster")
+def test_where_every_trial_fails_each_reason_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = here / "broken"
+    encode(broken, recipe("masked_lm"), pages(24, 6))
+    for shard in broken.glob("examples/*/*.parquet"):
+        shard.write_bytes(b"no parquet")
+    words = ["small.toml", "broken/examples", "--out", "failed", "--experiment", "failed", "--over", f"{KEY}=1e-2,1e-3"]
+    assert main(["sweep", *words]) == 1
+    said = capsys.readouterr().err
+    assert "error: all trials have failed" in said
+    assert f"{KEY}=0.01: " in said
+    assert f"{KEY}=0.001: " in said
+    parent, trials = runs_of("failed")
+    assert {run.info.status for run in (parent, *trials.values())} == {"FAILED"}
+    assert all("error.txt" in artifacts(run) for run in trials.values())
+    assert not (here / "failed/best.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("over", "error", "message"),
+    [
+        (["train.steps"], InputError, "must look like KEY=VALUE,VALUE"),
+        (["=4,8"], InputError, "must look like KEY=VALUE,VALUE"),
+        (["train.steps=4"], InputError, "has one value; give two or more"),
+        (["train.steps=4,8,4"], InputError, "repeats 4; give each value once"),
+        ([f"{KEY}=1e-3,0.001"], InputError, r"repeats 0\.001"),
+        (["train={steps=4},{steps=8}"], InputError, r"has the value \{'steps': 4\}"),
+        (["train.steps=4,8", "seed=1,2"], InputError, "--over is given 2 times; a sweep varies one key"),
+        (["train.stebs=4,8"], RecipeError, r"unknown recipe key train\.stebs \(did you mean steps\?\)"),
+        (["train.steps=4,many"], RecipeError, r"recipe key train\.steps: .* got 'many'"),
+    ],
+)
+def test_what_is_no_sweep_is_refused_before_anything_is_made(
+    over: list[str], error: type[Exception], message: str, here: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        sweep.main(call("refused", *over))
+    assert not (here / "refused").exists()
+
+
+def test_a_dry_run_says_what_would_be_trained(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sweep.main([*call("planned", "seed=1,2"), "--cpus", "2", "--dry-run"]) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    assert plan["checkpoints"] == [str(here / "planned/seed=1"), str(here / "planned/seed=2")]
+    assert plan["cpus"] == 2
+    assert not (here / "planned").exists()
+
+
+def test_booleans_and_texts_are_tried_as_what_they_are(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        sweep.main([*call("bools", "task.fields.total.many=true,false"), "--set", "task.name=entities", "--dry-run"])
+        == 0
+    )
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["recipe"]["task"]["fields"]["total"]["many"] is True
+    names = [Path(folder).name for folder in shown["plan"]["checkpoints"]]
+    assert names == ["task.fields.total.many=true", "task.fields.total.many=false"]
+    for value in (True, False, 3, 0.01, 1e-05, "fp32", "12", "true", "two words"):
+        override = config.override({}, [sweep.assignment("key", value)])
+        assert (override["key"], type(override["key"])) == (value, type(value))
+
+
+def test_the_folder_of_something_else_is_left_alone(here: Path) -> None:
+    for name, content in (("single", {"recipe": {}}), ("other", {"over": "seed"})):
+        (here / name).mkdir()
+        (here / name / jobs.JOB).write_text(json.dumps(content))
+        with pytest.raises(CheckpointError, match="holds another training, or a sweep over another key"):
+            sweep.main(call(name, f"{KEY}=1e-2,1e-3"))
