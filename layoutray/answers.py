@@ -19,7 +19,7 @@ class Entity:
     Attributes:
         type: the entity's name, e.g. `total`.
         content: its words as on the page, joined by spaces.
-        confidence: 0..1, the geometric mean of its words' probabilities; for generated text see `tasks.generate_fields`.
+        confidence: 0..1, geometric mean of its words' probabilities; generated text: see `tasks.generate_fields`.
         bounding_regions: one per line of text; empty for generated text.
         words: indices of its words on the page; empty for generated text.
     """

@@ -180,7 +180,7 @@ def _load(folder: Path) -> Checkpoint:
 
 
 def _version(folder: Path, recipe: Recipe) -> str:
-    """Hash of everything that changes answers: weights, vocabulary, labels, temperature, and task and model settings."""
+    """Hash of all that changes answers: weights, vocabulary, labels, temperature, task and model settings."""
     digest = hashlib.sha256()
     for name in ("model.safetensors", "tokenizer.json", "labels.json", "calibration.json"):
         data = (folder / name).read_bytes() if (folder / name).is_file() else b""

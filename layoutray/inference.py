@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from layoutray import checkpoint
-from layoutray.answers import Answer, Entity, PageAnswer
+from layoutray.answers import Answer, Entity, FieldAnswer, PageAnswer
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled
 from layoutray.checkpoint import Checkpoint
@@ -18,6 +18,7 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.tags import kind_of
 from layoutray.errors import CheckpointError
 from layoutray.tasks import TagsWords, fields_of
+from layoutray.tasks.field_answers import field_answers
 from layoutray.tensors import Encoded
 
 _WINDOWS_PER_PASS = 16
@@ -96,6 +97,10 @@ class Extractor:
             )
             for page, entities in zip(pages, self.extract(pages), strict=True)
         ]
+
+    def answer_fields(self, pages: Sequence[Page]) -> tuple[FieldAnswer, ...]:
+        """The field values of one document, from all its pages; empty when the model answers no fields."""
+        return field_answers((entity for entities in self.extract(pages) for entity in entities), self.fields)
 
     @torch.inference_mode()
     def _probabilities(self, examples: Sequence[Example]) -> list[Tensor]:

@@ -88,7 +88,7 @@ def with_fields(whole: list[Page], *fields: Field) -> Document:
 
 
 def train_on_fields(folder: Path) -> tuple[Path, list[list[Page]]]:
-    """A checkpoint that knows the values of eight documents by heart, and the documents, which `folder` has as `ingested`."""
+    """A checkpoint that has memorised the values of eight documents, and the documents (in `folder/ingested`)."""
     wholes = [pages(number) for number in range(8)]
     write_documents(folder / "ingested", [with_fields(whole, *values(whole)) for whole in wholes])
     one = job(folder, recipe("generate_fields"), [page for whole in wholes for page in whole])

@@ -1,4 +1,4 @@
-"""Names of metrics: those that a query asks for, those that a page of Prometheus' text format has, those that a meter exports."""
+"""Names of metrics: in a query, in Prometheus' text format, and those that a meter exports."""
 
 import re
 from typing import Any

@@ -19,7 +19,8 @@ def test_only_skips_for_absent_data_are_counted() -> None:
         "('c.py', 3, 'Skipped: no GPU')",
     ]
     assert skipped_on_real_data(reasons) == (
-        "2 tests on real data skipped: set LAYOUTRAY_DATA and LAYOUTRAY_ORACLE as docs/datasets.md, Test data, describes"
+        "2 tests on real data skipped: "
+        "set LAYOUTRAY_DATA and LAYOUTRAY_ORACLE as docs/datasets.md, Test data, describes"
     )
     assert skipped_on_real_data(reasons[:1]).startswith("1 test on real data skipped: set LAYOUTRAY_DATA as")
     assert skipped_on_real_data(reasons[2:]) == ""

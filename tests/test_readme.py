@@ -46,7 +46,7 @@ EVERY_COMMAND = [words for guide in GUIDES for words in commands(guide)]
 
 
 def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
-    """(verb, its arguments) of every `layoutray` call, alone or behind `ray job submit`; `benchmark` and the like with their name."""
+    """(verb, its arguments) of every `layoutray` call, alone or in `ray job submit`; group verbs with their name."""
     calls: list[tuple[str, tuple[str, ...]]] = []
     for words in EVERY_COMMAND:
         ours = [words[1:]] if words[0] == "layoutray" else []

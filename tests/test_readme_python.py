@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-import layoutray
 from tests.jobs import NO_DROPOUT, job, pages, recipe, write_pages
 from tests.training.runs import alone
 
@@ -15,7 +14,6 @@ REGISTERED = "models:/layoutray-demo@champion"
 
 
 @pytest.mark.ocr
-@pytest.mark.skipif(not hasattr(layoutray, "read_pages"), reason="this version has no Python API")
 def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (program,) = re.findall(
         r"^<!-- run by tests/test_readme_python.py -->\n```python\n(.*?)^```",
@@ -27,5 +25,5 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     alone(trained)
     monkeypatch.chdir(tmp_path)
     Image.new("RGB", (800, 1100), "white").save("scan.pdf")
-    write_pages(tmp_path / "runs/demo", pages(2))
+    write_pages(tmp_path / "runs/demo/pages", pages(2))
     exec(program.replace(REGISTERED, str(trained.out)), {})

@@ -62,7 +62,8 @@ def _check_boxes(boxes: NDArray[np.int64]) -> None:
         row, token = np.argwhere(wrong.any(-1))[0]
         raise SchemaError(
             f"box {boxes[row, token].tolist()} of token {token} in example {row} of the batch must satisfy "
-            f"0 <= x0 <= x1 <= {BOX_GRID} and 0 <= y0 <= y1 <= {BOX_GRID}; make the examples again with `layoutray encode`"
+            f"0 <= x0 <= x1 <= {BOX_GRID} and 0 <= y0 <= y1 <= {BOX_GRID}; "
+            "make the examples again with `layoutray encode`"
         )
 
 

@@ -117,7 +117,7 @@ def _neighbours(points: Points, limit: int) -> tuple[NDArray[np.int64], NDArray[
 def _members(
     place_of: NDArray[np.int64], place_pairs: Pairs, limit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Convert pairs of places to pairs of points: all points of the first place with the first `limit` of the second."""
+    """Pairs of points from pairs of places: all points of the first with the first `limit` points of the second."""
     order, size = np.argsort(place_of, kind="stable"), np.bincount(place_of)
     first = np.cumsum(size) - size
     source, target = place_pairs.T
@@ -146,7 +146,7 @@ def _edges(points: Points) -> Pairs:
 
 
 def _triangles(points: Points) -> Int[np.ndarray, "triangles 3"]:
-    """The triangulation of Qhull, which computes in floats and must be checked. Empty when Qhull finds the points collinear."""
+    """Qhull's triangulation, computed in floats: must be checked. Empty when Qhull finds the points collinear."""
     try:
         return Delaunay(points).simplices.astype(np.int64)
     except QhullError:
@@ -191,7 +191,7 @@ def _is_delaunay(sides: _Sides, points: Points) -> bool:
 
 
 def _diameters(sides: _Sides, points: Points) -> Pairs:
-    """Pairs of a corner and the diametrically opposite point, for triangles that share their circumcircle with another."""
+    """Pairs of a corner and the diametrically opposite point, for triangles with a shared circumcircle."""
     shared = np.flatnonzero((sides.bend == 0).reshape(-1, 3).any(axis=1).repeat(3))
     apex, to_start, to_end = sides.apex[shared], sides.to_start.take(shared, axis=0), sides.to_end.take(shared, axis=0)
     scaled = _dot(to_start, to_start)[:, None] * to_end - _dot(to_end, to_end)[:, None] * to_start
@@ -205,7 +205,7 @@ def _diameters(sides: _Sides, points: Points) -> Pairs:
 
 
 def _edges_by_midpoints(points: Points) -> Pairs:
-    """Edges of any points, in quadratic time: a pair is an edge when no point is nearer to its midpoint than the pair."""
+    """Edges in quadratic time: a pair is an edge when no other point is nearer to its midpoint."""
     tree = KDTree(2 * points)
     edges: list[Pairs] = []
     for number, point in enumerate(points[:-1]):

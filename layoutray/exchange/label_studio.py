@@ -1,8 +1,8 @@
 """Export to Label Studio: pages as labelling tasks with pre-annotations, and the labelling interface.
 
-A task is a page. Each word is a region with one id: a rectangle with a label (`O` outside entities) and a transcription.
-Rectangles are in percent of the page, in full float precision. The task's data also holds what Label Studio cannot
-represent (document, order, lines and entities of the words). Label Studio returns it unchanged, and
+A task is a page. Each word is a region with one id: a rectangle with a label (`O` outside entities) and a
+transcription. Rectangles are in percent of the page, in full float precision. The task's data also holds what Label
+Studio cannot represent (document, order, lines and entities of the words). Label Studio returns it unchanged, and
 `layoutray.readers.label_studio` reads it.
 """
 

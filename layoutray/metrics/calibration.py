@@ -92,7 +92,7 @@ def _by_threshold(
 def temperature(logits: NDArray[np.floating], gold: NDArray[np.integer]) -> float:
     """The divisor of `logits`, 0.1..10, that minimises the mean log-loss of the true labels.
 
-    1 when the highest logit is always that of the true label: lower temperatures would then reduce the loss without end.
+    1 when the highest logit is always that of the true label: lower temperatures would reduce the loss without end.
 
     Args:
         logits: (answers, labels).

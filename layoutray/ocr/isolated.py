@@ -15,7 +15,6 @@ from typing import IO, Self
 
 import psutil
 
-import layoutray
 from layoutray.errors import DocumentError, InputError, MissingDependencyError, Reason
 from layoutray.ocr.frames import Channel, Head, page_of, settings_head
 from layoutray.ocr.page import RecognisedPage
@@ -175,7 +174,7 @@ def _start(settings: Recognition) -> _Child:
 
 def _environment() -> dict[str, str]:
     # The child must import the same layoutray as this process, also from a cluster's working directory.
-    package = str(Path(layoutray.__file__).parents[1])
+    package = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
     return {**os.environ, **_ONE_THREAD, "PYTHONPATH": path}
 

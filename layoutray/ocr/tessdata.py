@@ -36,7 +36,8 @@ def find_folder(language: str) -> Path:
     packages = " ".join(f"tesseract-ocr-{code.replace('_', '-')}" for code in language.split("+"))
     raise MissingDependencyError(
         f"no Tesseract language data for {language!r} in {', '.join(searched)}; "
-        f"run `apt-get install tesseract-ocr {packages}`, or set TESSDATA_PREFIX to the folder of the .traineddata files"
+        f"run `apt-get install tesseract-ocr {packages}`, "
+        "or set TESSDATA_PREFIX to the folder of the .traineddata files"
     )
 
 

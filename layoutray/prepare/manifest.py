@@ -11,7 +11,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray import __version__, config
+from layoutray import config
 from layoutray.errors import InputError, SchemaError
 from layoutray.prepare.output import Output, scan_existing, splits_of
 from layoutray.prepare.page_tasks import Plan
@@ -21,6 +21,7 @@ from layoutray.store import sources
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import DEAD_LETTERS, PAGES
 from layoutray.store.spilled import SpilledDict
+from layoutray.version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def make_manifest(source: str, output: Output, plan: Plan, recipe: IngestRecipe,
         rows=sum(table.num_rows for table in scan_existing(output.pages, PAGES, ["page"])),
         settings=config.to_dict(recipe),
         settings_hash=settings_hash(recipe),
-        version=__version__,
+        version=VERSION,
         run=run,
     )
     assert manifest.pages_in == manifest.pages_out + manifest.pages_dead, f"page counts disagree: {manifest}"

@@ -153,7 +153,7 @@ def make_word_source(reader: str, words: str, recognition: Recognition) -> WordS
     Args:
         words: `ocr` or `annotation`.
     """
-    loaded = readers.load(reader)
+    loaded = readers.load(reader, recognition)
     return AnnotationWordSource(loaded) if words == "annotation" else OcrWordSource(loaded, recognition)
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 from layoutray import registry
 from layoutray.document import Document, LabelledArea, Page
+from layoutray.ocr.settings import Recognition
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,22 @@ class Reader(Protocol):
         ...
 
 
-def load(name: str) -> Reader:
-    """The reader called `name`."""
-    return cast(Reader, registry.load(__name__, "READER", name))
+@runtime_checkable
+class RecognisesPages(Protocol):
+    """A reader that runs recognition itself, because its annotation depends on the words of the pages."""
+
+    def with_recognition(self, recognition: Recognition) -> Reader:
+        """The same reader with these settings."""
+        ...
+
+
+def load(name: str, recognition: Recognition | None = None) -> Reader:
+    """The reader called `name`.
+
+    Args:
+        recognition: settings for a reader that runs recognition itself; None: the defaults.
+    """
+    reader = registry.load(__name__, "READER", name)
+    if recognition is not None and isinstance(reader, RecognisesPages):
+        return reader.with_recognition(recognition)
+    return cast(Reader, reader)

@@ -12,7 +12,7 @@ The words come from `layoutray.ocr`: from a page's text layer if it is usable, e
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from layoutray.document import SUMMARY, Document, Field, Page, Word
@@ -45,9 +45,15 @@ class _Line:
         return " ".join(word.text for word in self.words)
 
 
+@dataclass(frozen=True)
 class _Abstracts:
     name = "abstracts"
     tags = ""
+
+    recognition: Recognition = field(default_factory=Recognition)
+
+    def with_recognition(self, recognition: Recognition) -> "_Abstracts":
+        return _Abstracts(recognition)
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
         found = False
@@ -65,7 +71,7 @@ class _Abstracts:
             DocumentError: not_annotated when no abstract before an introduction is found; also as recognition raises.
         """
         data = sources.read_bytes(item.source)
-        recognised = list(_pages(data, sources.content_id(data), item))
+        recognised = list(_pages(data, item, self.recognition))
         lines = [
             _Line(number, tuple(words))
             for number, page in enumerate(recognised)
@@ -81,8 +87,9 @@ class _Abstracts:
         return Truth(document, pages)
 
 
-def _pages(data: bytes, doc_id: str, item: DocumentRef) -> Iterator[Page]:
-    with closing(IsolatedRecogniser(Recognition())) as recogniser:
+def _pages(data: bytes, item: DocumentRef, recognition: Recognition) -> Iterator[Page]:
+    doc_id = sources.content_id(data)
+    with closing(IsolatedRecogniser(recognition)) as recogniser:
         for number in range(1, recogniser.count_pages(data) + 1):
             page = recogniser.recognise(data, number)
             yield Page(

@@ -21,7 +21,7 @@ def split_words(text: str, box: Box) -> Iterator[tuple[str, Box]]:
 
 
 def line_starts(boxes: Sequence[Box]) -> Iterator[bool]:
-    """For each word in reading order, whether it starts a line: it is entirely below, above or left of the word before."""
+    """For each word in reading order, whether it starts a line: it is entirely below, above or left of the previous."""
     previous: Box | None = None
     for box in boxes:
         yield previous is None or box.y0 >= previous.y1 or box.y1 <= previous.y0 or box.x1 <= previous.x0

@@ -82,7 +82,7 @@ def the_longest_window_fits(architecture: Architecture[Any], config: Any, folder
 def a_longer_window_is_refused(architecture: Architecture[Any], config: Any, folder: Path) -> None:
     encoder = build(architecture, replace(config, max_length=24))
     model = TaskModel(encoder, TokenClassificationHead(encoder.width, NUM_LABELS, 0.0))
-    with pytest.raises(InputError, match="a window has 25 tokens, the model takes 24"):
+    with pytest.raises(InputError, match="a window has 25 tokens, but the model takes at most 24"):
         model(random_batch(25))
 
 

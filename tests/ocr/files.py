@@ -24,12 +24,13 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
 def pdf(
     *pages: str, jpeg: bytes = b"", page_entries: str = "/MediaBox [0 0 600 800]", trailer_entries: str = ""
 ) -> bytes:
-    """A PDF file; each of `pages` is a content stream that may use font /F (Helvetica), /G (no Unicode meaning) and picture /P (`jpeg`)."""
+    """A PDF file. Each page is a content stream with fonts /F (Helvetica), /G (no Unicode) and picture /P (`jpeg`)."""
     contents = [3 + 2 * number for number in range(len(pages))]
     first_shared = 3 + 2 * len(pages)
+    kids = " ".join(f"{number + 1} 0 R" for number in contents)
     objects: dict[int, bytes] = {
         1: b"<< /Type /Catalog /Pages 2 0 R >>",
-        2: f"<< /Type /Pages /Count {len(pages)} /Kids [{' '.join(f'{number + 1} 0 R' for number in contents)}] >>".encode(),
+        2: f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>".encode(),
     }
     resources = (
         f"<< /Font << /F {first_shared} 0 R /G {first_shared + 1} 0 R >> /XObject << /P {first_shared + 2} 0 R >> >>"
@@ -92,8 +93,9 @@ def _assembled(objects: dict[int, bytes], trailer_entries: str) -> bytes:
 
 
 def pdf_form(printed: str, filled_in: str) -> bytes:
-    """A one-page PDF form: `printed` is the page's content, `filled_in` the value that somebody typed into its only field."""
-    field = f"/FT /Tx /T (name) /V ({filled_in}) /DA (/F 24 Tf 0 g) /F 4 /Rect [200 500 500 540] /P 4 0 R /AP << /N 7 0 R >>"
+    """A one-page PDF form: `printed` is the page's content, `filled_in` the value of its only field."""
+    appearance = "/DA (/F 24 Tf 0 g) /F 4 /Rect [200 500 500 540] /P 4 0 R /AP << /N 7 0 R >>"
+    field = f"/FT /Tx /T (name) /V ({filled_in}) {appearance}"
     fonts = "/Resources << /Font << /F 5 0 R >> >>"
     appearance = f"/Tx BMC BT /F 24 Tf 4 10 Td ({filled_in}) Tj ET EMC".encode()
     return _assembled(
@@ -101,7 +103,9 @@ def pdf_form(printed: str, filled_in: str) -> bytes:
             1: b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] /DR << /Font << /F 5 0 R >> >> >> >>",
             2: b"<< /Type /Pages /Count 1 /Kids [4 0 R] >>",
             3: _stream("", typed(printed, x=60, y=700).encode()),
-            4: f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 3 0 R /Annots [6 0 R] {fonts} >>".encode(),
+            4: (
+                f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 3 0 R /Annots [6 0 R] {fonts} >>"
+            ).encode(),
             5: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
             6: f"<< /Type /Annot /Subtype /Widget {field} >>".encode(),
             7: _stream(f"/Type /XObject /Subtype /Form /BBox [0 0 300 40] {fonts}", appearance),

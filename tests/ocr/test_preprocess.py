@@ -86,7 +86,7 @@ def test_boxes_found_on_a_levelled_page_lie_on_the_sloping_original(degrees: flo
     page = picture(LINES, size=(1100, 900), height=30)
     sloping = turned(page, degrees)
     level = preprocess(sloping, Preprocessing(width=1400, clahe=0, deskew=True))
-    # A mark at a known place of the sloping page, carried through the same levelling, must be mapped back to that place.
+    # A mark at a known position of the skewed page, deskewed in the same way, must be mapped back to that position.
     marked = np.full_like(sloping, 255)
     marked[300:320, 700:760] = 0
     height, width = level.image.shape

@@ -72,7 +72,8 @@ def test_a_pdf_cut_short_is_unreadable() -> None:
 
 def test_a_pdf_that_needs_a_password_is_encrypted() -> None:
     # Keys that fit no password, above all not the empty one that every program tries first.
-    handler = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{'ab' * 32}> /U <{'cd' * 32}> >> /ID [<{'00' * 16}> <{'00' * 16}>]"
+    keys = f"/O <{'ab' * 32}> /U <{'cd' * 32}>"
+    handler = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 {keys} >> /ID [<{'00' * 16}> <{'00' * 16}>]"
     error = refusal(pdf(typed("secret", x=50, y=700), trailer_entries=handler))
     assert error.reason is Reason.ENCRYPTED
     assert "password" in str(error)

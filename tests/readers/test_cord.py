@@ -155,7 +155,7 @@ def test_the_recipe_takes_dev_and_test_from_train_only_where_they_are_missing(tm
 
 
 def test_real_receipts_hold_what_is_annotated(data_root: Path) -> None:
-    """Counted independently from the JSON; where all of the known receipts are there, also against their known totals."""
+    """Counted independently from the JSON; with all known receipts, also compared with their known totals."""
     found = items(READER, data_root / "cord")
     counts: Counter[str] = Counter()
     kinds: Counter[str] = Counter()

@@ -137,7 +137,7 @@ def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
 
 
 def test_real_pages(data_root: Path) -> None:
-    """Every page has regions on it that need no repair; where all of the known pages are there, as many as are known."""
+    """Every page has regions that need no repair; with all known pages, their number is the known one."""
     labels: Counter[str] = Counter()
     found = items(READER, data_root / "publaynet")
     for item in found.values():

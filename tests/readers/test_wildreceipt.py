@@ -129,7 +129,7 @@ def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
 
 
 def test_real_receipts_hold_what_is_annotated(data_root: Path) -> None:
-    """Counted independently from the JSON; where all of the known receipts are there, also against their known totals."""
+    """Counted independently from the JSON; with all known receipts, also compared with their known totals."""
     found = items(READER, data_root / "wildreceipt")
     lines = (data_root / "wildreceipt/test.txt").read_text(encoding="utf-8").splitlines()
     counts: Counter[str] = Counter()

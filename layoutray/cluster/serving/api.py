@@ -9,13 +9,13 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request, Response
 from pydantic import BaseModel
 
-import layoutray
 from layoutray.cluster.serving import failures, schema, submission, telemetry
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.limits import Admission, Limits
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
+from layoutray.version import VERSION
 
 _HEALTH_SECONDS = 5.0
 _COMPONENTS = "#/components/schemas/"
@@ -70,7 +70,7 @@ class Routes:
         """The FastAPI application with all routes."""
         api = _DocumentedApi(
             title="layoutray",
-            version=layoutray.__version__,
+            version=VERSION,
             description="Extracts entities and fields from documents, or summarises them.",
         )
         failures.handle_failures(api)

@@ -1,0 +1,72 @@
+"""The Python API for notebooks and scripts. `import layoutray` offers these functions and imports them on first use."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from layoutray import tracking
+from layoutray.document import Page
+from layoutray.inference import Extractor
+from layoutray.ocr.isolated import IsolatedRecogniser
+from layoutray.ocr.settings import Recognition
+from layoutray.store import shards, sources
+from layoutray.store.data_set import DataSet
+from layoutray.store.schema import PAGES
+
+
+def read_pages(file: str | Path, recognition: Recognition | None = None) -> list[Page]:
+    """The pages of a picture or PDF file, with their words.
+
+    Words come from the text layer of a PDF page if it is usable, else from OCR in a child process.
+
+    Args:
+        file: local path or `s3://` address.
+        recognition: settings; None: the defaults.
+
+    Raises:
+        DocumentError: when the file or one of its pages cannot be read, with the reason.
+        MissingDependencyError: when the OCR engine is not installed.
+    """
+    uri = sources.absolute(str(file))
+    data = sources.read_bytes(uri)
+    doc_id = sources.content_id(data)
+    pages: list[Page] = []
+    with IsolatedRecogniser(recognition or Recognition()) as recogniser:
+        for number in range(1, recogniser.count_pages(data) + 1):
+            read = recogniser.recognise(data, number)
+            page = Page(doc_id, number, read.width, read.height, read.words, uri, uri, "", read.provenance)
+            pages.append(page)
+    return pages
+
+
+def load_extractor(checkpoint: str | Path, tracking_uri: str = "") -> Extractor:
+    """The trained extractor of a checkpoint, on the first GPU if there is one.
+
+    Args:
+        checkpoint: folder, `s3://` address, `models:/NAME@ALIAS` or `models:/NAME/VERSION`.
+        tracking_uri: MLflow server or store for `models:/`; empty: MLFLOW_TRACKING_URI, else ./mlflow.db.
+
+    Raises:
+        InputError: when the registry does not have the model.
+        CheckpointError: when the checkpoint is incomplete, or its model finds no entities.
+    """
+    folder, version = tracking.checkpoint_folder(str(checkpoint), tracking_uri or tracking.default_uri())
+    extractor = Extractor.load(folder)
+    extractor.model_version = version or extractor.model_version
+    return extractor
+
+
+def open_pages(folder: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """The PAGES of a data set as an Arrow table, one row per page.
+
+    Args:
+        folder: data set that `ingest` or `mix` has written; local path or `s3://` address.
+        columns: names of the columns to read; None: all.
+
+    Raises:
+        SchemaError: when the folder is not a data set.
+    """
+    data_set = DataSet(sources.absolute(str(folder)))
+    data_set.check()
+    return shards.read(data_set.pages, PAGES, columns)
