@@ -7,6 +7,8 @@ import pytest
 
 from layoutray.document import SUMMARY
 from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.ocr.settings import Recognition
+from layoutray.prepare.recognise import make_word_source, open_document
 from layoutray.readers import DocumentRef, Truth, load
 from tests.ocr.files import pdf, typed
 from tests.readers.native import only, put
@@ -117,3 +119,12 @@ def test_a_shipped_paper_has_its_abstract(data_root: Path, paper: str, first: st
     assert abstract.startswith(first)
     assert abstract.endswith(last)
     assert len(abstract.split()) == pytest.approx(words, abs=3)
+
+
+def test_the_recognition_of_the_recipe_is_used(tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", paper(["Abstract", *ABSTRACT, "1 Introduction"], ["Documents are read."]))
+    with make_word_source("abstracts", "annotation", Recognition(max_pages=1)) as words:
+        (reference,) = READER.discover(str(tmp_path))
+        opened = open_document(words, reference)
+    assert opened.letter is not None
+    assert (opened.letter.reason, "at most 1 are allowed" in opened.letter.message) == (Reason.TOO_LARGE, True)
