@@ -27,7 +27,7 @@ def test_a_step_timer_records_only_steps(tmp_path: Path) -> None:
     timer.start(0, 2)
     timer.metrics(1, {"loss": 3.0, "learning_rate": 1.0})
     timer.metrics(1, {"dev.loss": 3.0})
-    timer.saved(1, tmp_path, {})
+    timer.saved(1, tmp_path)
     timer.metrics(2, {"loss": 2.0})
     recorded = [json.loads(line) for line in (tmp_path / STEP_TIMES).read_text().splitlines()]
     assert [step for step, _ in recorded] == [1, 2]

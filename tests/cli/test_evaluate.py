@@ -186,7 +186,7 @@ def test_cut_documents_and_cut_texts_are_counted_separately(
     assert (found["cut"], found["texts_cut"]) == (3, 3)
     assert "on train, 3 documents" in shown.err
     assert "3 documents have more tokens than max_length, 20;" in shown.err
-    assert "3 texts to write have more tokens than task.writing.max_length, 3;" in shown.err
+    assert "3 target texts have more tokens than task.writing.max_length, 3;" in shown.err
 
 
 def test_an_empty_split_is_refused_with_the_splits_that_have_pages(short: list[str]) -> None:

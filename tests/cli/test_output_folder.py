@@ -12,7 +12,7 @@ def test_a_demo_deletes_only_the_folder_of_an_earlier_demo(tmp_path: Path) -> No
     kept = tmp_path / "runs/pages/part.parquet"
     kept.parent.mkdir(parents=True)
     kept.write_bytes(b"days of work")
-    with pytest.raises(InputError, match=r"runs is not empty; give another folder, or delete it"):
+    with pytest.raises(InputError, match=r"runs is not empty and was not made by the demo"):
         demo.main(["--out", str(tmp_path / "runs")])
     assert kept.read_bytes() == b"days of work"
     folder = tmp_path / "runs/demo"

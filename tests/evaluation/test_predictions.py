@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutray import checkpoint, tasks
+from layoutray import checkpoint
 from layoutray import recipe as recipes
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Document, Field, Page
@@ -17,8 +17,8 @@ from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.predictions import predict
 from layoutray.inference import Extractor
 from layoutray.store import codec, shards
-from layoutray.training import job as jobs
 from layoutray.training import loop, world
+from layoutray.training.feed import recipe_feed
 from tests.jobs import NO_DROPOUT, job, page, pages, recipe, write_pages
 from tests.training.runs import alone
 
@@ -97,8 +97,8 @@ def test_answers_are_those_of_an_extractor(loaded: Checkpoint, selection: PageSe
 
 def test_observations_are_those_of_training(loaded: Checkpoint, encoded: EncodedPages) -> None:
     predictions = predict(loaded, encoded.examples, lambda key: True)
-    feed = jobs.feed(loaded.recipe, loaded.tokenizer, encoded.examples)
-    expected = loop.observe(loaded.model, tasks.load("entities_bioes"), feed, world.single_process())
+    feed = recipe_feed(loaded.recipe, loaded.tokenizer, encoded.examples)
+    expected = loop.observe(loaded.model, loaded.recipe.task, feed, world.single_process())
     assert [seen.scores.tolist() for seen in predictions.observations] == [seen.scores.tolist() for seen in expected]
 
 

@@ -14,6 +14,8 @@ from layoutray.readers.annotation import ANNOTATED
 from layoutray.store import codec, shards
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import PAGES
+from layoutray.tasks.entities import Entities
+from layoutray.tasks.entities_bioes import EntitiesBioes
 from tests.jobs import vocabulary
 
 SCHEMA = {"party": FieldType("name", many=True)}
@@ -52,7 +54,7 @@ def test_a_document_is_tagged_as_a_whole_whichever_pages_come_together(data_set:
 
 
 def test_encoded_pages_have_the_fields_as_labels_and_those_without_truth_are_dead_letters(data_set: DataSet) -> None:
-    task = TaskRecipe("entities_bioes", fields=SCHEMA)
+    task = EntitiesBioes(fields=SCHEMA)
     labels = labels_for(task, [data_set])
     assert labels == ("O", "B-party", "I-party", "E-party", "S-party")
     encoder = Encoder(task, 24, labels, vocabulary().inner.to_str(), (data_set,))
@@ -69,7 +71,7 @@ def test_encoded_pages_have_the_fields_as_labels_and_those_without_truth_are_dea
 def test_values_that_stand_nowhere_are_told_once_for_each_document(data_set: DataSet) -> None:
     documents = [Document("a", "a.pdf", "train", 2, (Field("party", "Nobody & Co."), Field("term", "none")))]
     shards.write(codec.documents_table(documents), data_set.documents, "part.parquet")
-    task = TaskRecipe("entities", fields=SCHEMA)
+    task = Entities(fields=SCHEMA)
     encoder = Encoder(task, 24, labels_for(task, [data_set]), vocabulary().inner.to_str(), (data_set,))
     tables = [codec.pages_table([one], [""]) for one in (ONE, TWO)]
     (letter,), rest = (encoder(table)[1] for table in tables)

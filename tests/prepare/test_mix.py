@@ -59,7 +59,7 @@ def test_another_seed_takes_other_pages_and_the_same_seed_the_same() -> None:
     ("values", "message"),
     [
         ({"shares": {}}, "needs"),
-        ({"shares": {"a": 0.5, "b": 0.6}}, "sum up to 1, not to 1.1"),
+        ({"shares": {"a": 0.5, "b": 0.6}}, "their sum must be 1; it is 1.1"),
         ({"shares": {"a": 1.5, "b": -0.5}}, "above 0"),
         ({"shares": {"a": 1.0}, "dev": -3}, "dev is -3"),
     ],

@@ -97,8 +97,8 @@ def test_a_job_of_an_earlier_version_has_the_keys_of_every_task(tmp_path: Path) 
 
 def test_a_job_whose_best_perplexity_is_infinite_is_standard_json(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=2, learning_rate=100.0, evaluate_every=1))
-    jobs.train_in_place(one, worlds.single_process(), JsonLines(one.out / HISTORY))
-    assert checkpoint.load(one.out).metrics["dev.perplexity"] == jobs.best(one) == math.inf
+    train_in_place(prepare(one, 1), worlds.single_process(), JsonLines(one.out / HISTORY))
+    assert checkpoint.load(one.out).metrics["dev.perplexity"] == jobs.best_objective(one) == math.inf
     assert read_history(one.out / HISTORY)["dev.perplexity"][0] == (1, math.inf)
     for file in (*one.out.glob("*.json"), one.out / HISTORY):
         for line in file.read_text().splitlines() if file.suffix == ".jsonl" else [file.read_text()]:
