@@ -12,7 +12,7 @@ import hypothesis
 import jaxtyping
 import pytest
 
-# Shapes in signatures are checked at run time in all tests; the hook must come before the first import of these packages.
+# Shapes in signatures are checked at run time in all tests; the hook must precede the first import of these packages.
 jaxtyping.install_import_hook(["layoutray.tensors", "layoutray.nn", "layoutray.architectures"], "beartype.beartype")
 
 # How long an example takes says more about what else runs on the machine than about the code.
@@ -20,6 +20,11 @@ hypothesis.settings.register_profile("layoutray", deadline=None)
 hypothesis.settings.load_profile("layoutray")
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the plugin that shares a Ray between tests."""
+    config.pluginmanager.import_plugin("tests.cluster.shared_ray")
 
 
 def location(variable: str, default: str) -> Path:

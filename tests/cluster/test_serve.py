@@ -28,7 +28,7 @@ from layoutray.ocr.settings import Preprocessing, Recognition
 from layoutray.readers.synthetic_render import render_page
 from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import as_request, free_port, gathered, measured, refused, rendered, serving
+from tests.cluster.endpoint import as_request, gathered, measured, refused, rendered, serving
 from tests.ocr.files import encoded, pdf, typed
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
@@ -44,15 +44,15 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def settings(checkpoint: Path) -> ServeSettings:
+def settings(checkpoint: Path, serve_port: int) -> ServeSettings:
     limits = Limits(max_upload_bytes=MAX_UPLOAD, max_pages=3)
     return ServeSettings(
-        str(checkpoint), limits=limits, ocr_replicas=2, cpus_per_replica=0.2, batch_wait_s=0.05, port=free_port()
+        str(checkpoint), limits=limits, ocr_replicas=2, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port
     )
 
 
 @pytest.fixture(scope="module")
-def client(settings: ServeSettings) -> Iterator[httpx.Client]:
+def client(settings: ServeSettings, cluster: None) -> Iterator[httpx.Client]:
     with serving(settings) as client:
         yield client
 

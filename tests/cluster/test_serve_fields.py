@@ -12,7 +12,7 @@ from layoutray.cluster.serve import ServeSettings
 from layoutray.document import Page
 from layoutray.generation import TextGenerator
 from layoutray.tasks.generate_fields import written_fields
-from tests.cluster.endpoint import free_port, gathered, refused, serving
+from tests.cluster.endpoint import gathered, refused, serving
 from tests.cluster.test_serve_summaries import as_request
 from tests.documents import pages, train_on_fields, values
 
@@ -27,8 +27,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 
 @pytest.fixture(scope="module")
-def client(trained: Trained) -> Iterator[httpx.Client]:
-    settings = ServeSettings(str(trained[0]), cpus_per_replica=0.2, batch_wait_s=0.05, port=free_port())
+def client(trained: Trained, cluster: None, serve_port: int) -> Iterator[httpx.Client]:
+    settings = ServeSettings(str(trained[0]), cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port)
     with serving(settings) as client:
         yield client
 

@@ -25,7 +25,7 @@ from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.readers.synthetic_render import render_page
 from layoutray.readers.texts import typeset_pages
-from tests.cluster.endpoint import free_port, gathered, measured, refused, serving
+from tests.cluster.endpoint import gathered, measured, refused, serving
 from tests.documents import document, pages, recipe, summary, write_documents
 from tests.jobs import job, vocabulary
 from tests.ocr.files import encoded, pdf, typed
@@ -37,17 +37,17 @@ WHOLES = [pages(number) for number in range(8)]
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
+def settings(tmp_path_factory: pytest.TempPathFactory, serve_port: int) -> ServeSettings:
     folder = tmp_path_factory.mktemp("summaries")
     write_documents(folder / "ingested", [document(whole, summary(whole)) for whole in WHOLES])
     one = job(folder, recipe(), [page for whole in WHOLES for page in whole])
     alone(one)
     limits = Limits(max_upload_bytes=2**20, max_pages=3)
-    return ServeSettings(str(one.out), limits=limits, cpus_per_replica=0.2, batch_wait_s=0.05, port=free_port())
+    return ServeSettings(str(one.out), limits=limits, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port)
 
 
 @pytest.fixture(scope="module")
-def client(settings: ServeSettings) -> Iterator[httpx.Client]:
+def client(settings: ServeSettings, cluster: None) -> Iterator[httpx.Client]:
     with serving(settings) as client:
         yield client
 

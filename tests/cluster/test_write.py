@@ -1,7 +1,6 @@
 """Bulk writing answers every document that went in, once."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ from ray.data import DataContext
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
-from layoutray.cluster.connect import connect
 from layoutray.cluster.progress import Progress
 from layoutray.cluster.write import WrittenTexts, write
 from layoutray.errors import DocumentError, InputError, Reason
@@ -21,13 +19,7 @@ from layoutray.tasks.generate_fields import written_fields
 from tests.documents import document, pages, recipe, train_on_fields, values, write_documents
 from tests.jobs import vocabulary, write_pages
 
-pytestmark = pytest.mark.ray
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cluster() -> Iterator[None]:
-    with connect(cores=2):
-        yield
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
 
 def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
