@@ -6,6 +6,7 @@ Ray and may start its own. For that the tests are run in the order `cluster`, `c
 """
 
 import socket
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
@@ -43,16 +44,23 @@ class _SharedRay:
 _ray = _SharedRay()
 
 
+@pytest.fixture(scope="session")
+def shared_ray() -> Iterator[_SharedRay]:
+    """The Ray of `cluster` or of `cluster_to_harm`; it is stopped after the last test."""
+    yield _ray
+    _ray.stop_unless_in([])
+
+
 @pytest.fixture(scope="module")
-def cluster() -> None:
+def cluster(shared_ray: _SharedRay) -> None:
     """A connection to the Ray of all tests that harm no process."""
-    _ray.start("cluster")
+    shared_ray.start("cluster")
 
 
 @pytest.fixture(scope="module")
-def cluster_to_harm() -> None:
+def cluster_to_harm(shared_ray: _SharedRay) -> None:
     """A connection to the Ray of all tests that kill workers."""
-    _ray.start("cluster_to_harm")
+    shared_ray.start("cluster_to_harm")
 
 
 @pytest.fixture(scope="session")
@@ -87,8 +95,3 @@ def _fixtures(item: pytest.Item) -> list[str]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Stop the shared Ray before a test that does not request it."""
     _ray.stop_unless_in(_fixtures(item))
-
-
-def pytest_sessionfinish() -> None:
-    """Stop the shared Ray after the last test."""
-    _ray.stop_unless_in([])

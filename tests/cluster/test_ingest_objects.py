@@ -20,7 +20,6 @@ from layoutray.store.schema import PAGES
 from tests.ocr.files import encoded, picture
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
-
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster_with_server")]
 
 
