@@ -37,7 +37,8 @@ class _SharedRay:
         from ray import serve
 
         self._name = ""
-        serve.shutdown()  # else Serve takes its client of this Ray for that of the next, whose first job has the same id
+        # Serve keeps its client per job id. Without this, the first job of the next Ray gets the client of this one.
+        serve.shutdown()
         self._running.close()
 
 

@@ -72,7 +72,10 @@ def zipped(data: bytes) -> bytes:
     return stream.getvalue()
 
 
-LOCKED = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{'ab' * 32}> /U <{'cd' * 32}> >> /ID [<{'00' * 16}> <{'00' * 16}>]"
+LOCKED = (
+    f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{'ab' * 32}> /U <{'cd' * 32}> >> "
+    f"/ID [<{'00' * 16}> <{'00' * 16}>]"
+)
 BAD = {
     "locked.pdf": (pdf(typed("Secret", x=72, y=700), trailer_entries=LOCKED), "encrypted"),
     "empty.png": (b"", "empty_file"),
