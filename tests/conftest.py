@@ -7,10 +7,14 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import jaxtyping
 import pytest
+
+if TYPE_CHECKING:
+    from layoutray.document import Page
 
 # Shapes in signatures are checked at run time in all tests; the hook must precede the first import of these packages.
 jaxtyping.install_import_hook(["layoutray.tensors", "layoutray.nn", "layoutray.architectures"], "beartype.beartype")
@@ -55,6 +59,14 @@ def oracle_root() -> Path:
 def schemas_root() -> Path:
     """Folder of published schemas that no package brings."""
     return _folder("LAYOUTRAY_SCHEMAS", "schemas")
+
+
+@pytest.fixture(scope="session")
+def trained_on_fields(tmp_path_factory: pytest.TempPathFactory) -> "tuple[Path, list[list[Page]]]":
+    """The result of `train_on_fields`, trained once; its data set is the folder `ingested` beside the checkpoint."""
+    from tests.documents import train_on_fields
+
+    return train_on_fields(tmp_path_factory.mktemp("fields"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -24,8 +24,8 @@ _SECOND = [f"--address={_ADDRESSES[0]}:6379", f"--node-ip-address={_ADDRESSES[1]
 def two_hosts(environment: Mapping[str, str]) -> Generator[TwoNodes]:
     """The hosts while the block runs; their workers have `environment`.
 
-    Only the `link` of the second host can be lost, as soon as a worker runs there. Its port of the switch goes down: the
-    processes of the host continue, and no packet reports that they are unreachable. The test is skipped where no
+    Only the `link` of the second host can be lost, as soon as a worker runs there. Its port of the switch goes down:
+    the processes of the host continue, and no packet reports that they are unreachable. The test is skipped where no
     network namespace can be created, which requires root and iproute2.
     """
     folder = tempfile.mkdtemp(prefix="ray-")  # as in `two_nodes`

@@ -49,8 +49,7 @@ _SETTINGS = {
 
 
 SECOND = ("raylet", "node", "link")
-"""What the second node can lose: its `raylet`, after which a new node replaces it; the whole `node` or its `link`, which
-nothing replaces."""
+"""Losses of the second node: its `raylet` (a new node replaces it), the whole `node`, or its `link` (no replacement)."""
 
 
 @dataclass(frozen=True)
