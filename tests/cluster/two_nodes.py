@@ -49,7 +49,7 @@ _SETTINGS = {
 
 
 SECOND = ("raylet", "node", "link")
-"""Losses of the second node: its `raylet` (a new node replaces it), the whole `node`, or its `link` (no replacement)."""
+"""Losses of the second node: its `raylet` (a new node replaces it), the `node`, or its `link` (no replacement)."""
 
 
 @dataclass(frozen=True)
