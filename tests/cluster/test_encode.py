@@ -89,7 +89,7 @@ def test_pages_that_do_not_pass_are_counted_by_filter_and_are_in_no_example_and_
     folder = write_pages(tmp_path, [*pages(5), odd, strange])
     chosen = dataclasses.replace(recipe("masked_lm", max_length=24), filters=Filters(min_words=2, languages=("en",)))
     card = encode(chosen, [folder], str(tmp_path / "out"))
-    refused = {one.doc_id: chosen.filters.refusal(one) for one in [*pages(5), odd, strange]}
+    refused = {one.doc_id: chosen.filters.failed_filter(one) for one in [*pages(5), odd, strange]}
     assert refused[odd.doc_id] == "min_words"
     assert refused[strange.doc_id] == "languages"
     assert card.filtered == Counter(filter(None, refused.values()))
