@@ -7,12 +7,16 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import jaxtyping
 import pytest
 
-# Shapes in signatures are checked at run time in all tests; the hook must come before the first import of these packages.
+if TYPE_CHECKING:
+    from layoutray.document import Page
+
+# Shapes in signatures are checked at run time in all tests; the hook must precede the first import of these packages.
 jaxtyping.install_import_hook(["layoutray.tensors", "layoutray.nn", "layoutray.architectures"], "beartype.beartype")
 
 # How long an example takes says more about what else runs on the machine than about the code.
@@ -20,6 +24,11 @@ hypothesis.settings.register_profile("layoutray", deadline=None)
 hypothesis.settings.load_profile("layoutray")
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the plugin that shares a Ray between tests."""
+    config.pluginmanager.import_plugin("tests.cluster.shared_ray")
 
 
 def location(variable: str, default: str) -> Path:
@@ -50,6 +59,14 @@ def oracle_root() -> Path:
 def schemas_root() -> Path:
     """Folder of published schemas that no package brings."""
     return _folder("LAYOUTRAY_SCHEMAS", "schemas")
+
+
+@pytest.fixture(scope="session")
+def trained_on_fields(tmp_path_factory: pytest.TempPathFactory) -> "tuple[Path, list[list[Page]]]":
+    """The result of `train_on_fields`, trained once; its data set is the folder `ingested` beside the checkpoint."""
+    from tests.documents import train_on_fields
+
+    return train_on_fields(tmp_path_factory.mktemp("fields"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -11,6 +11,7 @@ from tests.cluster.checkpoints import save_untrained
 
 @pytest.mark.ray
 @pytest.mark.ocr
+@pytest.mark.usefixtures("cluster")
 def test_pages_are_read_and_answered_in_every_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_untrained(tmp_path / "checkpoint", fields={"date": {"many": True}, "total": {}})
     render_set(tmp_path / "drawn", 4, seed=1)

@@ -18,7 +18,7 @@ from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.readers.synthetic_render import render_set
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import free_port
+from tests.cluster.shared_ray import free_port
 from tests.ocr.files import encoded, picture
 
 
@@ -113,13 +113,14 @@ def test_at_least_one_client_is_needed(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.ray
 @pytest.mark.ocr
+@pytest.mark.usefixtures("cluster")
 def test_own_pages_are_posted_to_an_endpoint_that_is_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], serve_port: int
 ) -> None:
     monkeypatch.chdir(tmp_path)
     save_untrained(tmp_path / "checkpoint")
     render_set(tmp_path / "drawn", 3, seed=1)
-    options = ["--pages", "2", "--clients", "1", "2", "--port", str(free_port())]
+    options = ["--pages", "2", "--clients", "1", "2", "--port", str(serve_port)]
     assert main(["benchmark", "serving", str(tmp_path / "checkpoint"), str(tmp_path / "drawn"), *options]) == 0
     loads = json.loads(capsys.readouterr().out)
     assert loads.keys() == {"bare model", "endpoint, 1 client", "endpoint, 2 clients"}

@@ -13,7 +13,6 @@ from layoutray import checkpoint, tracking
 from layoutray.cli import encode, evaluate, ingest, predict, synthesize
 from layoutray.cli.picture import curves
 from layoutray.cli.train import finetune, pretrain
-from layoutray.cluster.connect import connect
 from layoutray.tracking import Run
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
@@ -38,10 +37,10 @@ FINETUNE += ["--set", "train.steps=4"]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def here(tmp_path_factory: pytest.TempPathFactory, cluster: None) -> Iterator[Path]:
     """A folder with everything that the verbs make of 16 drawn pages, also the working folder."""
     folder = tmp_path_factory.mktemp("chain")
-    with pytest.MonkeyPatch.context() as patch, connect(cores=2):
+    with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         assert synthesize.main(["drawn", "--count", "16", "--seed", "3"]) == 0

@@ -1,14 +1,12 @@
 """Dead letters from the first run until the last is cleared, as a user types it."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from layoutray.cli.dead_letters import show
 from layoutray.cli.main import main
-from layoutray.cluster.connect import connect
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import PageTask
@@ -30,7 +28,7 @@ INGEST = [
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder; its folder `in` has a good page, a truncated one, an empty file and a PDF of large pages."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").mkdir()
@@ -42,8 +40,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     }
     for name, data in files.items():
         (tmp_path / "in" / name).write_bytes(data)
-    with connect(cores=2):
-        yield tmp_path
+    return tmp_path
 
 
 def letters() -> list[tuple[str, int | None, str]]:
@@ -69,6 +66,7 @@ EMPTY = ("empty.png", None, "empty_file")
 
 @pytest.mark.ray
 @pytest.mark.ocr
+@pytest.mark.usefixtures("cluster")
 def test_what_has_died_is_replayed_after_each_fix_until_nothing_is_dead(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

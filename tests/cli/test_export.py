@@ -1,7 +1,6 @@
 """Pages go to people and come back: ingest, export, a person's changes, ingest again, encode."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 
 from layoutray.cli import encode, ingest, predict
 from layoutray.cli.export import label_studio
-from layoutray.cluster.connect import connect
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.store import codec, shards
@@ -43,12 +41,6 @@ def forms(root: Path) -> Path:
         (root / "training_data/annotations").mkdir(exist_ok=True)
         (root / f"training_data/annotations/{name}.json").write_text(json.dumps(FORM))
     return root
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    with connect(cores=2):
-        yield
 
 
 def rows(folder: Path) -> list[Page]:

@@ -12,7 +12,6 @@ from mlflow.tracking import MlflowClient
 from layoutray import checkpoint, config
 from layoutray.cli import sweep
 from layoutray.cli.main import main
-from layoutray.cluster.connect import connect
 from layoutray.errors import CheckpointError, InputError, RecipeError
 from layoutray.training import job as jobs
 from tests.jobs import MODEL, encode, pages, recipe
@@ -38,12 +37,6 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         yield folder
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    with connect(cores=2):
-        yield
 
 
 @pytest.fixture(scope="module")

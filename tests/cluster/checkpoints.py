@@ -10,7 +10,7 @@ from layoutray.readers.synthetic_render import render_page
 
 
 def save_untrained(folder: Path, **task: Any) -> None:
-    """Write the checkpoint of a tiny Skimformer that looks for dates and totals; `task` has more keys of the recipe's section."""
+    """Write the checkpoint of a tiny Skimformer that tags dates and totals; `task` has further keys of [task]."""
     chosen = recipe.from_dict(
         {
             "name": "untrained",

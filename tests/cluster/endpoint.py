@@ -1,45 +1,23 @@
 """The endpoint over real HTTP, and what to send there."""
 
 import asyncio
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 from typing import Any
 
 import httpx
-import ray
 from PIL import Image
-from ray import serve
 
 from layoutray.cluster.serve import ServeSettings, running
 from layoutray.readers.synthetic_render import render_page
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @contextmanager
 def serving(settings: ServeSettings) -> Iterator[httpx.Client]:
-    """A client of the endpoint, on a Ray of its own."""
-    ray.init(
-        address="local",
-        num_cpus=4,
-        include_dashboard=False,
-        object_store_memory=300 * 2**20,
-        logging_level="ERROR",
-        log_to_driver=False,
-    )
-    try:
-        with running(settings) as url, httpx.Client(base_url=url, timeout=120) as client:
-            yield client
-    finally:
-        # Or its client of this Ray's Serve is taken for that of the next, whose first job has the same id.
-        serve.shutdown()
-        ray.shutdown()
+    """A client of the endpoint, on the connected Ray."""
+    with running(settings) as url, httpx.Client(base_url=url, timeout=120) as client:
+        yield client
 
 
 def rendered() -> tuple[Image.Image, list[dict[str, Any]]]:

@@ -1,6 +1,6 @@
-"""Whatever dies at whatever moment: no page is lost or there twice, and a training is the one that nobody has disturbed.
+"""Processes and links are killed at random moments: no page is lost or doubled, and training gives the same losses.
 
-`make chaos` kills more often over more pages. The moments are drawn from a seed that is printed; CHAOS_SEED repeats one.
+`make chaos` kills more often over more pages. Each test prints the seed of its random moments; CHAOS_SEED sets it.
 """
 
 import itertools
@@ -41,7 +41,10 @@ REDONE = {
     "PageWorker": BLOCK,
     "layoutray.ocr.child": 1,
 }
-"""Pages that a kill may have read again: a block for each worker that it stops; behind a lost link also the block that each has in hand."""
+"""Pages that may be read again after a kill: a block for each stopped worker.
+
+After the loss of a link, also the block that each worker behind the link is reading.
+"""
 SMALL = ["--set", "recognition.preprocessing.width=400", "--set", "recognition.engine=pytesseract"]
 
 

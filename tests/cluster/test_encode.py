@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from layoutray import tokenizer
-from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode
 from layoutray.cluster.progress import Progress
 from layoutray.document import Document, Field, Page
@@ -25,14 +23,8 @@ from layoutray.store.schema import DEAD_LETTERS, EXAMPLES
 from layoutray.tasks.entities import Entities
 from tests.jobs import page, pages, recipe, write_pages
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 RECIPE = recipe("entities", max_length=24)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cluster() -> Iterator[None]:
-    with connect(cores=2):
-        yield
 
 
 def untagged(one: Page) -> Page:
@@ -97,7 +89,7 @@ def test_pages_that_do_not_pass_are_counted_by_filter_and_are_in_no_example_and_
     folder = write_pages(tmp_path, [*pages(5), odd, strange])
     chosen = dataclasses.replace(recipe("masked_lm", max_length=24), filters=Filters(min_words=2, languages=("en",)))
     card = encode(chosen, [folder], str(tmp_path / "out"))
-    refused = {one.doc_id: chosen.filters.refusal(one) for one in [*pages(5), odd, strange]}
+    refused = {one.doc_id: chosen.filters.failed_filter(one) for one in [*pages(5), odd, strange]}
     assert refused[odd.doc_id] == "min_words"
     assert refused[strange.doc_id] == "languages"
     assert card.filtered == Counter(filter(None, refused.values()))

@@ -19,7 +19,6 @@ import ray.data
 from PIL import Image
 
 from layoutray.cli.main import main as layoutray
-from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError, MissingDependencyError
@@ -34,12 +33,6 @@ from tests.readers.native import put, put_picture
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
 RECIPE = IngestRecipe("folder", pages_per_shard=3)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    with connect(cores=2):
-        yield
 
 
 def fill(folder: Path, count: int, first: int = 0) -> None:
@@ -79,7 +72,10 @@ def zipped(data: bytes) -> bytes:
     return stream.getvalue()
 
 
-LOCKED = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{'ab' * 32}> /U <{'cd' * 32}> >> /ID [<{'00' * 16}> <{'00' * 16}>]"
+LOCKED = (
+    f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{'ab' * 32}> /U <{'cd' * 32}> >> "
+    f"/ID [<{'00' * 16}> <{'00' * 16}>]"
+)
 BAD = {
     "locked.pdf": (pdf(typed("Secret", x=72, y=700), trailer_entries=LOCKED), "encrypted"),
     "empty.png": (b"", "empty_file"),
@@ -210,7 +206,7 @@ def test_a_set_without_a_usable_page_has_its_account_too(tmp_path: Path) -> None
     assert ingest(str(folder), str(out), RECIPE).run.pages == 0
 
 
-@pytest.mark.usefixtures("cluster")
+@pytest.mark.usefixtures("cluster_to_harm")
 def test_a_worker_that_dies_costs_nothing(tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
     fill(folder, 30)
@@ -309,7 +305,6 @@ def test_ray_data_reads_the_pages_without_our_code(tmp_path: Path) -> None:
 
 _INGEST = """
 import sys
-from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.recipe import IngestRecipe
 with connect(cores=2):

@@ -1,5 +1,9 @@
-"""Ingest from an object store into it: a real S3 server on the loopback, whose address reaches workers by their environment."""
+"""Ingest from an object store into it: a real S3 server on the loopback interface.
 
+Workers know its address from their environment, so Ray starts after it.
+"""
+
+from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
@@ -16,44 +20,44 @@ from layoutray.store.schema import PAGES
 from tests.ocr.files import encoded, picture
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster_with_server")]
 
-@pytest.mark.ray
+
+@pytest.fixture(scope="module")
+def cluster_with_server(server: str) -> Iterator[None]:  # noqa: F811
+    with connect(cores=1):
+        yield
+
+
 @pytest.mark.ocr
-@pytest.mark.usefixtures("server")
 def test_pages_go_from_bucket_to_bucket_once() -> None:
     bucket = boto3.resource("s3").Bucket("scans")
     for number in range(3):
         bucket.put_object(Key=f"pages-in/ä {number}.png", Body=encoded(picture(f"Invoice 7{number}"), "PNG"))
     recipe = IngestRecipe("folder", dev_share=0)
-    with connect(cores=1):
-        first = ingest("s3://scans/pages-in", "s3://scans/ingested", recipe)
-        again = ingest("s3://scans/pages-in", "s3://scans/ingested", recipe)
+    first = ingest("s3://scans/pages-in", "s3://scans/ingested", recipe)
+    again = ingest("s3://scans/pages-in", "s3://scans/ingested", recipe)
     assert (first.pages_out, first.run.pages, again.pages_out, again.run.pages) == (3, 3, 3, 0)
     pages = sorted(codec.pages_of(shards.read("s3://scans/ingested/pages", PAGES)), key=lambda page: page.source)
     assert [page.words[-1].text for page in pages] == ["70", "71", "72"]
     assert all(page.source.startswith("s3://scans/pages") for page in pages)
 
 
-@pytest.mark.ray
 @pytest.mark.ocr
-@pytest.mark.usefixtures("server")
 def test_a_page_in_a_bucket_is_replayed_once_its_file_is_whole() -> None:
     bucket = boto3.resource("s3").Bucket("scans")
     whole = encoded(picture("Invoice 8"), "PNG")
     for name, data in {"cut": whole[:300], "empty": b""}.items():
         bucket.put_object(Key=f"broken/{name}.png", Body=data)
     output = Output("s3://scans/mended")
-    with connect(cores=1):
-        ingest("s3://scans/broken", output.folder, IngestRecipe("folder", dev_share=0))
-        page, document = sorted(output.read_dead_letters(), key=lambda letter: letter.source)
-        bucket.put_object(Key="broken/cut.png", Body=whole)
-        manifest = replay(output.folder, [page])
+    ingest("s3://scans/broken", output.folder, IngestRecipe("folder", dev_share=0))
+    page, document = sorted(output.read_dead_letters(), key=lambda letter: letter.source)
+    bucket.put_object(Key="broken/cut.png", Body=whole)
+    manifest = replay(output.folder, [page])
     assert (manifest.pages_in, manifest.pages_out, manifest.documents_dead) == (1, 1, 1)
     assert output.read_dead_letters() == [document]
 
 
-@pytest.mark.ray
-@pytest.mark.usefixtures("server")
 def test_a_bucket_to_write_to_that_is_not_there_is_named_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

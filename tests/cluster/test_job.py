@@ -1,4 +1,4 @@
-"""A verb as a job of a real Ray: the folder travels, log and exit code come back, and nobody gets in without the token."""
+"""A command as a job of a real Ray: Ray copies the folder, returns log and exit code, and refuses a wrong token."""
 
 import os
 import re
@@ -84,7 +84,7 @@ class Head:
 
 
 def environment(token: Mapping[str, str], **more: str) -> dict[str, str]:
-    """The virtual environment on PATH, as Ray has to be started, and nothing of the Ray or the checkout that the tests themselves use."""
+    """An environment with the virtual environment on PATH, and without the tests' own Ray variables and PYTHONPATH."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_") and name != "PYTHONPATH"}
     return kept | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **token, **more}
 
@@ -110,7 +110,10 @@ def head() -> Iterator[Head]:
 
 @contextmanager
 def started(folder: Path) -> Generator[list[str]]:
-    """A cluster in a process of its own, since Ray reads the token's mode once; its two addresses, or none when it did not come up."""
+    """A cluster in its own process, because Ray reads RAY_AUTH_MODE once.
+
+    Yields the addresses of the dashboard and of the head, or an empty list when the cluster has not started.
+    """
     command, values = [sys.executable, "-c", _CLUSTER], environment(_OWN, RAY_TMPDIR=str(folder))
     with subprocess.Popen(command, env=values, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -168,6 +171,6 @@ def test_a_driver_without_the_token_is_told_what_to_do(head: Head, token: dict[s
     ended = run(verb, environment(token, RAY_ADDRESS=head.address, **one_try), REPOSITORY)
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == (
-        f"error: Ray at {head.address}, which RAY_ADDRESS names, asks for its token, and this process has none or another: export "
-        "RAY_AUTH_MODE=token, and put the token of its head into ~/.ray/auth_token or RAY_AUTH_TOKEN"
+        f"error: Ray at {head.address} (RAY_ADDRESS) requires a token, and this process has none or a wrong one; set "
+        "RAY_AUTH_MODE=token, and put the token of the head node into ~/.ray/auth_token or RAY_AUTH_TOKEN"
     )

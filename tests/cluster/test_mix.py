@@ -3,12 +3,10 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from layoutray.cluster.connect import connect
 from layoutray.cluster.mix import mix
 from layoutray.document import Page
 from layoutray.errors import InputError
@@ -17,14 +15,8 @@ from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
 from tests.jobs import page
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 RECIPE = MixRecipe({"forms": 0.75, "papers": 0.25})
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cluster() -> Iterator[None]:
-    with connect(cores=2):
-        yield
 
 
 def ingested(folder: Path, numbers: range, dev: int) -> str:

@@ -3,14 +3,12 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from layoutray.cluster import predict as bulk
-from layoutray.cluster.connect import connect
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.progress import Progress
@@ -24,14 +22,8 @@ from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import pages, write_pages
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 MADE = pages(9)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cluster() -> Iterator[None]:
-    with connect(cores=2):
-        yield
 
 
 @pytest.fixture(scope="module")

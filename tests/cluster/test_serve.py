@@ -28,7 +28,8 @@ from layoutray.ocr.settings import Preprocessing, Recognition
 from layoutray.readers.synthetic_render import render_page
 from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import as_request, free_port, gathered, measured, refused, rendered, serving
+from tests.cluster.endpoint import as_request, gathered, measured, refused, rendered, serving
+from tests.cluster.test_ingest import LOCKED
 from tests.ocr.files import encoded, pdf, typed
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
@@ -44,15 +45,15 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def settings(checkpoint: Path) -> ServeSettings:
+def settings(checkpoint: Path, serve_port: int) -> ServeSettings:
     limits = Limits(max_upload_bytes=MAX_UPLOAD, max_pages=3)
     return ServeSettings(
-        str(checkpoint), limits=limits, ocr_replicas=2, cpus_per_replica=0.2, batch_wait_s=0.05, port=free_port()
+        str(checkpoint), limits=limits, ocr_replicas=2, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port
     )
 
 
 @pytest.fixture(scope="module")
-def client(settings: ServeSettings) -> Iterator[httpx.Client]:
+def client(settings: ServeSettings, cluster: None) -> Iterator[httpx.Client]:
     with serving(settings) as client:
         yield client
 
@@ -174,12 +175,11 @@ def test_a_page_without_text_has_no_entities(client: httpx.Client) -> None:
 
 
 def test_unusable_files_are_refused_by_reason(client: httpx.Client) -> None:
-    encrypt = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{'ab' * 32}> /U <{'cd' * 32}> >> /ID [<{'00' * 16}> <{'00' * 16}>]"
     whole = encoded(rendered()[0], "PNG")
     refused(post(client, b""), 422, "empty_file")
     refused(post(client, whole[: len(whole) // 2]), 422, "unreadable")
     refused(post(client, pdf(typed("x", x=9, y=9))[:60]), 422, "unreadable")
-    assert "password" in refused(post(client, pdf(typed("x", x=9, y=9), trailer_entries=encrypt)), 422, "encrypted")
+    assert "password" in refused(post(client, pdf(typed("x", x=9, y=9), trailer_entries=LOCKED)), 422, "encrypted")
     assert "GIF" in refused(post(client, encoded(rendered()[0], "GIF")), 415, "unsupported_type")
     pages = pdf(*[typed("x", x=9, y=9)] * 4)
     assert "4 pages; at most 3 are allowed" in refused(post(client, pages), 413, "too_large")

@@ -8,7 +8,7 @@ from ray import serve
 from ray.serve.schema import ServeDeploySchema
 
 from layoutray.cluster import serve as ours
-from layoutray.errors import RecipeError
+from layoutray.errors import InputError, RecipeError
 from tests.infra.manifests import manifests
 
 SERVICE = manifests()["RayService/extractor"]["spec"]
@@ -42,3 +42,8 @@ def test_its_pods_have_what_it_asks_for() -> None:
 def test_a_key_that_the_endpoint_does_not_know_is_named() -> None:
     with pytest.raises(RecipeError, match="unknown recipe key ocr_replica "):
         ours.application(arguments() | {"ocr_replica": 2})
+
+
+def test_there_is_at_least_one_beam() -> None:
+    with pytest.raises(InputError, match="beams is 0"):
+        ours.ServeSettings("checkpoint", beams=0)

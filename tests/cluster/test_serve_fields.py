@@ -12,9 +12,9 @@ from layoutray.cluster.serve import ServeSettings
 from layoutray.document import Page
 from layoutray.generation import TextGenerator
 from layoutray.tasks.generate_fields import written_fields
-from tests.cluster.endpoint import free_port, gathered, refused, serving
+from tests.cluster.endpoint import gathered, refused, serving
 from tests.cluster.test_serve_summaries import as_request
-from tests.documents import pages, train_on_fields, values
+from tests.documents import pages, values
 
 pytestmark = pytest.mark.ray
 
@@ -22,19 +22,16 @@ Trained = tuple[Path, list[list[Page]]]
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    return train_on_fields(tmp_path_factory.mktemp("fields"))
-
-
-@pytest.fixture(scope="module")
-def client(trained: Trained) -> Iterator[httpx.Client]:
-    settings = ServeSettings(str(trained[0]), cpus_per_replica=0.2, batch_wait_s=0.05, port=free_port())
+def client(trained_on_fields: Trained, cluster: None, serve_port: int) -> Iterator[httpx.Client]:
+    settings = ServeSettings(str(trained_on_fields[0]), cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port)
     with serving(settings) as client:
         yield client
 
 
-def test_fields_are_answered_as_those_of_tagging_models_without_places(client: httpx.Client, trained: Trained) -> None:
-    checkpoint, wholes = trained
+def test_fields_are_answered_as_those_of_tagging_models_without_places(
+    client: httpx.Client, trained_on_fields: Trained
+) -> None:
+    checkpoint, wholes = trained_on_fields
     generator = TextGenerator.load(checkpoint)
     requests = [{"url": "/v1/extract", "json": as_request(whole)} for whole in wholes]
     answers = [response.json() for response in asyncio.run(gathered(client.base_url, requests))]
@@ -66,8 +63,8 @@ def test_a_page_without_words_has_no_fields(client: httpx.Client) -> None:
     assert client.post("/v1/extract", json=blank).json()["document"] == {"entities": [], "fields": [], "cut": False}
 
 
-def test_a_model_of_fields_writes_no_summaries(client: httpx.Client, trained: Trained) -> None:
-    message = refused(client.post("/v1/summarize", json=as_request(trained[1][0])), 404, "not_offered")
+def test_a_model_of_fields_writes_no_summaries(client: httpx.Client, trained_on_fields: Trained) -> None:
+    message = refused(client.post("/v1/summarize", json=as_request(trained_on_fields[1][0])), 404, "not_offered")
     assert "model small-generate_fields is served at /v1/extract, not at /v1/summarize" in message
     (model,) = client.get("/v1/models").json()["models"]
     assert (model["path"], model["entity_types"]) == ("/v1/extract", [])

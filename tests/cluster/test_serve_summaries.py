@@ -12,20 +12,14 @@ import pytest
 from PIL import Image
 
 from layoutray.cluster.serve import ServeSettings
-from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.replicas import ModelDescription
-from layoutray.cluster.serving.service import Service
-from layoutray.cluster.serving.submission import WordPages
-from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.document import Page
-from layoutray.errors import InputError
 from layoutray.generation import Text, TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.readers.synthetic_render import render_page
 from layoutray.readers.texts import typeset_pages
-from tests.cluster.endpoint import free_port, gathered, measured, refused, serving
+from tests.cluster.endpoint import gathered, measured, refused, serving
 from tests.documents import document, pages, recipe, summary, write_documents
 from tests.jobs import job, vocabulary
 from tests.ocr.files import encoded, pdf, typed
@@ -37,17 +31,17 @@ WHOLES = [pages(number) for number in range(8)]
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
+def settings(tmp_path_factory: pytest.TempPathFactory, serve_port: int) -> ServeSettings:
     folder = tmp_path_factory.mktemp("summaries")
     write_documents(folder / "ingested", [document(whole, summary(whole)) for whole in WHOLES])
     one = job(folder, recipe(), [page for whole in WHOLES for page in whole])
     alone(one)
     limits = Limits(max_upload_bytes=2**20, max_pages=3)
-    return ServeSettings(str(one.out), limits=limits, cpus_per_replica=0.2, batch_wait_s=0.05, port=free_port())
+    return ServeSettings(str(one.out), limits=limits, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port)
 
 
 @pytest.fixture(scope="module")
-def client(settings: ServeSettings) -> Iterator[httpx.Client]:
+def client(settings: ServeSettings, cluster: None) -> Iterator[httpx.Client]:
     with serving(settings) as client:
         yield client
 
@@ -205,19 +199,6 @@ def test_explanations_are_for_those_who_ask(client: httpx.Client) -> None:
     assert len({str(answer.json()["explanation"]) for answer in answers[1::2]}) == 4
 
 
-def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
-    service = Service(None, None, max_pages_in_ocr=1, telemetry=Telemetry())  # pyright: ignore[reportArgumentType]  (neither is asked)
-    plain = ModelDescription("plain", "1", "/v1/summarize", True, (), {}, explains=False)
-    with pytest.raises(ApiError, match="plain has no selection of words; take one that pools") as refusal:
-        asyncio.run(service.summarize(WordPages("d", tuple(WHOLES[0])), plain, explain=True))
-    assert refusal.value.status == 422
-
-
 def test_a_model_that_writes_finds_no_entities(client: httpx.Client) -> None:
     message = refused(client.post("/v1/extract", json=as_request(WHOLES[0])), 404, "not_offered")
     assert "model small-summary is served at /v1/summarize, not at /v1/extract" in message
-
-
-def test_there_is_at_least_one_beam() -> None:
-    with pytest.raises(InputError, match="beams is 0"):
-        ServeSettings("checkpoint", beams=0)

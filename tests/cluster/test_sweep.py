@@ -6,13 +6,12 @@ import json
 import math
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from layoutray.cluster import sweep
-from layoutray.cluster.connect import connect
 from layoutray.cluster.sweep import Share, Trial, Value
 from layoutray.errors import InputError
 from layoutray.training import job as jobs
@@ -23,12 +22,6 @@ from layoutray.training.reporter import JsonLines
 from layoutray.training.train import train_in_place
 from tests.jobs import elsewhere, job, pages, recipe
 from tests.training.runs import alone, read_history
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    with connect(cores=2):
-        yield
 
 
 def by_seed(folder: Path, *seeds: int) -> dict[Value, Job]:
@@ -58,7 +51,7 @@ def train_only_the_first(trials: Mapping[Value, Job], value: Value) -> None:
 
 
 @pytest.mark.ray
-@pytest.mark.usefixtures("cluster")
+@pytest.mark.usefixtures("cluster_to_harm")
 def test_a_failed_trial_is_kept_and_the_others_train_as_one_process_does(tmp_path: Path) -> None:
     trials, heard = by_seed(tmp_path, 1, 2, 3, 4), list[Value]()
     work = functools.partial(train_only_the_first, trials)

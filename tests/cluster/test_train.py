@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,6 @@ import ray
 
 from layoutray import checkpoint, tracking
 from layoutray.cluster import train as on_ray
-from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
 from layoutray.errors import CheckpointError, InputError
 from layoutray.tracking import MlflowReporter, Run
@@ -27,12 +26,6 @@ from tests.jobs import elsewhere, job, pages, recipe
 from tests.training.runs import Series, alone, read_history
 
 pytestmark = pytest.mark.ray
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    with connect(cores=2):
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +91,7 @@ def test_two_workers_give_one_processs_losses(whole: tuple[Job, Series], tmp_pat
     )
 
 
-@pytest.mark.usefixtures("cluster")
+@pytest.mark.usefixtures("cluster_to_harm")
 def test_a_killed_worker_is_replaced_and_the_run_goes_on(whole: tuple[Job, Series], tmp_path: Path) -> None:
     one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
     tracked = open_run(tmp_path)

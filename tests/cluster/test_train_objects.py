@@ -2,6 +2,7 @@
 
 import functools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -25,8 +26,15 @@ from tests.jobs import encode, pages, recipe, recipe_file
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
 from tests.training.runs import alone
 
-pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("server")]
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster_with_server")]
 CHOSEN = recipe("masked_lm", steps=12, evaluate_every=6, checkpoint_every=4)
+
+
+@pytest.fixture(scope="module")
+def cluster_with_server(server: str) -> Iterator[None]:  # noqa: F811
+    """A Ray whose workers know the address of the server."""
+    with connect(cores=1):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -42,23 +50,6 @@ def names(folder: str) -> set[str]:
 
 def report(one: Job, *more: Reporter) -> list[Reporter]:
     return [JsonLines(sources.join(one.out, HISTORY)), *more]
-
-
-def test_a_lost_worker_is_recovered_from_in_a_bucket(examples: str, tmp_path: Path) -> None:
-    one = Job(CHOSEN, examples, "s3://scans/recovered")
-    kill = KillOnce(step=7, mark=tmp_path / "killed")
-    with connect(cores=1):
-        progress = on_ray.train(check(one, 1), Workers(1), functools.partial(report, one, kill), History())
-    assert kill.mark.exists()
-    assert progress["step"] == 12
-    rows = [json.loads(line) for line in sources.read_bytes(f"{one.out}/{HISTORY}").splitlines()]
-    assert [row["step"] for row in rows if row["event"] == "start"] == [0, 4], "it went on from the state of step 4"
-    expected = alone(Job(CHOSEN, examples, tmp_path / "here"))
-    assert read_history(f"{one.out}/{HISTORY}")["loss"] == [
-        (step, pytest.approx(value, abs=1e-5)) for step, value in expected["loss"]
-    ]
-    assert jobs.finished(one)
-    assert names(str(one.out)) == {*checkpoint.FILES, jobs.FINISHED, jobs.JOB, HISTORY}
 
 
 def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
@@ -88,11 +79,26 @@ def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
         "--init",
         "s3://scans/checkpoint",
     ]
-    with connect(cores=1):
-        assert sweep.main(swept) == 0
+    assert sweep.main(swept) == 0
     best = json.loads(sources.read_bytes("s3://scans/swept/best.json"))
     assert json.loads(capsys.readouterr().out) == best
     assert names(best["folder"]) == left
     assert names("s3://scans/swept") - {"best.json", "job.json", "mlflow_run.json"} == {
         f"train.learning_rate={value}/{name}" for value in (0.001, 0.01) for name in left
     }
+
+
+def test_a_lost_worker_is_recovered_from_in_a_bucket(examples: str, tmp_path: Path) -> None:
+    one = Job(CHOSEN, examples, "s3://scans/recovered")
+    kill = KillOnce(step=7, mark=tmp_path / "killed")
+    progress = on_ray.train(check(one, 1), Workers(1), functools.partial(report, one, kill), History())
+    assert kill.mark.exists()
+    assert progress["step"] == 12
+    rows = [json.loads(line) for line in sources.read_bytes(f"{one.out}/{HISTORY}").splitlines()]
+    assert [row["step"] for row in rows if row["event"] == "start"] == [0, 4], "it went on from the state of step 4"
+    expected = alone(Job(CHOSEN, examples, tmp_path / "here"))
+    assert read_history(f"{one.out}/{HISTORY}")["loss"] == [
+        (step, pytest.approx(value, abs=1e-5)) for step, value in expected["loss"]
+    ]
+    assert jobs.finished(one)
+    assert names(str(one.out)) == {*checkpoint.FILES, jobs.FINISHED, jobs.JOB, HISTORY}

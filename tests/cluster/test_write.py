@@ -1,7 +1,6 @@
 """Bulk writing answers every document that went in, once."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,25 +8,19 @@ from ray.data import DataContext
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
-from layoutray.cluster.connect import connect
 from layoutray.cluster.progress import Progress
 from layoutray.cluster.write import WrittenTexts, write
+from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.generation import TextGenerator
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import FIELDS, TEXTS
 from layoutray.tasks.generate_fields import written_fields
-from tests.documents import document, pages, recipe, train_on_fields, values, write_documents
+from tests.documents import document, pages, recipe, values, write_documents
 from tests.jobs import vocabulary, write_pages
 
-pytestmark = pytest.mark.ray
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cluster() -> Iterator[None]:
-    with connect(cores=2):
-        yield
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
 
 def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
@@ -82,9 +75,11 @@ def test_documents_that_take_longer_than_ray_waits_for_a_sign_of_life_are_writte
     assert write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out")).documents == 1
 
 
-def test_fields_that_are_written_have_rows_of_their_own(tmp_path: Path) -> None:
-    checkpoint, wholes = train_on_fields(tmp_path)
-    done = write(checkpoint, str(tmp_path / "ingested"), str(tmp_path / "out"))
+def test_fields_that_are_written_have_rows_of_their_own(
+    trained_on_fields: tuple[Path, list[list[Page]]], tmp_path: Path
+) -> None:
+    checkpoint, wholes = trained_on_fields
+    done = write(checkpoint, str(checkpoint.parent / "ingested"), str(tmp_path / "out"))
     assert done == WrittenTexts(
         documents=8, failed=0, cut=0, fields=sum(len(values(whole)) for whole in wholes), without_fields=0
     )

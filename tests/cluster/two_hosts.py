@@ -1,4 +1,4 @@
-"""A Ray of two hosts on this machine: network namespaces with an address each, a switch between them, and a node in either."""
+"""A Ray of two hosts on this machine: two network namespaces, each with an address and a node, and a switch."""
 
 import os
 import shutil
@@ -22,10 +22,11 @@ _SECOND = [f"--address={_ADDRESSES[0]}:6379", f"--node-ip-address={_ADDRESSES[1]
 
 @contextmanager
 def two_hosts(environment: Mapping[str, str]) -> Generator[TwoNodes]:
-    """The hosts while the block runs; their workers have `environment`. Of the second, the `link` can be lost, once it has a worker.
+    """The hosts while the block runs; their workers have `environment`.
 
-    Its cable is pulled out of the switch: its processes go on, and no packet says that they cannot be reached any more. Skips where no
-    namespace can be made, which takes root and iproute2.
+    Only the `link` of the second host can be lost, as soon as a worker runs there. Its port of the switch goes down:
+    the processes of the host continue, and no packet reports that they are unreachable. The test is skipped where no
+    network namespace can be created, which requires root and iproute2.
     """
     folder = tempfile.mkdtemp(prefix="ray-")  # as in `two_nodes`
     # The machine's name leads to no address that the other host could reach.

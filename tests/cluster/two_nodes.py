@@ -1,4 +1,4 @@
-"""A Ray of two nodes on this machine, in a process of its own with its own ports and folder, whose parts can be killed one by one."""
+"""A Ray of two nodes on this machine, in its own process with its own ports and folder. Tests can kill its parts."""
 
 import contextlib
 import os
@@ -49,7 +49,7 @@ _SETTINGS = {
 
 
 SECOND = ("raylet", "node", "link")
-"""What can be lost of the second node: its `raylet`, and another takes its place; the whole `node`, or its `link` alone, for good."""
+"""Losses of the second node: its `raylet` (a new node replaces it), the `node`, or its `link` (no replacement)."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,10 @@ class TwoNodes:
     inside: Sequence[str] = ()
 
     def run_through(self, command: Sequence[str], log: Path, kills: Sequence[Kill], done: Callable[[], int]) -> int:
-        """Run `command` to its good end, anew whenever it dies, with `kills` on the way in their order; returns how often it started."""
+        """Run `command` until it succeeds, and restart it when it fails; carry out `kills` in their order meanwhile.
+
+        Returns the number of starts.
+        """
         starts = 0
 
         def start() -> subprocess.Popen[bytes]:
@@ -141,14 +144,17 @@ def below(root: subprocess.Popen[str], mark: str) -> list[psutil.Process]:
 
 
 def settings(environment: Mapping[str, str], folder: str) -> dict[str, str]:
-    """What processes of a Ray need to have in their environment beside `environment`, where its own folder is `folder`."""
+    """The environment of the processes of a Ray: `environment` and the settings of a Ray with the folder `folder`."""
     inherited = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     return inherited | _SETTINGS | {"RAY_TMPDIR": folder, "RAY_AUTH_MODE": "disabled", **environment}
 
 
 @contextmanager
 def two_nodes(environment: Mapping[str, str]) -> Generator[TwoNodes]:
-    """The nodes while the block runs; their workers have `environment`. Of the second, the `raylet` or the whole `node` can be lost."""
+    """The nodes while the block runs; their workers have `environment`.
+
+    The second node can lose its `raylet`, or be lost as a whole (`node`).
+    """
     folder = tempfile.mkdtemp(prefix="ray-")  # not below a test's: the names of Ray's sockets have to be short
     values = settings(environment, folder)
     command = [sys.executable, "-c", _CLUSTER]

@@ -1,0 +1,98 @@
+"""A pytest plugin: tests share one Ray, because each start of a Ray takes more than ten seconds.
+
+A test requests `cluster` when it harms no process, or `cluster_to_harm` when it kills workers. Each of the two is
+started once, on first use, and stopped before the first test that does not request it: a test without a request has no
+Ray and may start its own. For that the tests are run in the order `cluster`, `cluster_to_harm`, others.
+"""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+_ORDER = ("cluster", "cluster_to_harm")
+
+
+class _SharedRay:
+    """At most one Ray, known by the name of the fixture that requested it."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._running = ExitStack()
+
+    def start(self, name: str) -> None:
+        """Start a Ray of two cores for fixture `name`, unless it is the one that runs."""
+        from layoutray.cluster.connect import connect
+
+        if name != self._name:
+            self.stop_unless_in([])
+            self._running.enter_context(connect(cores=2))
+            self._name = name
+
+    def stop_unless_in(self, fixtures: list[str]) -> None:
+        """Stop Ray, and Serve on it, unless one of `fixtures` is its name."""
+        if not self._name or self._name in fixtures:
+            return
+        from ray import serve
+
+        self._name = ""
+        # Serve keeps its client per job id. Without this, the first job of the next Ray gets the client of this one.
+        serve.shutdown()
+        self._running.close()
+
+
+_ray = _SharedRay()
+
+
+@pytest.fixture(scope="session")
+def shared_ray() -> Iterator[_SharedRay]:
+    """The Ray of `cluster` or of `cluster_to_harm`; it is stopped after the last test."""
+    yield _ray
+    _ray.stop_unless_in([])
+
+
+@pytest.fixture(scope="module")
+def cluster(shared_ray: _SharedRay) -> None:
+    """A connection to the Ray of all tests that harm no process."""
+    shared_ray.start("cluster")
+
+
+@pytest.fixture(scope="module")
+def cluster_to_harm(shared_ray: _SharedRay) -> None:
+    """A connection to the Ray of all tests that kill workers."""
+    shared_ray.start("cluster_to_harm")
+
+
+@pytest.fixture(scope="session")
+def serve_port() -> int:
+    """The port of Serve on `cluster`; a running Serve cannot change its port."""
+    return free_port()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Group the tests that share a Ray; those that use Serve are the last of them, since Serve keeps a core busy."""
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> tuple[int, bool]:
+    fixtures = _fixtures(item)
+    place = next((number for number, name in enumerate(_ORDER) if name in fixtures), len(_ORDER))
+    return place, "serve_port" in fixtures
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return item.fixturenames if isinstance(item, pytest.Function) else []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Stop the shared Ray before a test that does not request it."""
+    _ray.stop_unless_in(_fixtures(item))
