@@ -47,39 +47,40 @@ def main(arguments: Sequence[str]) -> int:
     )
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
-        return _run(options, Path(scratch))
+        return _compare(options.folders, options.pages, options.rounds, options.peers, options.processes, Path(scratch))
 
 
-def _run(options: argparse.Namespace, scratch: Path) -> int:
+def _compare(
+    folders: Sequence[Path], num_pages: int, rounds: int, peers: Sequence[str], processes: int, scratch: Path
+) -> int:
     # Pages with a text layer go through OCR too, because the baselines do OCR for every page.
     recipe = IngestRecipe("folder", dev_share=0, recognition=Recognition(text_layer="never"))
-    processes = options.processes
     sample, prepared = scratch / "sample", scratch / "prepared"
     prepared.mkdir()
-    page_sample.collect(options.folders, options.pages, sample)
+    page_sample.collect(folders, num_pages, sample)
     plan = plan_ingest(str(sample), recipe)
     pages = [(Path(task.reference.image), task.page) for task in plan.page_tasks]
     if not pages:
-        raise InputError(f"{', '.join(map(str, options.folders))}: no page can be read")
-    if _XARGS in options.peers:
+        raise InputError(f"{', '.join(map(str, folders))}: no page can be read")
+    if _XARGS in peers:
         write_preprocessed(pages, recipe.recognition, prepared, processes)
-    terminal.say(f"{len(pages)} pages, {processes} process(es) each, {options.rounds} rounds")
+    terminal.say(f"{len(pages)} pages, {processes} process(es) each, {rounds} rounds")
     # By default Ray lowers the priority of its workers; on a busy machine that would slow only ingest down.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  (Ray reads it in this spelling)
     before = time.perf_counter()
     with connect():
         start = time.perf_counter() - before
-        peers = {
+        baselines = {
             _XARGS: lambda: seconds_of_xargs(prepared, recipe.recognition, processes),
             _POOL: lambda: seconds_of_pool(pages, recipe.recognition, processes),
         }
         contenders = {_OURS: lambda: _seconds_of_ingest(sample, recipe, scratch, processes)} | {
-            name: peers[name] for name in options.peers
+            name: baselines[name] for name in peers
         }
-        results = time_contenders(contenders, options.rounds, terminal.say)
+        results = time_contenders(contenders, rounds, terminal.say)
     ratios = speed_ratios(results, _OURS)
     speeds = [(name, *(len(pages) / result.seconds[name] for result in results)) for name in contenders]
-    terminal.show_table("Pages per second", ("", *(f"round {number + 1}" for number in range(options.rounds))), speeds)
+    terminal.show_table("Pages per second", ("", *(f"round {number + 1}" for number in range(rounds))), speeds)
     terminal.show_table(
         "Speed of ingest relative to", ("", "median", "least", "most"), [tuple(asdict(one).values()) for one in ratios]
     )

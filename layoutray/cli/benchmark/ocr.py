@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
         help="measure only this one; repeatable (default: all)",
     )
     options = parser.parse_args(arguments)
-    pages = _known_pages(options)
+    pages = _known_pages(options.reader, options.root, options.split, options.limit)
     settings = {name: one for name, one in variants().items() if not options.variant or name in options.variant}
     name = f"{options.reader} {options.split}".strip()
     rows = [score.cells() for score in score_settings(name, pages, settings)]
@@ -42,11 +42,11 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _known_pages(options: argparse.Namespace) -> list[KnownPage]:
-    if options.reader == "folder":
-        if pages := born_digital_pages(options.root, options.limit):
+def _known_pages(reader: str, root: str, split: str, limit: int) -> list[KnownPage]:
+    if reader == "folder":
+        if pages := born_digital_pages(root, limit):
             return pages
-        raise InputError(f"{options.root} has no PDF file whose first page has a usable text layer")
-    if pages := annotated_pictures(options.reader, options.root, options.split, options.limit):
+        raise InputError(f"{root} has no PDF file whose first page has a usable text layer")
+    if pages := annotated_pictures(reader, root, split, limit):
         return pages
-    raise InputError(f"{options.root} has no pictures with words in split {options.split!r}")
+    raise InputError(f"{root} has no pictures with words in split {split!r}")
