@@ -305,6 +305,7 @@ def test_ray_data_reads_the_pages_without_our_code(tmp_path: Path) -> None:
 
 _INGEST = """
 import sys
+from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.recipe import IngestRecipe
 with connect(cores=2):
