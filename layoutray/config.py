@@ -1,21 +1,36 @@
 """Strict settings: converts nested dicts (from TOML) to frozen dataclasses, with overrides by dotted path.
 
 An unknown key is an error that names its dotted path and the known keys. A value of the wrong type is an error too.
+A dataclass whose section differs from its fields defines `from_section` and `to_section` (see `Section`).
 """
 
 import dataclasses
 import difflib
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources.abc import Traversable
-from typing import Any, TypeVar, cast, get_args, get_origin
+from typing import Any, Protocol, TypeVar, cast, get_args, get_origin, runtime_checkable
 
 import pydantic
 
 from layoutray.errors import InputError, RecipeError
 
 Settings = TypeVar("Settings")
+
+
+@runtime_checkable
+class Section(Protocol):
+    """A settings dataclass whose section in a recipe has other keys than its fields."""
+
+    @classmethod
+    def from_section(cls, values: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+        """Values of the fields from those of the section at the dotted path `path`. Raises RecipeError."""
+        ...
+
+    def to_section(self) -> Mapping[str, Any]:
+        """The section; `from_section` is the inverse."""
+        ...
 
 
 def read_toml(path: Traversable) -> dict[str, Any]:
@@ -68,13 +83,11 @@ def build(kind: type[Settings], values: Mapping[str, Any], path: str = "") -> Se
     Raises:
         RecipeError: unknown key, missing key, wrong type, or invalid value; with the dotted path and the value.
     """
+    if issubclass(kind, Section):
+        values = kind.from_section(values, path)
     fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
     known = {field.name: field.type for field in fields}
-    for key in values:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            raise RecipeError(f"unknown recipe key {_join(path, key)}{hint}; known here: {', '.join(known)}")
+    check_keys(values, known, path)
     for field in fields:
         if field.name not in values and field.default is field.default_factory is dataclasses.MISSING:
             raise RecipeError(f"recipe key {_join(path, field.name)} is missing")
@@ -85,9 +98,25 @@ def build(kind: type[Settings], values: Mapping[str, Any], path: str = "") -> Se
         raise RecipeError(f"recipe section {path}: {error}" if path else str(error)) from error
 
 
+def check_keys(values: Mapping[str, Any], known: Collection[str], path: str) -> None:
+    """Raise RecipeError for the first key of `values` that is not in `known`; it names the closest known key."""
+    for key in values:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise RecipeError(f"unknown recipe key {_join(path, key)}{hint}; known here: {', '.join(known)}")
+
+
 def to_dict(settings: object) -> dict[str, Any]:
     """Nested plain dict of a settings dataclass, as `build` takes it. Tuples become lists, as in JSON."""
-    return json.loads(json.dumps(dataclasses.asdict(settings)))  # pyright: ignore[reportArgumentType]
+    return json.loads(json.dumps(settings, default=_section))
+
+
+def _section(settings: Any) -> Mapping[str, Any]:
+    """One level of a settings dataclass."""
+    if isinstance(settings, Section):
+        return settings.to_section()
+    return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
 
 
 def _typed(kind: Any, value: Any, path: str) -> Any:

@@ -6,13 +6,14 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutray import checkpoint, ocr, recipe, tracking
+from layoutray import checkpoint, recipe, tracking
 from layoutray.cli import options, terminal
 from layoutray.cli.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import ServeSettings, running
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.replicas import load_model, served_path
+from layoutray.ocr import engines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +65,7 @@ def serve(settings: ServeSettings) -> int:
     """Serve until the process is told to stop; says where, and how to call the endpoint."""
     # Fail here with one clear line if OCR engine or checkpoint is broken; a replica would fail with many retries.
     model = load_model(checkpoint.load(settings.checkpoint), settings.beams)
-    ocr.load(settings.recognition.engine).version(settings.recognition.tesseract)
+    engines.load(settings.recognition.engine).version(settings.recognition.settings)
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
             signal.signal(number, signal.default_int_handler)

@@ -106,7 +106,7 @@ def run_plan(
     if tasks:
         arguments = {"reader": recipe.reader, "words": recipe.words, "recognition": recipe.recognition}
         arguments["out"] = output.folder
-        deadline = ATTEMPTS * recipe.recognition.tesseract.deadline
+        deadline = ATTEMPTS * recipe.recognition.deadline
         pool = WorkerPool(PageWorker, arguments, min(workers, len(tasks)), recipe.pages_per_shard, deadline)
         report = _Report(Progress("recognise", 0, len(tasks), len(plan.page_tasks) - len(tasks)), progress, meter)
         report.start()

@@ -80,7 +80,7 @@ def _open_in_process(references: Iterable[DocumentRef], recipe: IngestRecipe) ->
 def _open_in_workers(references: SpilledList[DocumentRef], recipe: IngestRecipe) -> Iterator[OpenedDocument]:
     with connect():
         arguments = {"reader": recipe.reader, "words": recipe.words, "recognition": recipe.recognition}
-        deadline = ATTEMPTS * recipe.recognition.tesseract.deadline
+        deadline = ATTEMPTS * recipe.recognition.deadline
         pool = WorkerPool(DocumentOpener, arguments, num_workers(), _DOCUMENTS_PER_BATCH, deadline)
         for table in pool.map(references):
             yield from record_codecs.from_table(table, OPENED_DOCUMENT)

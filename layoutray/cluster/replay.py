@@ -39,7 +39,7 @@ def replay(
     processed again. If the run is killed, nothing is lost: the next `ingest` or `replay` processes the missing pages.
 
     Args:
-        changes: assignments to keys of `recognition`, for example `recognition.tesseract.deadline=300`, for the retried
+        changes: assignments to keys of `recognition`, for example `recognition.deadline=300`, for the retried
             letters only. A page keeps the identity that the recipe of the data set gives it, so a rerun of `ingest`
             does not process it again. The column `settings` of the page has the changed settings.
         workers: number of worker processes; default: one for each core of the cluster.

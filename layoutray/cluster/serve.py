@@ -144,5 +144,8 @@ def _check_listening(settings: ServeSettings) -> None:
 def _limited_recognition(settings: ServeSettings) -> Recognition:
     """The recognition settings within the limits: OCR of a page stops when its request has timed out."""
     recognition, limits = settings.recognition, settings.limits
-    tesseract = replace(recognition.tesseract, deadline=min(recognition.tesseract.deadline, limits.timeout_s))
-    return replace(recognition, tesseract=tesseract, max_pages=min(recognition.max_pages, limits.max_pages))
+    return replace(
+        recognition,
+        deadline=min(recognition.deadline, limits.timeout_s),
+        max_pages=min(recognition.max_pages, limits.max_pages),
+    )

@@ -40,7 +40,7 @@ def main() -> None:
         # A request without a file is about the file of the previous request.
         data = data if request["same_file"] else body
         # If the parent has died, the alarm ends this process, even inside native code.
-        signal.setitimer(signal.ITIMER_REAL, settings.tesseract.deadline + _GRACE)
+        signal.setitimer(signal.ITIMER_REAL, settings.deadline + _GRACE)
         answer = _answer(request, data, settings)
         signal.setitimer(signal.ITIMER_REAL, 0)
         try:

@@ -7,9 +7,10 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from layoutray import config
 from layoutray.document import Box, Provenance, Word
 from layoutray.ocr.page import RecognisedPage
-from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
+from layoutray.ocr.settings import Recognition
 
 _SIZES = struct.Struct(">IQ")  # bytes of the head, bytes of the body
 _CHUNK = 1 << 20
@@ -56,16 +57,12 @@ class Channel:
 
 def settings_head(settings: Recognition) -> Head:
     """Settings as a message; `settings_of` is the inverse."""
-    return asdict(settings)
+    return config.to_dict(settings)
 
 
 def settings_of(head: Head) -> Recognition:
     """The inverse of `settings_head`."""
-    parts: Head = {
-        "preprocessing": Preprocessing(**head["preprocessing"]),
-        "tesseract": TesseractSettings(**head["tesseract"]),
-    }
-    return Recognition(**{**head, **parts})
+    return config.build(Recognition, head)
 
 
 def page_head(page: RecognisedPage) -> Head:

@@ -94,13 +94,13 @@ class IsolatedRecogniser:
         with self._lock:
             child = self._child = self._child or _start(self._settings)
             try:
-                answer = _exchange(child, request, data, self._settings.tesseract.deadline)
+                answer = _exchange(child, request, data, self._settings.deadline)
             except TimeoutError as error:
                 self._end(child)
-                seconds = self._settings.tesseract.deadline
+                seconds = self._settings.deadline
                 raise DocumentError(
                     Reason.TIMEOUT,
-                    f"recognition took longer than tesseract.deadline = {seconds:g} s; its process was ended",
+                    f"recognition took longer than recognition.deadline = {seconds:g} s; its process was ended",
                     stage=stage,
                 ) from error
             except (EOFError, OSError) as error:

@@ -1,13 +1,12 @@
 """The words of one page: from a PDF's text layer when it is usable, else by OCR."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 
-from layoutray import ocr
+from layoutray import config
 from layoutray.document import Provenance, Word
-from layoutray.ocr import pdf, pdf_text
+from layoutray.ocr import engines, pdf, pdf_text
 from layoutray.ocr.pictures import Rendered
-from layoutray.ocr.preprocess import preprocess
 from layoutray.ocr.render import Kind, render_page, sniff
 from layoutray.ocr.settings import Recognition
 
@@ -49,15 +48,11 @@ def recognise_page(data: bytes, number: int, settings: Recognition) -> Recognise
 
 def as_json(settings: Recognition) -> str:
     """The settings as compact JSON, as stored in a page's provenance."""
-    return json.dumps(asdict(settings), sort_keys=True, separators=(",", ":"))
+    return json.dumps(config.to_dict(settings), sort_keys=True, separators=(",", ":"))
 
 
 def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition) -> RecognisedPage:
-    engine = ocr.load(settings.engine)
-    prepared = preprocess(rendered.image, settings.preprocessing)
-    words = tuple(
-        replace(word, box=prepared.box_on_page(word.box))
-        for word in engine.recognise(prepared.image, settings.tesseract)
-    )
-    provenance = Provenance("ocr", reason, engine.name, engine.version(settings.tesseract), as_json(settings))
+    engine = engines.load(settings.engine)
+    words = engine.recognise(rendered.image, settings.settings)
+    provenance = Provenance("ocr", reason, engine.name, engine.version(settings.settings), as_json(settings))
     return RecognisedPage(number, rendered.width, rendered.height, words, provenance)

@@ -1,62 +1,69 @@
-"""Settings of recognition. They are part of a page's identity: other settings make other pages from the same file.
+"""Settings of recognition. They are part of a page's identity: other settings make other pages from the same file."""
 
-The defaults had the highest word recall on receipts, forms and papers together: see `layoutray benchmark ocr`.
-"""
+from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, fields
+from typing import Any, Literal
 
-from dataclasses import dataclass, field
+from layoutray import config
+from layoutray.errors import InputError, RecipeError
+from layoutray.ocr import engines
 
+Profile = Literal["fast", "accurate"]
 
-@dataclass(frozen=True, slots=True)
-class Preprocessing:
-    """Steps before OCR, in the order of the fields. Boxes are mapped back to the original page.
-
-    Attributes:
-        width: rescale to this width in pixels, keeping the aspect ratio; 0 keeps the size.
-        grayscale: convert to grey before the other steps; if off, after them (Tesseract always reads grey).
-        clahe: clip limit of contrast-limited adaptive histogram equalisation (8 x 8 tiles); 0: off.
-        dilate, erode: side of the square structuring element in pixels; 0: off. Dilation thins dark ink.
-        deskew: correct a skew of 0.5 to 5 degrees.
-    """
-
-    width: int = 1600
-    grayscale: bool = True
-    clahe: float = 1.0
-    dilate: int = 0
-    erode: int = 0
-    deskew: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TesseractSettings:
-    """Settings of Tesseract.
-
-    Attributes:
-        language: Tesseract language codes, joined by `+`.
-        psm: page segmentation mode (3: automatic, 4: one column, 6: one block).
-        deadline: seconds that one page may take, rendering included.
-    """
-
-    language: str = "eng"
-    psm: int = 6
-    deadline: float = 120.0
+PROFILES: Mapping[Profile, str] = {"fast": "tesserocr", "accurate": "rapidocr"}
+"""The engine of each profile, with its default settings. `docs/results/ocr.md` has the measurements behind them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
     """All settings that affect the words of a page.
 
+    Args:
+        profile: the engine to use where none is named: `fast`, or `accurate`, which takes more time for each page.
+
     Attributes:
-        engine: name of the OCR engine.
+        engine: name of the OCR engine; empty: that of the profile.
+        settings: the engine's own settings, an instance of `Engine.settings`; None: its defaults. In a recipe they are
+            the section `[recognition.ENGINE]`.
         dpi: resolution for rendering PDF pages.
         text_layer: `auto` uses a PDF page's text layer when it is usable; `never` always runs OCR.
         max_pixels: most pixels of a picture; larger ones are rejected (decompression bombs).
         max_pages: most pages of a document; longer ones are rejected.
+        deadline: seconds that one page may take, rendering included.
     """
 
-    engine: str = "tesserocr"
+    engine: str = ""
+    settings: Any = None
     dpi: int = 200
-    text_layer: str = "auto"
+    text_layer: Literal["auto", "never"] = "auto"
     max_pixels: int = 120_000_000
     max_pages: int = 2000
-    preprocessing: Preprocessing = field(default_factory=Preprocessing)
-    tesseract: TesseractSettings = field(default_factory=TesseractSettings)
+    deadline: float = 120.0
+    profile: InitVar[Profile] = "accurate"
+
+    def __post_init__(self, profile: Profile) -> None:
+        engine = self.engine or PROFILES[profile]
+        object.__setattr__(self, "engine", engine)
+        if self.settings is None:
+            object.__setattr__(self, "settings", engines.load(engine).settings())
+
+    @classmethod
+    def from_section(cls, values: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+        """Arguments of the constructor from a recipe's section `path`. Raises RecipeError."""
+        profile = values.get("profile", "accurate")
+        if profile not in PROFILES:
+            raise RecipeError(f"recipe key {path}.profile is {profile!r}; allowed: {', '.join(PROFILES)}")
+        name = str(values.get("engine") or PROFILES[profile])
+        try:
+            engine = engines.load(name)
+        except InputError as error:
+            raise RecipeError(f"recipe key {path}.engine: {error}") from error
+        own = [field.name for field in fields(cls) if field.name != "settings"]
+        config.check_keys(values, ["profile", *own, name], path)
+        settings = config.build(engine.settings, values.get(name, {}), f"{path}.{name}")
+        return {key: values[key] for key in own if key in values} | {"engine": name, "settings": settings}
+
+    def to_section(self) -> dict[str, Any]:
+        """The section of a recipe that `from_section` reads."""
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "settings"}
+        return own | {self.engine: self.settings}

@@ -112,12 +112,16 @@ class Manifest:
 
     def recipe(self) -> IngestRecipe:
         """The recipe of the data set. Raises SchemaError if this version would give its pages other identities."""
-        recipe = config.build(IngestRecipe, self.settings)
+        problem = (
+            f"version {self.version} gave the pages of {self.source} identities that this version computes "
+            "differently; run `layoutray ingest` again"
+        )
+        try:
+            recipe = config.build(IngestRecipe, self.settings)
+        except RecipeError as error:
+            raise SchemaError(f"{problem} ({error})") from error
         if settings_hash(recipe) != self.settings_hash:
-            raise SchemaError(
-                f"version {self.version} gave the pages of {self.source} identities that this version computes "
-                "differently; run `layoutray ingest` again"
-            )
+            raise SchemaError(problem)
         return recipe
 
     @property

@@ -1,13 +1,14 @@
 """Preprocessing of a page picture before OCR, and the mapping of boxes back to the page."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.document import Box
-from layoutray.ocr.settings import Preprocessing
+from layoutray.document import Box, Word
+from layoutray.ocr.tesseract.settings import Preprocessing
 
 _MAX_SKEW = 5.0  # degrees; larger angles are not skew of a scan
 _MIN_SKEW = 0.5  # degrees; smaller skew is not corrected
@@ -25,8 +26,11 @@ class Prepared:
     image: NDArray[np.uint8]
     to_page: NDArray[np.float64]
 
-    def box_on_page(self, box: Box) -> Box:
-        """The axis-aligned bounding box on the page of a box in this picture, clipped to the page."""
+    def on_page(self, words: Iterable[Word]) -> tuple[Word, ...]:
+        """Words of this picture with their boxes on the page: bounding boxes, clipped to the page."""
+        return tuple(replace(word, box=self._box_on_page(word.box)) for word in words)
+
+    def _box_on_page(self, box: Box) -> Box:
         corners = np.array([[box.x0, box.y0, 1], [box.x1, box.y0, 1], [box.x1, box.y1, 1], [box.x0, box.y1, 1]])
         on_page = np.clip(corners @ self.to_page.T, 0.0, 1.0)
         (x0, y0), (x1, y1) = on_page.min(axis=0).tolist(), on_page.max(axis=0).tolist()

@@ -8,36 +8,34 @@ from numpy.typing import NDArray
 
 from layoutray.document import Word
 from layoutray.errors import DocumentError, MissingDependencyError, Reason
-from layoutray.ocr import tessdata, tsv
-from layoutray.ocr.settings import TesseractSettings
+from layoutray.ocr.tesseract import tessdata, tsv
+from layoutray.ocr.tesseract.preprocess import preprocess
+from layoutray.ocr.tesseract.settings import TesseractSettings
 
 
 class TesserocrEngine:
     """Keeps the loaded model between pages while language and segmentation mode stay the same."""
 
     name = "tesserocr"
+    settings = TesseractSettings
 
     def __init__(self) -> None:
-        self._api: tesserocr.PyTessBaseAPI | None = None
+        self._api: Any = None
         self._loaded: tuple[str, int] | None = None
 
     def version(self, settings: TesseractSettings) -> str:
         program = tesserocr.tesseract_version().split()[1]
         return f"{program} {tessdata.fingerprint(tessdata.find_folder(settings.language), settings.language)}"
 
-    def recognise(self, image: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
+    def recognise(self, picture: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
+        prepared = preprocess(picture, settings.preprocessing)
+        return prepared.on_page(self._read(prepared.image, settings))
+
+    def _read(self, image: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
         height, width = image.shape
         api = self._loaded_api(settings)
         try:
-            pixels = np.ascontiguousarray(image).tobytes()
-            api.SetImageBytes(pixels, width, height, 1, width)  # pyright: ignore[reportArgumentType]  # stub says str
-            if not api.Recognize(round(settings.deadline * 1000)):
-                raise DocumentError(
-                    Reason.TIMEOUT,
-                    f"Tesseract took longer than {settings.deadline} s for a picture of {width} x {height} pixels; "
-                    "raise tesseract.deadline",
-                    stage="ocr",
-                )
+            api.SetImageBytes(np.ascontiguousarray(image).tobytes(), width, height, 1, width)
             return tsv.parse_words(api.GetTSVText(0), width, height)
         except RuntimeError as error:
             raise DocumentError(
@@ -46,7 +44,7 @@ class TesserocrEngine:
         finally:
             api.Clear()
 
-    def _loaded_api(self, settings: TesseractSettings) -> tesserocr.PyTessBaseAPI:
+    def _loaded_api(self, settings: TesseractSettings) -> Any:
         key = (settings.language, settings.psm)
         if self._api is not None and key == self._loaded:
             return self._api
@@ -57,7 +55,7 @@ class TesserocrEngine:
         return self._api
 
 
-def _load(settings: TesseractSettings) -> tesserocr.PyTessBaseAPI:
+def _load(settings: TesseractSettings) -> Any:
     folder = tessdata.find_folder(settings.language)
     psm: Any = settings.psm  # the stub wants an enumeration that does not exist at run time
     try:

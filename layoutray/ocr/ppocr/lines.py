@@ -1,0 +1,47 @@
+"""Lines of text as upright pictures, and the way back to the page."""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+_VERTICAL = 1.5
+"""A line that is this many times as high as wide is read from top to bottom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text.
+
+    Attributes:
+        picture: its part of the page, RGB (height, width, 3), with the text horizontal.
+        to_page: 3 x 3 perspective matrix from pixels of the picture to pixels of the page.
+    """
+
+    picture: NDArray[np.uint8]
+    to_page: NDArray[np.float64]
+
+    def on_page(self, sides: tuple[float, float, float, float]) -> NDArray[np.float64]:
+        """The corners (4, 2) on the page of the box x0, y0, x1, y1 of the picture, clockwise from its top left."""
+        x0, y0, x1, y1 = sides
+        corners = np.array([[[x0, y0], [x1, y0], [x1, y1], [x0, y1]]], dtype=np.float64)
+        return cv2.perspectiveTransform(corners, self.to_page)[0]
+
+
+def cut(page: NDArray[np.uint8], corners: NDArray[np.float64]) -> Line:
+    """The line inside the quadrangle `corners` (4, 2) of an RGB page, clockwise from the text's top left."""
+    top_left, top_right, bottom_right, bottom_left = corners
+    width = max(_distance(top_left, top_right), _distance(bottom_left, bottom_right))
+    height = max(_distance(top_left, bottom_left), _distance(top_right, bottom_right))
+    if height >= _VERTICAL * width:
+        corners, width, height = np.roll(corners, -1, axis=0), height, width
+    size = max(round(width), 1), max(round(height), 1)
+    target = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], dtype=np.float32)
+    to_line = cv2.getPerspectiveTransform(corners.astype(np.float32), target)
+    picture = cv2.warpPerspective(page, to_line, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    return Line(np.asarray(picture, dtype=np.uint8), np.linalg.inv(to_line))
+
+
+def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    return float(np.linalg.norm(one - other))

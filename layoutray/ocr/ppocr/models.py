@@ -1,0 +1,54 @@
+"""PP-OCR's models: their files in the package `rapidocr`, and their sessions on onnxruntime."""
+
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+
+import onnxruntime
+
+from layoutray.errors import MissingDependencyError
+
+DETECTION = "PP-OCRv6_det_small.onnx"
+RECOGNITION = "PP-OCRv6_rec_small.onnx"
+_ON_GPU = "CUDAExecutionProvider"
+_ON_CPU = "CPUExecutionProvider"
+_REPAIR = "run `pip install --force-reinstall rapidocr`"
+
+
+def session(model: str) -> onnxruntime.InferenceSession:
+    """A session that uses one thread, on a GPU if onnxruntime was built for GPUs and sees one.
+
+    Raises:
+        MissingDependencyError: when the file of the model is missing or damaged.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    providers = [name for name in (_ON_GPU, _ON_CPU) if name in onnxruntime.get_available_providers()]
+    try:
+        return onnxruntime.InferenceSession(str(path_of(model)), options, providers=providers)
+    except Exception as error:  # onnxruntime's errors have no common class
+        raise MissingDependencyError(f"onnxruntime cannot load the model {model}: {error}; {_REPAIR}") from error
+
+
+def path_of(model: str) -> Path:
+    """The file of a model. Raises MissingDependencyError when it is missing."""
+    package = importlib.util.find_spec("rapidocr")
+    file = Path(package.origin).parent / "models" / model if package and package.origin else None
+    if file is None or not file.is_file():
+        raise MissingDependencyError(f"the model {model} of the package rapidocr is missing; {_REPAIR}")
+    return file
+
+
+def version() -> str:
+    """Version of the package and hashes of the models, e.g. `3.10.0 detection:1a2b… recognition:3c4d…`."""
+    hashes = f"detection:{_fingerprint(DETECTION)} recognition:{_fingerprint(RECOGNITION)}"
+    return f"{importlib.metadata.version('rapidocr')} {hashes}"
+
+
+@functools.cache
+def _fingerprint(model: str) -> str:
+    with path_of(model).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]

@@ -1,0 +1,48 @@
+"""From the picture of a page to its words: detection, recognition, word boxes and reading order."""
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutray.document import Box, Word
+from layoutray.ocr.ppocr.alphabet import alphabet_of
+from layoutray.ocr.ppocr.detect import Detector
+from layoutray.ocr.ppocr.lines import Line, cut
+from layoutray.ocr.ppocr.order import blocks_of, rows_of
+from layoutray.ocr.ppocr.read import LineReader
+from layoutray.ocr.ppocr.settings import RapidocrSettings
+from layoutray.ocr.ppocr.words import LineWord, words_of
+
+
+class PageReader:
+    """Both networks, loaded."""
+
+    def __init__(self, settings: RapidocrSettings) -> None:
+        self._detector = Detector(settings.short_side)
+        self._reader = LineReader(alphabet_of(settings.language))
+
+    def read(self, page: NDArray[np.uint8]) -> tuple[Word, ...]:
+        """The words of an RGB page (height, width, 3) in reading order; boxes are relative to it."""
+        corners = self._detector.lines(page)
+        rows = rows_of(corners)
+        words: list[Word] = []
+        for row, (numbers, block) in enumerate(zip(rows, blocks_of(rows, corners), strict=True)):
+            for number in numbers:
+                found = self._words(page, corners[number])
+                words += (replace(word, line=row, block=block) for word in found)
+        return tuple(words)
+
+    def _words(self, page: NDArray[np.uint8], corners: NDArray[np.float64]) -> list[Word]:
+        line = cut(page, corners)
+        characters = self._reader.read(line.picture)
+        grey = np.asarray(cv2.cvtColor(line.picture, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
+        height, width = page.shape[:2]
+        return [_on_page(word, line, width, height) for word in words_of(characters, grey)]
+
+
+def _on_page(word: LineWord, line: Line, width: int, height: int) -> Word:
+    corners = np.clip(line.on_page(word.sides) / (width, height), 0.0, 1.0)
+    (x0, y0), (x1, y1) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
+    return Word(word.text, Box(x0, y0, x1, y1), word.confidence)

@@ -1,0 +1,108 @@
+"""From the characters of a line to its words, with boxes that fit the ink."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutray.ocr.ppocr.ctc import Character
+
+_SPACE = 0.1
+"""Least probability of a space that separates two words."""
+_GAP = 0.45
+"""Least width of a blank that separates two words without a space, as a share of the line's height."""
+_INK_ROWS = 0.06
+"""Least share of a column's rows, or of a row's columns, with ink; less is noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineWord:
+    """A word of a line.
+
+    Attributes:
+        sides: x0, y0, x1, y1 in pixels of the line's picture.
+        confidence: mean over its characters, 0..1.
+    """
+
+    text: str
+    sides: tuple[float, float, float, float]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """The widest blank between two characters, in pixels from the line's left."""
+
+    start: float
+    end: float
+
+
+def words_of(characters: Sequence[Character], line: NDArray[np.uint8]) -> list[LineWord]:
+    """The words of a line from left to right.
+
+    Args:
+        characters: of the line, without spaces.
+        line: the grey picture (height, width) that they were read from.
+    """
+    if not characters:
+        return []
+    ink = _ink(line)
+    columns = ink.mean(axis=0) >= _INK_ROWS
+    height, width = ink.shape
+    gaps = [
+        _gap(columns, before.column * width, after.column * width)
+        for before, after in zip(characters, characters[1:], strict=False)
+    ]
+    breaks = [
+        number
+        for number, (gap, after) in enumerate(zip(gaps, characters[1:], strict=True))
+        if after.space_before >= _SPACE or gap.end - gap.start >= _GAP * height
+    ]
+    left, right = _ends(columns, characters[0].column * width, characters[-1].column * width)
+    starts, ends = [left, *(gaps[number].end for number in breaks)], [*(gaps[number].start for number in breaks), right]
+    groups = _groups(characters, breaks)
+    return [_word(group, ink, start, end) for group, start, end in zip(groups, starts, ends, strict=True)]
+
+
+def _groups(characters: Sequence[Character], breaks: Sequence[int]) -> Iterator[Sequence[Character]]:
+    """The characters between breaks; a break is the number of the character before it."""
+    start = 0
+    for last in [*breaks, len(characters) - 1]:
+        yield characters[start : last + 1]
+        start = last + 1
+
+
+def _ink(line: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Where a line has ink; the rarer of its two shades is taken for ink."""
+    _, dark = cv2.threshold(line, 0, 1, cv2.THRESH_BINARY_INV | cv2.THRESH_OTSU)
+    ink = np.asarray(dark, dtype=np.bool_)
+    return ~ink if ink.mean() > 0.5 else ink
+
+
+def _gap(columns: NDArray[np.bool_], before: float, after: float) -> _Gap:
+    """The widest blank between the centres of two characters; their middle when ink joins them."""
+    first, last = int(before), max(int(np.ceil(after)), int(before) + 1)
+    edges = np.flatnonzero(np.diff(columns[first:last].astype(np.int8), prepend=1, append=1))
+    if not len(edges):
+        middle = (before + after) / 2
+        return _Gap(middle, middle)
+    starts, ends = edges[::2], edges[1::2]
+    widest = int(np.argmax(ends - starts))
+    return _Gap(float(first + starts[widest]), float(first + ends[widest]))
+
+
+def _ends(columns: NDArray[np.bool_], first: float, last: float) -> tuple[float, float]:
+    """Left side of the first and right side of the last character."""
+    inked = np.flatnonzero(columns)
+    left, right = (float(inked[0]), float(inked[-1] + 1)) if len(inked) else (0.0, float(len(columns)))
+    return min(left, first), max(right, last)
+
+
+def _word(characters: Sequence[Character], ink: NDArray[np.bool_], left: float, right: float) -> LineWord:
+    rows = np.flatnonzero(ink[:, int(left) : max(int(np.ceil(right)), int(left) + 1)].mean(axis=1) >= _INK_ROWS)
+    top, bottom = (float(rows[0]), float(rows[-1] + 1)) if len(rows) else (0.0, float(len(ink)))
+    text = "".join(character.text for character in characters)
+    confidence = sum(character.confidence for character in characters) / len(characters)
+    return LineWord(text, (left, top, right, bottom), min(confidence, 1.0))

@@ -1,0 +1,1 @@
+"""What the engines `tesserocr` and `pytesseract` share: settings, language data, preprocessing, parsing of output."""
