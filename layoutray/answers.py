@@ -11,6 +11,17 @@ class Region:
     page_number: int
     polygon: tuple[float, ...]
 
+    def between(self, start: float, end: float) -> "Region":
+        """The part of a line of text from the share `start` of its width to the share `end`."""
+        x0, y0, x1, y1, x2, y2, x3, y3 = self.polygon
+
+        def on(left: float, right: float, share: float) -> float:
+            return round(left + (right - left) * share, 2)
+
+        top = on(x0, x1, start), on(y0, y1, start), on(x0, x1, end), on(y0, y1, end)
+        bottom = on(x3, x2, end), on(y3, y2, end), on(x3, x2, start), on(y3, y2, start)
+        return Region(self.page_number, (*top, *bottom))
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:

@@ -18,7 +18,8 @@ from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError
-from layoutray.ocr.settings import Preprocessing, Recognition
+from layoutray.ocr.settings import Recognition
+from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from layoutray.recipe import IngestRecipe
 from layoutray.report import png
 
@@ -44,9 +45,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace, scratch: Path) -> int:
-    recipe = IngestRecipe(
-        "folder", dev_share=0, recognition=Recognition(preprocessing=Preprocessing(width=options.width))
-    )
+    tesseract = TesseractSettings(preprocessing=Preprocessing(width=options.width))
+    recipe = IngestRecipe("folder", dev_share=0, recognition=Recognition("tesserocr", tesseract))
     real_pages.collect(options.folders, options.pages, scratch / "sample")
     _repeat(scratch / "sample", options.rounds, scratch / "pages")
     sampler = MemorySampler(_MARKS, options.interval)

@@ -8,6 +8,7 @@ import contextlib
 import os
 import statistics
 import time
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -16,12 +17,13 @@ from PIL import Image
 
 from layoutray.errors import DocumentError, InputError
 from layoutray.ocr.page import recognise_page
-from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
+from layoutray.ocr.settings import Recognition
+from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from layoutray.store import sources
 
-READS = Recognition(engine="pytesseract", preprocessing=Preprocessing(width=0, clahe=0))
+READS = Recognition("pytesseract", TesseractSettings(preprocessing=Preprocessing(width=0, clahe=0)))
 """Recognition that calls the program and does little preprocessing."""
-REFUSES = Recognition(engine="pytesseract", preprocessing=READS.preprocessing, tesseract=TesseractSettings(psm=0))
+REFUSES = Recognition("pytesseract", replace(READS.settings, psm=0))
 """Recognition that turns every page into a dead letter: the program fails for page segmentation mode 0."""
 
 _PROGRAM = """#!/bin/sh

@@ -17,11 +17,12 @@ from pathlib import Path
 from PIL import Image
 
 from layoutray.errors import MissingDependencyError
-from layoutray.ocr import tessdata
 from layoutray.ocr.page import recognise_page
-from layoutray.ocr.preprocess import preprocess
 from layoutray.ocr.render import render_page
 from layoutray.ocr.settings import Recognition
+from layoutray.ocr.tesseract import tessdata
+from layoutray.ocr.tesseract.preprocess import preprocess
+from layoutray.ocr.tesseract.settings import TesseractSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def speed_ratios(results: Sequence[TimedRound], ours: str) -> list[SpeedRatio]:
 
 
 def write_preprocessed(pages: Sequence[tuple[Path, int]], settings: Recognition, folder: Path, processes: int) -> None:
-    """Write each page (file and page number) as the preprocessed picture that our OCR engine gets.
+    """Write each page (file and page number) as the preprocessed picture that the engine `tesserocr` gives Tesseract.
 
     The bare `tesseract` program has no such preprocessing.
     """
@@ -93,7 +94,7 @@ def seconds_of_xargs(folder: Path, settings: Recognition, processes: int) -> flo
                 f"the program `{program}` is not on PATH; run `apt-get install findutils tesseract-ocr`"
             )
     files = sorted(str(path) for path in folder.glob("*.pgm"))
-    tesseract = settings.tesseract
+    tesseract: TesseractSettings = settings.settings
     options = [
         "--tessdata-dir",
         str(tessdata.find_folder(tesseract.language)),
@@ -147,4 +148,4 @@ def _recognise(work: tuple[Path, int, Recognition]) -> object:
 
 def _write_preprocessed(file: Path, number: int, settings: Recognition, target: Path) -> None:
     rendered = render_page(file.read_bytes(), number, settings)
-    Image.fromarray(preprocess(rendered.image, settings.preprocessing).image).save(target)
+    Image.fromarray(preprocess(rendered.image, settings.settings.preprocessing).image).save(target)

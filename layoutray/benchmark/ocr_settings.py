@@ -2,26 +2,29 @@
 
 The ground truth of a picture is its data set's annotation; that of a born-digital PDF file is its text layer. Recall
 and precision compare bags of words, so word order does not matter. Pairs of neighbouring words measure the order:
-reading across columns breaks them. Choose settings on training pages and report their scores on other pages.
+reading across columns breaks them. Boxes are compared for words that were read right. Choose settings on training pages
+and report their scores on other pages.
 """
 
-import time
+import math
+import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from layoutray import ocr, readers
+from layoutray import config, readers
+from layoutray.document import Box, Word
 from layoutray.metrics.word_recall import word_recall
 from layoutray.ocr import pdf, pdf_text
-from layoutray.ocr.preprocess import preprocess
-from layoutray.ocr.render import render_page
-from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
+from layoutray.ocr.page import recognise_page
+from layoutray.ocr.settings import Recognition
 from layoutray.store import sources
 
 Item = TypeVar("Item")
 
-HEADING = ("data", "variant", "pages", "recall", "precision", "in order", "s/page")
+HEADING = ("data", "variant", "pages", "recall", "precision", "in order", "box IoU", "CPU s/page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class KnownPage:
 
     file: bytes
     page: int
-    truth: tuple[str, ...]
+    truth: tuple[Word, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,9 @@ class SettingsScore:
 
     Attributes:
         in_order: recall of pairs of neighbouring words.
+        box_iou: intersection over union of the boxes of words that were read right, mean over all of them; NaN when
+            there are none.
+        seconds_per_page: processor time, rendering and started programs included.
     """
 
     data: str
@@ -47,37 +53,22 @@ class SettingsScore:
     recall: float
     precision: float
     in_order: float
+    box_iou: float
     seconds_per_page: float
 
     def cells(self) -> tuple[str, ...]:
         """The values as text, in the order of HEADING."""
-        shares = (f"{share:.3f}" for share in (self.recall, self.precision, self.in_order))
+        shares = (f"{share:.3f}" for share in (self.recall, self.precision, self.in_order, self.box_iou))
         return self.data, self.variant, str(self.pages), *shares, f"{self.seconds_per_page:.2f}"
 
 
-def variants() -> dict[str, Recognition]:
-    """The default settings, and variants that each change one setting."""
-    default = Recognition()
-    steps, tesseract = default.preprocessing, default.tesseract
-    changed_steps: dict[str, Preprocessing] = {
-        **{f"width {width}": replace(steps, width=width) for width in (0, 1000, 1200, 1600, 2000, 2400)},
-        **{f"clahe {limit}": replace(steps, clahe=limit) for limit in (0.0, 1.0, 2.0, 4.0)},
-        "dilate 2": replace(steps, dilate=2),
-        "erode 2": replace(steps, erode=2),
-        "deskew": replace(steps, deskew=True),
-    }
-    changed_modes: dict[str, TesseractSettings] = {
-        f"psm {mode}": replace(tesseract, psm=mode) for mode in (3, 4, 6, 11)
-    }
-    return {
-        "default": default,
-        **{
-            name: replace(default, preprocessing=changed) for name, changed in changed_steps.items() if changed != steps
-        },
-        **{
-            name: replace(default, tesseract=changed) for name, changed in changed_modes.items() if changed != tesseract
-        },
-    }
+def variant(assignments: str) -> Recognition:
+    """Recognition with `KEY=VALUE` assignments to its keys, separated by spaces. It never uses text layers.
+
+    Raises:
+        RecipeError: for an unknown key or a wrong value.
+    """
+    return config.build(Recognition, config.override({"text_layer": "never"}, assignments.split()), "recognition")
 
 
 def annotated_pictures(reader: str, root: str, split: str, limit: int) -> list[KnownPage]:
@@ -91,8 +82,7 @@ def annotated_pictures(reader: str, root: str, split: str, limit: int) -> list[K
     pages: list[KnownPage] = []
     for reference in _spread(references, limit):
         pages += [
-            KnownPage(sources.read_bytes(reference.image), 1, tuple(word.text for word in page.words))
-            for page in source.read(reference).pages
+            KnownPage(sources.read_bytes(reference.image), 1, page.words) for page in source.read(reference).pages
         ]
     return pages
 
@@ -106,36 +96,44 @@ def born_digital_pages(root: str, limit: int) -> list[KnownPage]:
         with pdf.opened(file, settings) as document, pdf.opened_page(document, 1) as page:
             layer = pdf_text.read(page)
         if pdf_text.has_usable_text(layer, settings)[0]:
-            pages.append(KnownPage(file, 1, tuple(word.text for word in layer.words)))
+            pages.append(KnownPage(file, 1, layer.words))
     return pages
 
 
 def score_settings(
     data: str, pages: Sequence[KnownPage], settings: Mapping[str, Recognition]
 ) -> Iterator[SettingsScore]:
-    """Yield the scores of each of `settings` on `pages` (at least one); seconds include rendering and preprocessing."""
+    """Yield the scores of each of `settings` on `pages` (at least one)."""
     for name, recognition in settings.items():
-        started = time.perf_counter()
-        recognised = [_recognise(page, recognition) for page in pages]
-        seconds = time.perf_counter() - started
-        scores = [_scores(texts, page.truth) for texts, page in zip(recognised, pages, strict=True)]
+        started = sum(os.times()[:4])
+        recognised = [recognise_page(page.file, page.page, recognition).words for page in pages]
+        seconds = sum(os.times()[:4]) - started
+        scores = [_scores(words, page.truth) for words, page in zip(recognised, pages, strict=True)]
         recall, precision, in_order = (sum(column) / len(scores) for column in zip(*scores, strict=True))
-        yield SettingsScore(data, name, len(pages), recall, precision, in_order, seconds / len(pages))
+        overlaps = [one for words, page in zip(recognised, pages, strict=True) for one in _overlaps(words, page.truth)]
+        box_iou = sum(overlaps) / len(overlaps) if overlaps else math.nan
+        yield SettingsScore(data, name, len(pages), recall, precision, in_order, box_iou, seconds / len(pages))
 
 
-def _recognise(page: KnownPage, settings: Recognition) -> tuple[str, ...]:
-    picture = preprocess(render_page(page.file, page.page, settings).image, settings.preprocessing).image
-    return tuple(word.text for word in ocr.load(settings.engine).recognise(picture, settings.tesseract))
+def _scores(words: Sequence[Word], truth: Sequence[Word]) -> tuple[float, float, float]:
+    texts, true_texts = [word.text for word in words], [word.text for word in truth]
+    recall, precision = word_recall(texts, true_texts)
+    return recall, precision, word_recall(_word_pairs(texts), _word_pairs(true_texts))[0]
 
 
-def _scores(texts: Sequence[str], truth: Sequence[str]) -> tuple[float, float, float]:
-    recall, precision = word_recall(texts, truth)
-    return recall, precision, word_recall(_word_pairs(texts), _word_pairs(truth))[0]
+def _overlaps(words: Sequence[Word], truth: Sequence[Word]) -> Iterator[float]:
+    """For each true word, the overlap with the word of the same text that covers it best; without those that do not."""
+    boxes: dict[str, list[Box]] = defaultdict(list)
+    for word in words:
+        boxes[word.text].append(word.box)
+    for true in truth:
+        if best := max((box.iou(true.box) for box in boxes[true.text]), default=0.0):
+            yield best
 
 
 def _word_pairs(texts: Sequence[str]) -> Iterator[str]:
     """Each word joined to the next one, without punctuation."""
-    words = ["".join(filter(str.isalnum, text)) for text in texts]
+    words = ["".join(filter(str.isalnum, part)) for text in texts for part in text.split()]
     return map("".join, pairwise(word for word in words if word))
 
 

@@ -77,6 +77,12 @@ class Box:
         high = min(self.y1, other.y1) - max(self.y0, other.y0)
         return max(wide, 0.0) * max(high, 0.0)
 
+    def iou(self, other: "Box") -> float:
+        """Intersection over union, 0..1; 0 for two boxes without area."""
+        shared = self.overlap(other)
+        union = self.area + other.area - shared
+        return shared / union if union else 0.0
+
     def to_pixels(self, width: int, height: int) -> tuple[float, float, float, float]:
         """(x0, y0, x1, y1) in pixels of a page of `width` x `height`."""
         return self.x0 * width, self.y0 * height, self.x1 * width, self.y1 * height

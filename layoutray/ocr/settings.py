@@ -42,10 +42,12 @@ class Recognition:
     profile: InitVar[Profile] = "accurate"
 
     def __post_init__(self, profile: Profile) -> None:
-        engine = self.engine or PROFILES[profile]
-        object.__setattr__(self, "engine", engine)
+        engine = engines.load(self.engine or PROFILES[profile])
+        object.__setattr__(self, "engine", engine.name)
         if self.settings is None:
-            object.__setattr__(self, "settings", engines.load(engine).settings())
+            object.__setattr__(self, "settings", engine.settings())
+        elif not isinstance(self.settings, engine.settings):
+            raise InputError(f"the engine {engine.name} takes {engine.settings.__name__}, got {self.settings!r}")
 
     @classmethod
     def from_section(cls, values: Mapping[str, Any], path: str) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray import config
-from layoutray.errors import InputError, SchemaError
+from layoutray.errors import InputError, RecipeError, SchemaError
 from layoutray.prepare.output import Output, scan_existing, splits_of
 from layoutray.prepare.page_tasks import Plan
 from layoutray.prepare.plan import settings_hash

@@ -17,6 +17,7 @@ from layoutray.document import Field, Page, Word
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
 from layoutray.document.tags import to_iob2
+from layoutray.document.value_part import value_part
 
 _MIN_SIMILARITY = 80.0
 """Percent of letters and digits that words must share with a value."""
@@ -116,15 +117,23 @@ def _spans_with_form(form: str, field: FieldType, words: Sequence[Word]) -> Iter
     for start, first in enumerate(firsts):
         for end in range(start + 1, min(start + candidates.max_words, len(words)) + 1) if first else ():
             if first and lasts[end - 1]:
-                # Text directly before a value, as in `Date:1/2/2021`, is not part of it.
                 text = " ".join(word.text for word in words[start:end])
-                if _may_state(form, field, text) and form in (
-                    normal_form(text, field),
-                    normal_form(text[first.start() :], field),
-                ):
+                if _may_state(form, field, text) and form in _forms(text, first.start(), field):
                     spans.append((start, end))
     spans.sort(key=lambda span: span[1] - span[0], reverse=candidates.longest_first)
     return iter(_disjoint(spans))
+
+
+def _forms(text: str, first: int, field: FieldType) -> Iterator[str | None]:
+    """Normal forms that the text states. Text directly before a value, as in `Date:1/2/2021`, is not part of it.
+
+    Args:
+        first: where the first word's value can begin.
+    """
+    part = value_part(text, field)
+    yield part and part.form
+    yield normal_form(text, field)
+    yield normal_form(text[first:], field)
 
 
 def _may_state(form: str, field: FieldType, text: str) -> bool:

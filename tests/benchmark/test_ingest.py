@@ -11,10 +11,11 @@ from layoutray.benchmark.ingest import (
     time_contenders,
     write_preprocessed,
 )
-from layoutray.ocr.settings import Preprocessing, Recognition
+from layoutray.ocr.settings import Recognition
+from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from tests.ocr.files import encoded, picture
 
-SETTINGS = Recognition(preprocessing=Preprocessing(width=400))
+SETTINGS = Recognition("tesserocr", TesseractSettings(preprocessing=Preprocessing(width=400)))
 
 
 def test_every_contender_runs_in_every_round_and_the_order_alternates() -> None:

@@ -22,7 +22,8 @@ from layoutray.cli.main import main as layoutray
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError, MissingDependencyError
-from layoutray.ocr.settings import Preprocessing, Recognition, TesseractSettings
+from layoutray.ocr.settings import Recognition
+from layoutray.ocr.tesseract.settings import TesseractSettings
 from layoutray.prepare.manifest import Manifest
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
@@ -148,7 +149,7 @@ def test_a_rerun_does_what_is_missing_and_other_settings_do_all_again(tmp_path: 
     more = checked(ingest(str(folder), str(out), RECIPE, progress=seen.append), out)
     assert (more.run.pages, more.pages_out) == (2, 7)
     assert (seen[-1].done, seen[-1].total, seen[-1].skipped) == (2, 2, 5)
-    other = dataclasses.replace(RECIPE, recognition=Recognition(preprocessing=Preprocessing(width=900)))
+    other = dataclasses.replace(RECIPE, recognition=Recognition(dpi=90))
     changed = checked(ingest(str(folder), str(out), other), out)
     assert (changed.run.pages, changed.pages_out, changed.rows) == (7, 7, 7)
     assert not set(page_ids(out)) & set(before)
@@ -233,7 +234,7 @@ def test_a_worker_that_dies_costs_nothing(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_what_is_missing_on_the_workers_is_said_in_one_line(tmp_path: Path) -> None:
     fill(tmp_path / "in", 1)
-    recipe = dataclasses.replace(RECIPE, recognition=Recognition(tesseract=TesseractSettings(language="xyz")))
+    recipe = dataclasses.replace(RECIPE, recognition=Recognition("tesserocr", TesseractSettings(language="xyz")))
     with pytest.raises(MissingDependencyError, match="xyz"):
         ingest(str(tmp_path / "in"), str(tmp_path / "out"), recipe)
     with pytest.raises(InputError, match="does not exist"):

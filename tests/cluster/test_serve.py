@@ -24,7 +24,8 @@ from layoutray.cluster.serving.limits import Limits
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.inference import Extractor
 from layoutray.ocr.isolated import IsolatedRecogniser
-from layoutray.ocr.settings import Preprocessing, Recognition
+from layoutray.ocr.settings import Recognition
+from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from layoutray.readers.synthetic_render import render_page
 from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
@@ -254,7 +255,7 @@ def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(
         crowded.paste(page, (column * page.width, row * page.height))
     slow = encoded(crowded, "PNG")
     limits = Limits(timeout_s=1, max_queued_requests=0)
-    recognition = Recognition(preprocessing=Preprocessing(width=0, clahe=0))
+    recognition = Recognition("tesserocr", TesseractSettings(preprocessing=Preprocessing(width=0, clahe=0)))
     tight = replace(settings, limits=limits, recognition=recognition, ocr_replicas=1)
     serve.run(build_app(tight), name="tight", route_prefix="/tight")
     answers = asyncio.run(

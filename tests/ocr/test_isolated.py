@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from layoutray.errors import DocumentError, InputError, MissingDependencyError, Reason
+from layoutray.errors import DocumentError, MissingDependencyError, Reason
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.page import recognise_page
-from layoutray.ocr.settings import Recognition, TesseractSettings
+from layoutray.ocr.settings import Recognition
+from layoutray.ocr.tesseract.settings import TesseractSettings
 from tests.ocr.files import encoded, pdf, picture, typed
 
 pytestmark = pytest.mark.ocr
 
-SETTINGS = Recognition()
+SETTINGS = Recognition(profile="fast")
 GOOD = encoded(picture("everything works today"), "PNG")
 
 
@@ -120,7 +121,7 @@ def test_a_crash_costs_one_page_and_names_the_signal(
 
 
 def test_a_hang_costs_one_page_and_its_deadline(slow: bytes) -> None:
-    with IsolatedRecogniser(replace(SETTINGS, tesseract=TesseractSettings(deadline=3))) as recogniser:
+    with IsolatedRecogniser(replace(SETTINGS, deadline=3)) as recogniser:
         started = time.monotonic()
         error = send_while_working(recogniser, signal.SIGSTOP, slow)
         assert time.monotonic() - started < 8
@@ -141,7 +142,7 @@ def test_a_child_that_died_between_pages_costs_one_page_at_most(recogniser: Isol
 
 
 def test_programs_that_the_child_started_end_with_it(slow: bytes) -> None:
-    settings = replace(SETTINGS, engine="pytesseract", tesseract=TesseractSettings(deadline=6))
+    settings = Recognition("pytesseract", deadline=6)
     with IsolatedRecogniser(settings) as recogniser:
         texts(recogniser)
         group = recogniser.pid
@@ -174,13 +175,8 @@ def test_too_little_memory_is_named(recogniser: IsolatedRecogniser) -> None:
 
 def test_what_concerns_every_page_is_no_page_error() -> None:
     with (
-        IsolatedRecogniser(replace(SETTINGS, tesseract=TesseractSettings(language="xqq"))) as recogniser,
+        IsolatedRecogniser(replace(SETTINGS, settings=TesseractSettings(language="xqq"))) as recogniser,
         pytest.raises(MissingDependencyError, match="xqq"),
-    ):
-        recogniser.recognise(GOOD, 1)
-    with (
-        IsolatedRecogniser(replace(SETTINGS, engine="ocrad")) as recogniser,
-        pytest.raises(InputError, match="known: pytesseract"),
     ):
         recogniser.recognise(GOOD, 1)
 

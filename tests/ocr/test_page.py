@@ -5,15 +5,16 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from layoutray import ocr
 from layoutray.metrics.word_recall import word_recall
+from layoutray.ocr import engines
 from layoutray.ocr.page import as_json, recognise_page
-from layoutray.ocr.settings import Preprocessing, Recognition
+from layoutray.ocr.settings import Recognition
+from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from tests.ocr.files import encoded, pdf, picture, placed_picture, typed
 
 pytestmark = pytest.mark.ocr
 
-SETTINGS = Recognition()
+SETTINGS = Recognition(profile="fast")
 TEXT = "Purchase order 4711\nfor seven wooden chairs"
 ORIENTATION = 0x0112
 
@@ -28,9 +29,12 @@ def test_a_picture_is_read_by_ocr_and_its_provenance_kept() -> None:
     assert (page.number, page.width, page.height) == (1, 1000, 700)
     assert page.provenance.words == "ocr"
     assert page.provenance.engine == "tesserocr"
-    assert page.provenance.version == ocr.load("tesserocr").version(SETTINGS.tesseract)
+    assert page.provenance.version == engines.load("tesserocr").version(SETTINGS.settings)
     assert json.loads(page.provenance.settings) == json.loads(as_json(SETTINGS))
-    assert json.loads(page.provenance.settings)["preprocessing"]["width"] == SETTINGS.preprocessing.width
+    assert (
+        json.loads(page.provenance.settings)["tesserocr"]["preprocessing"]["width"]
+        == SETTINGS.settings.preprocessing.width
+    )
 
 
 def test_a_born_digital_pdf_page_is_not() -> None:
@@ -79,7 +83,7 @@ def test_words_of_a_sloping_page_are_found_where_they_stand(degrees: float) -> N
     sloping = picture(lines, size=(1200, 900)).rotate(-degrees, resample=Image.Resampling.BICUBIC, fillcolor=255)
     only_mark = picture("Seventh", size=(1200, 900)).rotate(-degrees, resample=Image.Resampling.BICUBIC, fillcolor=255)
     left, top, right, bottom = only_mark.point(lambda shade: 255 if shade < 128 else 0).getbbox() or (0, 0, 0, 0)
-    settings = replace(SETTINGS, preprocessing=Preprocessing(deskew=True))
+    settings = replace(SETTINGS, settings=TesseractSettings(preprocessing=Preprocessing(deskew=True)))
     first = recognise_page(encoded(sloping, "PNG"), 1, settings).words[0]
     assert first.text == "Seventh"
     found = first.box.to_pixels(1200, 900)

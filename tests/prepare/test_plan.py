@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from layoutray.document import Document
 from layoutray.errors import DocumentError, Reason
-from layoutray.ocr.settings import Preprocessing, Recognition
+from layoutray.ocr.settings import Recognition
 from layoutray.prepare.discovery import apply_measured_split
 from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, Plan
 from layoutray.prepare.plan import make_plan, page_id, settings_hash
@@ -84,7 +84,7 @@ def test_names_go_into_the_splits_of_the_recipe_where_the_set_has_none_of_its_ow
 
 
 def test_a_page_is_another_one_under_other_settings_but_not_in_other_shards() -> None:
-    other = dataclasses.replace(RECIPE, recognition=Recognition(preprocessing=Preprocessing(width=900)))
+    other = dataclasses.replace(RECIPE, recognition=Recognition(profile="fast"))
     sharded = dataclasses.replace(RECIPE, pages_per_shard=7)
     assert settings_hash(RECIPE) == settings_hash(sharded) != settings_hash(other)
     assert settings_hash(IngestRecipe("folder", dev_share=0)) == settings_hash(RECIPE)

@@ -11,7 +11,8 @@ import pytest
 
 from layoutray.document import Page
 from layoutray.errors import DocumentError, MissingDependencyError, Reason
-from layoutray.ocr.settings import Recognition, TesseractSettings
+from layoutray.ocr.settings import Recognition
+from layoutray.ocr.tesseract.settings import TesseractSettings
 from layoutray.prepare.page_tasks import OpenedDocument, PageTask
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.recognise import OcrWordSource, WordSource, make_word_source, open_document, recognise_page
@@ -25,7 +26,7 @@ from tests.store.pages import page as made_page
 from tests.store.pages import word
 
 pytestmark = pytest.mark.ocr
-SETTINGS = Recognition()
+SETTINGS = Recognition(profile="fast")
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +147,7 @@ def test_hostile_pdf_files_cost_their_pages_alone(
 
 
 def test_a_page_that_takes_too_long_is_tried_twice_and_the_next_one_works(tmp_path: Path) -> None:
-    slow = dataclasses.replace(SETTINGS, tesseract=TesseractSettings(deadline=0.001))
+    slow = dataclasses.replace(SETTINGS, deadline=0.001)
     path = written(tmp_path, "a.png", encoded(picture("x", size=(3000, 3000)), "PNG"))
     with OcrWordSource(load("folder"), SETTINGS) as words:
         (task,) = page_tasks(words, path)
@@ -200,7 +201,7 @@ def test_a_fault_of_our_own_costs_its_page_and_shows_where(tmp_path: Path) -> No
 
 
 def test_what_concerns_every_page_stops_the_work(tmp_path: Path) -> None:
-    missing = dataclasses.replace(SETTINGS, tesseract=TesseractSettings(language="xyz"))
+    missing = dataclasses.replace(SETTINGS, settings=TesseractSettings(language="xyz"))
     path = written(tmp_path, "a.png", encoded(picture("x"), "PNG"))
     with OcrWordSource(load("folder"), missing) as words:
         (task,) = page_tasks(words, path)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from layoutray.benchmark.ingest import (
@@ -22,10 +22,28 @@ from layoutray.cli.benchmark import page_sample
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest, plan_ingest
 from layoutray.errors import InputError
-from layoutray.ocr.settings import Recognition
+from layoutray.ocr.settings import PROFILES, Profile, Recognition
 from layoutray.recipe import IngestRecipe
 
 _OURS, _XARGS, _POOL = "ingest", "xargs", "pool"
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestBenchmarkOptions:
+    """Options of `layoutray benchmark ingest`.
+
+    Attributes:
+        pages: most pages to read.
+        peers: what to compare with; empty: all that read pages as the profile does.
+        processes: that read pages.
+    """
+
+    folders: Sequence[Path]
+    pages: int
+    rounds: int
+    peers: Sequence[str]
+    processes: int
+    profile: Profile
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,8 +54,8 @@ def main(arguments: Sequence[str]) -> int:
         "--peers",
         nargs="+",
         choices=(_XARGS, _POOL),
-        default=[_XARGS, _POOL],
-        help="what to compare with (default: both)",
+        default=[],
+        help="what to compare with (default: both; with the profile accurate only the pool, as xargs runs tesseract)",
     )
     parser.add_argument(
         "--processes",
@@ -45,23 +63,34 @@ def main(arguments: Sequence[str]) -> int:
         default=num_cores(),
         help="processes that read pages (default: all cores); with fewer, Ray's own processes have a core",
     )
-    options = parser.parse_args(arguments)
+    parser.add_argument(
+        "--profile", choices=tuple(PROFILES), default="fast", help="how pages are read (default: %(default)s)"
+    )
+    options = IngestBenchmarkOptions(**vars(parser.parse_args(arguments)))
     with tempfile.TemporaryDirectory() as scratch:
-        return _compare(options.folders, options.pages, options.rounds, options.peers, options.processes, Path(scratch))
+        return _compare(options, Path(scratch))
 
 
-def _compare(
-    folders: Sequence[Path], num_pages: int, rounds: int, peers: Sequence[str], processes: int, scratch: Path
-) -> int:
+def _peers(options: IngestBenchmarkOptions) -> Sequence[str]:
+    if options.profile == "fast":
+        return options.peers or (_XARGS, _POOL)
+    if _XARGS in options.peers:
+        raise InputError("--peers xargs runs tesseract, which --profile accurate does not use; name --peers pool only")
+    return (_POOL,)
+
+
+def _compare(options: IngestBenchmarkOptions, scratch: Path) -> int:
+    peers, processes, rounds = _peers(options), options.processes, options.rounds
     # Pages with a text layer go through OCR too, because the baselines do OCR for every page.
-    recipe = IngestRecipe("folder", dev_share=0, recognition=Recognition(text_layer="never"))
+    recognition = Recognition(text_layer="never", profile=options.profile)
+    recipe = IngestRecipe("folder", dev_share=0, recognition=recognition)
     sample, prepared = scratch / "sample", scratch / "prepared"
     prepared.mkdir()
-    page_sample.collect(folders, num_pages, sample)
+    page_sample.collect(options.folders, options.pages, sample)
     plan = plan_ingest(str(sample), recipe)
     pages = [(Path(task.reference.image), task.page) for task in plan.page_tasks]
     if not pages:
-        raise InputError(f"{', '.join(map(str, folders))}: no page can be read")
+        raise InputError(f"{', '.join(map(str, options.folders))}: no page can be read")
     if _XARGS in peers:
         write_preprocessed(pages, recipe.recognition, prepared, processes)
     terminal.say(f"{len(pages)} pages, {processes} process(es) each, {rounds} rounds")

@@ -9,10 +9,11 @@ from layoutray.benchmark.ocr_settings import (
     annotated_pictures,
     born_digital_pages,
     score_settings,
-    variants,
+    variant,
 )
 from layoutray.cli import terminal
 from layoutray.errors import InputError
+from layoutray.ocr.settings import PROFILES
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -30,12 +31,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--variant",
         action="append",
-        choices=sorted(variants()),
-        help="measure only this one; repeatable (default: all)",
+        metavar="KEY=VALUE...",
+        help="settings to measure: keys of the recipe section `recognition`, separated by spaces, for example "
+        "'engine=tesserocr tesserocr.psm=4'; repeatable (default: both profiles)",
     )
     options = parser.parse_args(arguments)
     pages = _known_pages(options.reader, options.root, options.split, options.limit)
-    settings = {name: one for name, one in variants().items() if not options.variant or name in options.variant}
+    settings = {name: variant(name) for name in options.variant or [f"profile={profile}" for profile in PROFILES]}
     name = f"{options.reader} {options.split}".strip()
     rows = [score.cells() for score in score_settings(name, pages, settings)]
     terminal.show_table("Words recognised, shares of 1", HEADING, rows)

@@ -1,5 +1,7 @@
 """Lines of text on a page, found by PP-OCR's detection network through the package `rapidocr`."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from rapidocr import RapidOCR
@@ -32,4 +34,5 @@ class Detector:
         """Corners (lines, 4, 2) in pixels of an RGB page, clockwise from each line's top left."""
         # The network was trained on BGR pictures.
         found = self._network(np.ascontiguousarray(page[:, :, ::-1]), use_det=True, use_cls=False, use_rec=False)
-        return np.zeros((0, 4, 2)) if found.boxes is None else np.asarray(found.boxes, dtype=np.float64)
+        boxes: Any = getattr(found, "boxes", None)  # the package declares results of other uses too
+        return np.zeros((0, 4, 2)) if boxes is None else np.asarray(boxes, dtype=np.float64)

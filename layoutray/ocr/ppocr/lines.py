@@ -40,7 +40,7 @@ def cut(page: NDArray[np.uint8], corners: NDArray[np.float64]) -> Line:
     target = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], dtype=np.float32)
     to_line = cv2.getPerspectiveTransform(corners.astype(np.float32), target)
     picture = cv2.warpPerspective(page, to_line, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    return Line(np.asarray(picture, dtype=np.uint8), np.linalg.inv(to_line))
+    return Line(np.asarray(picture, dtype=np.uint8), np.asarray(np.linalg.inv(to_line), dtype=np.float64))
 
 
 def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -11,8 +12,10 @@ from layoutray.ocr.ppocr.ctc import Character
 
 _SPACE = 0.1
 """Least probability of a space that separates two words."""
-_GAP = 0.45
+_GAP = 0.5
 """Least width of a blank that separates two words without a space, as a share of the line's height."""
+_MARGIN = 0.1
+"""Distance of a box from its word's ink, as a share of the ink's height. Boxes that people draw have one too."""
 _INK_ROWS = 0.06
 """Least share of a column's rows, or of a row's columns, with ink; less is noise."""
 
@@ -51,10 +54,7 @@ def words_of(characters: Sequence[Character], line: NDArray[np.uint8]) -> list[L
     ink = _ink(line)
     columns = ink.mean(axis=0) >= _INK_ROWS
     height, width = ink.shape
-    gaps = [
-        _gap(columns, before.column * width, after.column * width)
-        for before, after in zip(characters, characters[1:], strict=False)
-    ]
+    gaps = [_gap(columns, before.column * width, after.column * width) for before, after in pairwise(characters)]
     breaks = [
         number
         for number, (gap, after) in enumerate(zip(gaps, characters[1:], strict=True))
@@ -103,6 +103,7 @@ def _ends(columns: NDArray[np.bool_], first: float, last: float) -> tuple[float,
 def _word(characters: Sequence[Character], ink: NDArray[np.bool_], left: float, right: float) -> LineWord:
     rows = np.flatnonzero(ink[:, int(left) : max(int(np.ceil(right)), int(left) + 1)].mean(axis=1) >= _INK_ROWS)
     top, bottom = (float(rows[0]), float(rows[-1] + 1)) if len(rows) else (0.0, float(len(ink)))
-    text = "".join(character.text for character in characters)
+    margin = _MARGIN * (bottom - top)
+    sides = (left - margin, top - margin, right + margin, bottom + margin)
     confidence = sum(character.confidence for character in characters) / len(characters)
-    return LineWord(text, (left, top, right, bottom), min(confidence, 1.0))
+    return LineWord("".join(character.text for character in characters), sides, min(confidence, 1.0))

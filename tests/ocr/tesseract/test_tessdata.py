@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from layoutray.errors import MissingDependencyError
-from layoutray.ocr.tessdata import find_folder, fingerprint
+from layoutray.ocr.tesseract.tessdata import find_folder, fingerprint
 
 
 @pytest.mark.parametrize("inside", ["", "tessdata"])
