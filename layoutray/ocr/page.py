@@ -9,6 +9,7 @@ from layoutray.ocr import engines, pdf, pdf_text
 from layoutray.ocr.pictures import Rendered
 from layoutray.ocr.render import Kind, render_page, sniff
 from layoutray.ocr.settings import Recognition
+from layoutray.ocr.turn import read_upright
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ def as_json(settings: Recognition) -> str:
 
 def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition) -> RecognisedPage:
     engine = engines.load(settings.engine)
-    words = engine.recognise(rendered.image, settings.settings)
+    reading = read_upright(rendered.image, engine, settings.settings)
+    if reading.degrees:
+        reason = f"{reason}; read after a turn of {reading.degrees} degrees clockwise"
     provenance = Provenance("ocr", reason, engine.name, engine.version(settings.settings), as_json(settings))
-    return RecognisedPage(number, rendered.width, rendered.height, words, provenance)
+    return RecognisedPage(number, rendered.width, rendered.height, reading.words, provenance)

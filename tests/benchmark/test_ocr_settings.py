@@ -79,8 +79,8 @@ def test_own_pdf_files_are_compared_with_their_text_layers(tmp_path: Path, capsy
     (tmp_path / "typed.pdf").write_bytes(
         pdf("".join(typed(line, x=50, y=700 - 40 * n) for n, line in enumerate(WORDS.splitlines())))
     )
-    assert main(["benchmark", "ocr", "folder", str(tmp_path), "--variant", "default"]) == 0
-    assert "default" in capsys.readouterr().err
+    assert main(["benchmark", "ocr", "folder", str(tmp_path), "--variant", "profile=fast"]) == 0
+    assert "profile=fast" in capsys.readouterr().err
 
 
 def test_a_folder_without_text_layers_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,10 @@ class Engine(Protocol):
     name: str
     settings: type[Any]
     """Frozen dataclass of the engine's settings, with a default for each; its preprocessing is among them."""
+    well_read: float
+    """Mean confidence of a page's letters, 0..1, that the engine does not reach on a page that is turned."""
+    least_confidence: float
+    """Words with a lower confidence, 0..1, are left out: most of them are no text."""
 
     def version(self, settings: Any) -> str:
         """Version of the engine and hashes of the models that `settings` select, e.g. `5.5.4 eng:9c3f…`.

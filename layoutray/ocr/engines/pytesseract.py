@@ -22,6 +22,8 @@ class PytesseractEngine:
 
     name = "pytesseract"
     settings = TesseractSettings
+    well_read = 0.5
+    least_confidence = 0.0
 
     def version(self, settings: TesseractSettings) -> str:
         try:

@@ -22,6 +22,8 @@ class RapidocrEngine:
 
     name = "rapidocr"
     settings = RapidocrSettings
+    well_read = 0.9
+    least_confidence = 0.6
 
     def __init__(self) -> None:
         self._loaded: tuple[RapidocrSettings, PageReader] | None = None

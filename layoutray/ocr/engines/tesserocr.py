@@ -18,6 +18,8 @@ class TesserocrEngine:
 
     name = "tesserocr"
     settings = TesseractSettings
+    well_read = 0.5
+    least_confidence = 0.0
 
     def __init__(self) -> None:
         self._api: Any = None

@@ -10,6 +10,8 @@ from layoutray.ocr.ppocr import models
 
 _LONGEST_SIDE = 2000
 """Pixels; a larger page is scaled down for detection only."""
+_TEXT_PIXEL, _TEXT_LINE = 0.2, 0.4
+"""Least probability of text in a pixel, and its mean over a line. The package's defaults lose single digits."""
 
 
 class Detector:
@@ -26,6 +28,8 @@ class Detector:
             "Global.max_side_len": _LONGEST_SIDE,
             "Det.limit_type": "min",
             "Det.limit_side_len": short_side,
+            "Det.thresh": _TEXT_PIXEL,
+            "Det.box_thresh": _TEXT_LINE,
             "Det.model_path": str(models.path_of(models.DETECTION)),
         }
         self._network = RapidOCR(params=settings | one_thread)

@@ -1,0 +1,74 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutray.ocr.ppocr.ctc import Character
+from layoutray.ocr.ppocr.words import words_of
+
+HEIGHT = 20
+
+
+def drawn(*bars: tuple[int, int], width: int = 200) -> np.ndarray:
+    """A white line with a black bar from `start` to `end` for each character, 10 pixels high."""
+    line = np.full((HEIGHT, width), 255, np.uint8)
+    for start, end in bars:
+        line[5:15, start:end] = 0
+    return line
+
+
+def characters(text: str, *bars: tuple[int, int], spaces: tuple[int, ...] = (), width: int = 200) -> list[Character]:
+    """One character over each bar; `spaces` numbers the characters that have a space before them."""
+    return [
+        Character(letter, (start + end) / 2 / width, 0.5, 0.9 if number in spaces else 0.0)
+        for number, (letter, (start, end)) in enumerate(zip(text, bars, strict=True))
+    ]
+
+
+def test_a_space_separates_words_whose_boxes_fit_the_ink() -> None:
+    bars = (10, 20), (22, 32), (40, 50)
+    first, second = words_of(characters("ab1", *bars, spaces=(2,)), drawn(*bars))
+    assert (first.text, second.text, first.confidence) == ("ab", "1", 0.5)
+    assert first.sides == pytest.approx((9, 4, 33, 16)), "a tenth of the ink's height around it"
+    assert second.sides == pytest.approx((39, 4, 51, 16))
+
+
+def test_a_wide_blank_separates_words_without_a_space() -> None:
+    near, far = ((10, 20), (22, 32), (41, 51)), ((10, 20), (22, 32), (43, 53))
+    assert [word.text for word in words_of(characters("ab1", *near), drawn(*near))] == ["ab1"]
+    assert [word.text for word in words_of(characters("ab1", *far), drawn(*far))] == ["ab", "1"]
+
+
+def test_light_ink_on_a_dark_line_is_found_too() -> None:
+    bars = (10, 20), (40, 50)
+    dark = words_of(characters("ab", *bars, spaces=(1,)), drawn(*bars))
+    assert words_of(characters("ab", *bars, spaces=(1,)), 255 - drawn(*bars)) == dark
+
+
+def test_characters_that_touch_are_cut_in_the_middle() -> None:
+    first, second = words_of(characters("ab", (10, 20), (20, 30), spaces=(1,)), drawn((10, 30)))
+    assert (first.sides[2], second.sides[0]) == pytest.approx((21, 19))
+
+
+def test_a_line_without_ink_or_characters() -> None:
+    blank = np.full((HEIGHT, 200), 255, np.uint8)
+    assert words_of([], blank) == []
+    (word,) = words_of(characters("a", (90, 110)), blank)
+    assert word.sides[1] <= 0
+    assert word.sides[3] >= HEIGHT
+
+
+@given(st.lists(st.tuples(st.integers(3, 12), st.integers(1, 30), st.booleans()), min_size=1, max_size=12))
+def test_no_character_is_lost_and_words_go_from_left_to_right(shapes: list[tuple[int, int, bool]]) -> None:
+    bars: list[tuple[int, int]] = []
+    for wide, gap, _ in shapes:
+        start = (bars[-1][1] if bars else 0) + gap
+        bars.append((start, start + wide))
+    text = "".join(chr(97 + number) for number in range(len(bars)))
+    spaces = tuple(number for number, (_, _, space) in enumerate(shapes) if space)
+    width = bars[-1][1] + 10
+    words = words_of(characters(text, *bars, spaces=spaces, width=width), drawn(*bars, width=width))
+    assert "".join(word.text for word in words) == text
+    assert all(left.sides[0] < right.sides[0] for left, right in pairwise(words))
