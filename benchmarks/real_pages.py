@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from layoutray.cli.benchmark import page_sample
@@ -11,14 +12,27 @@ _DATA_SETS = ("sroie", "funsd", "wildreceipt")
 """Data sets of real scans below LAYOUTRAY_DATA, which are read when no folder is named."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RealPagesOptions:
+    """Options of every benchmark that reads real pages.
+
+    Attributes:
+        folders: of pictures and PDF files; empty for those on this machine.
+        pages: maximum number of pages.
+    """
+
+    folders: Sequence[Path]
+    pages: int
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """`FOLDERS` and `--pages`."""
+    """The fields of `RealPagesOptions`."""
     page_sample.add_options(parser, default="the real data sets below LAYOUTRAY_DATA, else synthetic pages")
 
 
-def collect(folders: Sequence[Path], count: int, folder: Path) -> None:
-    """Fill the new `folder` with links to files of at most `count` pages."""
-    page_sample.collect(folders or _data_sets(), count, folder)
+def collect(options: RealPagesOptions, folder: Path) -> None:
+    """Fill the new `folder` with links to files of at most `options.pages` pages."""
+    page_sample.collect(options.folders or _data_sets(), options.pages, folder)
 
 
 def _data_sets() -> list[Path]:

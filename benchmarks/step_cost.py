@@ -1,6 +1,5 @@
 """Shared by the benchmarks of a training step: rounds in which each model runs in a new process, and their report."""
 
-import argparse
 import itertools
 import json
 import statistics
@@ -16,7 +15,7 @@ from torch import nn
 from benchmarks.figures.step_cost import StepCostRow, draw_step_costs, parse
 from benchmarks.measure.training_step import StepCase, StepCost, matrix_product_speed, measure_step
 from benchmarks.mlflow_log import log
-from benchmarks.options import png_file
+from benchmarks.options import StepCostOptions
 from layoutray.cli import terminal
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.report import png
@@ -28,35 +27,9 @@ Models = Mapping[str, Callable[[StepCase], nn.Module]]
 """How each model is built, by its name."""
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
-_WINDOWS = 8
 
 
-def add_options(parser: argparse.ArgumentParser, models: Models, *, size: str, lengths: Sequence[int]) -> None:
-    """Options of all benchmarks of a training step, with the defaults of one of them."""
-    parser.add_argument("--size", default=size, choices=("tiny", "small", "base"), help=f"model size (default: {size})")
-    parser.add_argument("--lengths", type=int, nargs="+", default=lengths, help="tokens per window")
-    parser.add_argument("--models", nargs="+", choices=models, default=list(models), help="default: all")
-    parser.add_argument(
-        "--tokens", type=int, default=4096, help=f"maximum tokens per step; a step has at most {_WINDOWS} windows"
-    )
-    parser.add_argument("--compile", action="store_true", help="also measure each model with torch.compile")
-    parser.add_argument("--steps", type=int, default=2, help="measured steps of each model, length and round")
-    parser.add_argument("--rounds", type=int, default=3, help="each round measures all models one after the other")
-    parser.add_argument("--out", type=Path, metavar="FILE.json", help="also write the rows to this file")
-    parser.add_argument(
-        "--picture", type=png_file, metavar="FILE.png", help="also write the figure of time and memory by length"
-    )
-    parser.add_argument(
-        "--add",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="FILE.json",
-        help="rows of earlier runs (their --out), which are drawn in the same figure",
-    )
-
-
-def run(benchmark: str, options: argparse.Namespace, peers: str) -> int:
+def run(benchmark: str, options: StepCostOptions, peers: str) -> int:
     """Measure, show and log.
 
     Args:
@@ -78,7 +51,7 @@ def run(benchmark: str, options: argparse.Namespace, peers: str) -> int:
     report = [asdict(row) for row in rows]
     sys.stdout.write(json.dumps(report) + "\n")
     picture = png.png(draw_step_costs(rows + added))
-    log(benchmark, {name: str(value) for name, value in vars(options).items()}, report, {"scaling": picture})
+    log(benchmark, asdict(options), report, {"scaling": picture})
     if options.picture:
         options.picture.write_bytes(picture)
     if options.out:
@@ -92,9 +65,9 @@ def run_case(models: Models, text: str) -> None:
     sys.stdout.write(json.dumps(asdict(measure_step(case, models[case.model]))) + "\n")
 
 
-def _measure_length(benchmark: str, options: argparse.Namespace, length: int) -> list[tuple[Key, list[StepCost]]]:
+def _measure_length(benchmark: str, options: StepCostOptions, length: int) -> list[tuple[Key, list[StepCost]]]:
     """All models at one length, round by round, so that a change of the machine's speed affects all of them."""
-    batch = max(1, min(_WINDOWS, options.tokens // length))
+    batch = options.windows(length)
     memory = int(0.9 * psutil.virtual_memory().available)
     costs: dict[Key, list[StepCost]] = {}
     failed: set[Key] = set()

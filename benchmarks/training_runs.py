@@ -1,76 +1,24 @@
 """Many trainings of one benchmark: each verb runs in a new process, and a rerun skips what is finished."""
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.mlflow_log import log
+from benchmarks.options import RunsOptions
 from layoutray.cli import terminal
-from layoutray.cli.options import local_folder
-from layoutray.errors import InputError, LayoutrayError
+from layoutray.errors import LayoutrayError
 from layoutray.report import curves, png
 from layoutray.training.reporter import HISTORY, read_history
 
 Scores = dict[str, dict[int, dict[str, float]]]
 """Metrics on the test pages, by system and seed."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Options of every benchmark of many trainings."""
-    parser.add_argument(
-        "--out",
-        required=True,
-        type=local_folder,
-        help="folder of all results; a rerun does only what is missing",
-    )
-    parser.add_argument(
-        "--seeds", type=int, nargs="+", default=[1, 2, 3], help="every system is trained once with each seed"
-    )
-    parser.add_argument(
-        "--steps",
-        type=int,
-        default=600,
-        help="training steps of each system; where a system is fine-tuned too, steps of its pretraining",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a recipe key of all trainings by its dotted path; repeatable",
-    )
-    parser.add_argument(
-        "--at-once", type=int, default=2, help="trainings that run at the same time, with one thread each"
-    )
-
-
-def add_tuning_option(parser: argparse.ArgumentParser) -> None:
-    """`--tune-steps`, for benchmarks that pretrain and fine-tune."""
-    parser.add_argument("--tune-steps", type=int, default=300, help="fine-tuning steps of each system")
-
-
-def add_labelled_option(parser: argparse.ArgumentParser, wanted: str) -> None:
-    """`--labelled`, for benchmarks that fine-tune on several data sets; `wanted` describes these sets in the help."""
-    parser.add_argument(
-        "--labelled", action="append", required=True, metavar="NAME=FOLDER", help=f"{wanted}; repeatable"
-    )
-
-
-def labelled(pairs: Sequence[str]) -> dict[str, Path]:
-    """Folders by name, from the values of `--labelled`. Raises InputError for a malformed value or a repeated name."""
-    folders: dict[str, Path] = {}
-    for pair in pairs:
-        name, equals, folder = pair.partition("=")
-        if not (name and equals and folder) or name in folders:
-            raise InputError(f"--labelled is {pair!r}; it must be NAME=FOLDER, e.g. funsd=runs/funsd, each name once")
-        folders[name] = Path(folder)
-    return folders
 
 
 class Runs:
@@ -80,11 +28,10 @@ class Runs:
 
     Args:
         benchmark: its name, also the name of the MLflow experiment.
-        options: the parsed command line, with the options of `add_options`.
     """
 
-    def __init__(self, benchmark: str, options: argparse.Namespace) -> None:
-        self.out: Path = options.out.absolute()
+    def __init__(self, benchmark: str, options: RunsOptions) -> None:
+        self.out = options.out.absolute()
         self.out.mkdir(parents=True, exist_ok=True)
         self._benchmark = benchmark
         self._options = options
@@ -111,7 +58,7 @@ class Runs:
     ) -> None:
         """Train into `folder` with `verb` (pretrain or finetune), which leaves a finished checkpoint as it is."""
         initial = [argument for start in starts for argument in ("--init", str(start))]
-        settings = [*_set(keys), *(argument for pair in self._options.set for argument in ("--set", pair))]
+        settings = [*_set(keys), *(argument for pair in self._options.overrides for argument in ("--set", pair))]
         log_file = folder.with_name(f"{folder.name}.log")
         self._verb(
             verb,
@@ -175,7 +122,7 @@ class Runs:
         )
         for name, picture in pictures.items():
             (self.out / f"{name}.png").write_bytes(picture)
-        log(self._benchmark, {name: str(value) for name, value in vars(self._options).items()}, report, pictures)
+        log(self._benchmark, asdict(self._options), report, pictures)
         sys.stdout.write(json.dumps(report) + "\n")
 
     def _verb(self, verb: str, log_file: Path, *arguments: str) -> None:

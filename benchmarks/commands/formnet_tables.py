@@ -1,21 +1,14 @@
 """FormNet's ablation on forms: entity scores of ETC with and without Rich Attention and super-tokens, and of peers."""
 
 import argparse
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from benchmarks.measure.spread import Spread
+from benchmarks.options import LabelledRunsOptions, add_labelled_runs_options
 from benchmarks.papers.formnet import PAPER_F1, SYSTEMS
-from benchmarks.training_runs import (
-    Runs,
-    Scores,
-    add_labelled_option,
-    add_options,
-    add_tuning_option,
-    labelled,
-    schedule,
-)
+from benchmarks.training_runs import Runs, Scores, schedule
 from layoutray.cli import terminal
+from layoutray.cli.options import parse
 
 _RECIPE = "finetune-funsd"
 _BIOES: dict[str, object] = {"task.name": "entities_bioes"}
@@ -23,20 +16,16 @@ _BIOES: dict[str, object] = {"task.name": "entities_bioes"}
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks formnet-tables", description=__doc__)
-    parser.add_argument("pages", type=Path, help="folder of pages to pretrain on, e.g. written by `layoutray mix`")
-    add_labelled_option(
+    add_labelled_runs_options(
         parser,
         "pages with entities for fine-tuning and testing; for the names funsd and cord, the paper's scores are shown",
     )
-    parser.add_argument("--length", type=int, default=512, help="tokens per window")
-    add_options(parser)
-    add_tuning_option(parser)
-    options = parser.parse_args(arguments)
-    table = _Table(options, labelled(options.labelled))
+    options = parse(parser, arguments, LabelledRunsOptions)
+    table = _Table(options)
     perplexity = table.pretrain()
     scores = {data: table.tune(data) for data in table.labelled}
     for data, by_system in scores.items():
-        _show(data, by_system, options)
+        _show(data, by_system, len(options.seeds))
     table.runs.finish({"perplexity": perplexity, "entities": scores}, perplexity)
     return 0
 
@@ -44,9 +33,9 @@ def main(arguments: Sequence[str]) -> int:
 class _Table:
     """Pretrains every system once for each seed, and fine-tunes it from there on each labelled set."""
 
-    def __init__(self, options: argparse.Namespace, labelled: Mapping[str, Path]) -> None:
+    def __init__(self, options: LabelledRunsOptions) -> None:
         self._options = options
-        self.labelled = labelled
+        self.labelled = options.labelled_folders()
         self.runs = Runs("formnet-tables", options)
 
     def pretrain(self) -> Scores:
@@ -76,7 +65,7 @@ class _Table:
         return {"max_length": self._options.length, "seed": seed, **model, **schedule(steps)}
 
 
-def _show(data: str, scores: Scores, options: argparse.Namespace) -> None:
+def _show(data: str, scores: Scores, seeds: int) -> None:
     rows: list[tuple[object, ...]] = []
     for name, by_seed in scores.items():
         precision, recall, f1 = (
@@ -87,5 +76,5 @@ def _show(data: str, scores: Scores, options: argparse.Namespace) -> None:
         rows.append(
             (name, f"{precision.mean:.1f}", f"{recall.mean:.1f}", shown_f1, "" if paper is None else f"{paper:.2f}")
         )
-    title = f"Entities of {data}, test split, percent: mean of {len(options.seeds)} seeds (range of F1)"
+    title = f"Entities of {data}, test split, percent: mean of {seeds} seeds (range of F1)"
     terminal.show_table(title, ("system", "precision", "recall", "F1", "paper's F1"), rows)

@@ -8,19 +8,12 @@ from typing import Any
 
 from benchmarks.measure.leakage import Known, document_words, known
 from benchmarks.measure.spread import Spread
+from benchmarks.options import LabelledRunsOptions, add_labelled_runs_options, add_only
 from benchmarks.papers.lambert import LAYOUTS, PAPER_F1, SYSTEMS, LambertSystem, sizes
-from benchmarks.training_runs import (
-    Runs,
-    Scores,
-    add_labelled_option,
-    add_options,
-    add_tuning_option,
-    labelled,
-    schedule,
-    tables,
-)
+from benchmarks.training_runs import Runs, Scores, schedule, tables
 from layoutray import checkpoint
 from layoutray.cli import terminal
+from layoutray.cli.options import parse
 from layoutray.store.data_set import DataSet
 
 _PRETRAIN, _AUTOENCODE = "pretrain-lambert", "pretrain-neighbourhoods"
@@ -28,29 +21,40 @@ _ROWS = {**SYSTEMS, **LAYOUTS}
 _METRICS = {"GEval F1": "geval_f1", "exact F1": "exact_f1", "field F1": "field_f1"}
 
 
+@dataclass(frozen=True, kw_only=True)
+class LambertTablesOptions(LabelledRunsOptions):
+    """Options of `lambert-tables`.
+
+    Attributes:
+        start: checkpoint of a trained BERT or RoBERTa.
+        learning_rate: of the training on the pages.
+        tune_learning_rate: of fine-tuning.
+        only: the systems to train.
+    """
+
+    start: Path
+    learning_rate: float
+    tune_learning_rate: float
+    only: Sequence[str]
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks lambert-tables", description=__doc__)
-    parser.add_argument("pages", type=Path, help="folder of pages to train on, e.g. written by `layoutray mix`")
+    add_labelled_runs_options(
+        parser,
+        "documents with fields; NAME needs a recipe finetune-NAME, e.g. sroie or kleister-nda; NAME-ocr uses it too",
+    )
     parser.add_argument(
         "--start",
         required=True,
         type=Path,
         help="checkpoint of a trained BERT or RoBERTa, e.g. written by `layoutray import`",
     )
-    add_labelled_option(
-        parser,
-        "documents with fields; NAME needs a recipe finetune-NAME, e.g. sroie or kleister-nda; NAME-ocr uses it too",
-    )
-    parser.add_argument("--length", type=int, default=512, help="tokens per window")
     parser.add_argument("--learning-rate", type=float, default=1e-4, help="learning rate of the training on the pages")
     parser.add_argument("--tune-learning-rate", type=float, default=1e-4, help="learning rate of fine-tuning")
-    parser.add_argument(
-        "--only", nargs="+", choices=_ROWS, default=list(_ROWS), help="train only these systems", metavar="SYSTEM"
-    )
-    add_options(parser)
-    add_tuning_option(parser)
-    options = parser.parse_args(arguments)
-    table = _Table(options, labelled(options.labelled))
+    add_only(parser, _ROWS)
+    options = parse(parser, arguments, LambertTablesOptions)
+    table = _Table(options)
     audits = {data: table.audit(data) for data in table.labelled}
     _show_audits(audits)
     perplexity = table.pretrain()
@@ -96,11 +100,11 @@ class _Table:
     The paper has three fine-tuning runs.
     """
 
-    def __init__(self, options: argparse.Namespace, labelled: Mapping[str, Path]) -> None:
+    def __init__(self, options: LambertTablesOptions) -> None:
         self._options = options
+        self.labelled = options.labelled_folders()
         self._rows = {name: _ROWS[name] for name in options.only}
         self._sizes = sizes(checkpoint.load(options.start).recipe)
-        self.labelled = labelled
         self.runs = Runs("lambert-tables", options)
 
     def audit(self, data: str) -> _Audit:

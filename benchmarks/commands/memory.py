@@ -6,14 +6,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks import real_pages
 from benchmarks.figures.memory import draw_memory
 from benchmarks.measure.memory import MemorySampler, RoleMemory, by_tenths
 from benchmarks.options import png_file
+from benchmarks.real_pages import RealPagesOptions
 from layoutray.cli import terminal
+from layoutray.cli.options import parse
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
@@ -24,6 +26,23 @@ from layoutray.recipe import IngestRecipe
 from layoutray.report import png
 
 _MARKS = {"page workers": "PageWorker", "OCR": "layoutray.ocr.child", "Ray itself": ""}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryOptions(RealPagesOptions):
+    """Options of `memory`.
+
+    Attributes:
+        rounds: number of copies of each document.
+        width: in pixels that pages are scaled to.
+        interval: seconds between two samples.
+        out: file that also gets the figure.
+    """
+
+    rounds: int
+    width: int
+    interval: float
+    out: Path | None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,17 +56,17 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between two samples")
     parser.add_argument("--out", type=png_file, metavar="FILE.png", help="also write the figure to this file")
-    options = parser.parse_args(arguments)
+    options = parse(parser, arguments, MemoryOptions)
     if options.rounds < 1:
         raise InputError(f"--rounds is {options.rounds}; it must be at least 1")
     with tempfile.TemporaryDirectory() as scratch:
         return _run(options, Path(scratch))
 
 
-def _run(options: argparse.Namespace, scratch: Path) -> int:
+def _run(options: MemoryOptions, scratch: Path) -> int:
     tesseract = TesseractSettings(preprocessing=Preprocessing(width=options.width))
     recipe = IngestRecipe("folder", dev_share=0, recognition=Recognition("tesserocr", tesseract))
-    real_pages.collect(options.folders, options.pages, scratch / "sample")
+    real_pages.collect(options, scratch / "sample")
     _repeat(scratch / "sample", options.rounds, scratch / "pages")
     sampler = MemorySampler(_MARKS, options.interval)
 

@@ -7,13 +7,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import real_pages
 from benchmarks.measure.spread import Spread
+from benchmarks.real_pages import RealPagesOptions
 from layoutray.benchmark.ingest import TimedRound, time_contenders
 from layoutray.cli import terminal
-from layoutray.cli.options import local_folder
+from layoutray.cli.options import local_folder, parse
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.placement import Replicas
@@ -25,6 +27,21 @@ from layoutray.recipe import IngestRecipe
 _READING, _ANSWERING = "reading (OCR)", "answering (model)"
 
 
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions(RealPagesOptions):
+    """Options of `predict`.
+
+    Attributes:
+        checkpoint: folder of a model that extracts fields.
+        rounds: times that all pages are ingested and predicted.
+        workers: model replicas with one thread each.
+    """
+
+    checkpoint: Path
+    rounds: int
+    workers: int
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks predict", description=__doc__)
     parser.add_argument("checkpoint", type=local_folder, help="checkpoint folder of a model that extracts fields")
@@ -33,18 +50,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--workers", type=int, default=num_cores(), help="model replicas with one thread each (default: all cores)"
     )
-    options = parser.parse_args(arguments)
+    options = parse(parser, arguments, PredictOptions)
     with tempfile.TemporaryDirectory() as scratch:
         return _run(options, Path(scratch))
 
 
-def _run(options: argparse.Namespace, scratch: Path) -> int:
+def _run(options: PredictOptions, scratch: Path) -> int:
     if not Extractor.load(options.checkpoint).fields:
         raise InputError(
             f"{options.checkpoint} extracts no fields of documents; take a model whose recipe has [task.fields]"
         )
     sample = scratch / "sample"
-    real_pages.collect(options.folders, options.pages, sample)
+    real_pages.collect(options, sample)
     # By default Ray lowers the priority of its workers; on a busy machine that would slow them down.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  (Ray reads it in this spelling)
     bulk = _Bulk(options, sample, scratch)
@@ -71,7 +88,7 @@ def _run(options: argparse.Namespace, scratch: Path) -> int:
 class _Bulk:
     """Both stages, and the counts of the last round."""
 
-    def __init__(self, options: argparse.Namespace, source: Path, scratch: Path) -> None:
+    def __init__(self, options: PredictOptions, source: Path, scratch: Path) -> None:
         self._options, self._source, self._scratch = options, source, scratch
         self._folder = ""
         self.done = Prediction(0, 0, 0)

@@ -26,6 +26,7 @@ from benchmarks.measure.environment import environment
 from benchmarks.measure.ingest_cost import IngestTiming, step_seconds
 from benchmarks.measure.object_store import object_store
 from layoutray.cli import terminal
+from layoutray.cli.options import parse
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
@@ -81,6 +82,23 @@ class _Contender:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScalingOptions:
+    """Options of `scaling`.
+
+    Attributes:
+        pages: pictures of an ingest.
+        seconds: that the substitute for OCR sleeps per page.
+        nodes: numbers of nodes to compare with one node.
+        rounds: times that each ingest runs.
+    """
+
+    pages: int
+    seconds: float
+    nodes: Sequence[int]
+    rounds: int
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks scaling", description=__doc__)
     parser.add_argument(
@@ -91,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
         "--nodes", type=int, nargs="+", default=[2, 4], help="numbers of nodes to compare with one node (default: 2 4)"
     )
     parser.add_argument("--rounds", type=int, default=3, help="times that each ingest runs")
-    options = parser.parse_args(arguments)
+    options = parse(parser, arguments, ScalingOptions)
     least_pages = max(8, 2 * max(options.nodes))
     for name, value, least in (
         ("pages", options.pages, least_pages),
@@ -107,7 +125,7 @@ def main(arguments: Sequence[str]) -> int:
             return _run(options, scratch, bucket)
 
 
-def _run(options: argparse.Namespace, scratch: str, bucket: str) -> int:
+def _run(options: ScalingOptions, scratch: str, bucket: str) -> int:
     nodes = {_ONE: _Contender(scratch, options.pages)}
     nodes |= {f"{count} nodes": _Contender(scratch, options.pages, count) for count in sorted({*options.nodes})}
     single_worker = {

@@ -5,13 +5,15 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks import step_cost
+from benchmarks.options import StepCostOptions, add_step_cost_options
 from benchmarks.papers.skim_models import MODELS
+from layoutray.cli.options import parse
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks skim-speed", description=__doc__)
-    step_cost.add_options(parser, MODELS, size="base", lengths=[8, 32, 128, 512, 1024, 2048, 4096])
-    return step_cost.run("skim-speed", parser.parse_args(arguments), peers="LayoutLM")
+    add_step_cost_options(parser, MODELS, size="base", lengths=[8, 32, 128, 512, 1024, 2048, 4096])
+    return step_cost.run("skim-speed", parse(parser, arguments, StepCostOptions), peers="LayoutLM")
 
 
 if __name__ == "__main__":

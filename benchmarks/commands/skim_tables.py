@@ -2,10 +2,12 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure.spread import Spread
+from benchmarks.options import PretrainedRunsOptions, add_pretrained_runs_options
 from benchmarks.papers.skim import (
     LONG,
     PAPER_PERPLEXITY,
@@ -16,29 +18,42 @@ from benchmarks.papers.skim import (
     attention_count,
     compute_ratio,
 )
-from benchmarks.training_runs import Runs, Scores, add_options, add_tuning_option, schedule
+from benchmarks.training_runs import Runs, Scores, schedule
 from layoutray import recipe
 from layoutray.cli import terminal
+from layoutray.cli.options import parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkimTablesOptions(PretrainedRunsOptions):
+    """Options of `skim-tables`.
+
+    Attributes:
+        docbank: folder of DocBank's pages, for table 4.
+        long_length: tokens per window of the long models.
+        top_k: keys that a SkimmingMask leaves for each query.
+    """
+
+    docbank: Path | None
+    long_length: int
+    top_k: int
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks skim-tables", description=__doc__)
-    parser.add_argument("pages", type=Path, help="folder of pages to pretrain on, e.g. written by `layoutray mix`")
+    add_pretrained_runs_options(parser, length=256)
     parser.add_argument(
         "--docbank", type=Path, help="folder of DocBank's pages, for table 4 (default: only tables 2 and 3)"
     )
-    parser.add_argument("--length", type=int, default=256, help="tokens per window")
     parser.add_argument("--long-length", type=int, default=1024, help="tokens per window of the two long models")
     parser.add_argument("--top-k", type=int, default=64, help="keys that a SkimmingMask leaves for each query")
-    add_options(parser)
-    add_tuning_option(parser)
-    options = parser.parse_args(arguments)
+    options = parse(parser, arguments, SkimTablesOptions)
     tables = _Tables(options)
     perplexity = tables.pretrain()
     _show_perplexity(perplexity, options)
     report: dict[str, Any] = {"perplexity": perplexity}
     if options.docbank:
-        report["layout_labels"] = tables.tune()
+        report["layout_labels"] = tables.tune(options.docbank)
         _show_labels(report["layout_labels"], options)
     tables.runs.finish(report, perplexity)
     return 0
@@ -47,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 class _Tables:
     """Tables 2 and 3 by `pretrain`, table 4 by `tune`."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: SkimTablesOptions) -> None:
         self._options = options
         self.runs = Runs("skim-tables", options)
 
@@ -59,11 +74,11 @@ class _Tables:
         )
         return self.runs.run_all(PRETRAINED, self._pretrain)
 
-    def tune(self) -> Scores:
+    def tune(self, docbank: Path) -> Scores:
         for name, long in (("labelled", False), ("long-labelled", True)):
             keys = {"max_length": self._length(long=long), "tokenizer.path": self.runs.out / "windows"}
-            self.runs.encode("finetune-docbank", str(self._options.docbank), name, keys)
-        return self.runs.run_all(TUNED, self._tune)
+            self.runs.encode("finetune-docbank", str(docbank), name, keys)
+        return self.runs.run_all(TUNED, lambda name, seed: self._tune(docbank, name, seed))
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder = self.runs.folder(name, seed)
@@ -73,7 +88,7 @@ class _Tables:
         )
         return self.runs.evaluate(folder, self._options.pages)
 
-    def _tune(self, name: str, seed: int) -> dict[str, float]:
+    def _tune(self, docbank: Path, name: str, seed: int) -> dict[str, float]:
         row, folder = TUNED[name], self.runs.folder(f"labels {name}", seed)
         examples = self.runs.out / ("long-labelled" if name in LONG else "labelled")
         model = {**row.model, **({"top_k": self._options.top_k} if "masked" in row.attentions else {})}
@@ -86,7 +101,7 @@ class _Tables:
             self._keys(name, model, self._options.tune_steps, seed),
             starts,
         )
-        return self.runs.evaluate(folder, self._options.docbank)
+        return self.runs.evaluate(folder, docbank)
 
     def _keys(self, name: str, model: Model, steps: int, seed: int) -> dict[str, object]:
         """Recipe keys of a training; as in the paper, the long models get half as many windows per step."""
@@ -99,7 +114,7 @@ class _Tables:
         return self._options.long_length if long else self._options.length
 
 
-def _show_perplexity(scores: Scores, options: argparse.Namespace) -> None:
+def _show_perplexity(scores: Scores, options: SkimTablesOptions) -> None:
     spreads = {
         name: Spread.of([metrics["perplexity"] for metrics in by_seed.values()]) for name, by_seed in scores.items()
     }
@@ -113,7 +128,7 @@ def _show_perplexity(scores: Scores, options: argparse.Namespace) -> None:
     terminal.show_table("Ratios of perplexity", ("systems", "ours", "paper"), ratios)
 
 
-def _show_labels(scores: Scores, options: argparse.Namespace) -> None:
+def _show_labels(scores: Scores, options: SkimTablesOptions) -> None:
     rows: list[tuple[object, ...]] = []
     for name, row in TUNED.items():
         model = recipe.load("finetune-docbank", [f"model.{key}={value}" for key, value in row.model.items()]).model

@@ -2,13 +2,16 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure.spread import Spread
+from benchmarks.options import RunsOptions, add_only, add_runs_options
 from benchmarks.papers.summary import ENCODERS, PAPER_ROUGE, SCORERS, decoder_keys
-from benchmarks.training_runs import Runs, Scores, add_options, schedule, tables
+from benchmarks.training_runs import Runs, Scores, schedule, tables
 from layoutray.cli import terminal
+from layoutray.cli.options import parse
 from layoutray.document import Page
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.texts import score_summaries
@@ -16,6 +19,25 @@ from layoutray.evaluation.texts import score_summaries
 _RECIPE = "finetune-scitldr"
 _HALVINGS = (1, 1)
 _ROWS = {**ENCODERS, **SCORERS}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryTablesOptions(RunsOptions):
+    """Options of `summary-tables`.
+
+    Attributes:
+        documents: folder of documents with summaries.
+        length: tokens of a document.
+        block: tokens of a block of attention.
+        written: tokens of a summary.
+        only: the systems to train.
+    """
+
+    documents: Path
+    length: int
+    block: int
+    written: int
+    only: Sequence[str]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,11 +48,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--length", type=int, default=512, help="tokens of a document")
     parser.add_argument("--block", type=int, default=128, help="tokens of a block of attention")
     parser.add_argument("--written", type=int, default=64, help="tokens of a summary")
-    parser.add_argument(
-        "--only", nargs="+", choices=_ROWS, default=list(_ROWS), help="train only these systems", metavar="SYSTEM"
-    )
-    add_options(parser)
-    options = parser.parse_args(arguments)
+    add_only(parser, _ROWS)
+    add_runs_options(parser)
+    options = parse(parser, arguments, SummaryTablesOptions)
     runs = Runs("summary-tables", options)
     lengths = {"max_length": options.length, "task.writing.max_length": options.written}
     examples = runs.encode(_RECIPE, str(options.documents), "examples", lengths)
@@ -63,7 +83,7 @@ def _first_sentence(pages: Sequence[Page]) -> str:
     return " ".join(words[:end])
 
 
-def _show(title: str, scores: Scores, lead: Mapping[str, float], options: argparse.Namespace) -> None:
+def _show(title: str, scores: Scores, lead: Mapping[str, float], options: SummaryTablesOptions) -> None:
     rouge = {name: f"{100 * value:.2f}" for name, value in lead.items()}
     bounds = f"{rouge['rouge1_low']} to {rouge['rouge1_high']}"
     rows: list[Sequence[Any]] = [

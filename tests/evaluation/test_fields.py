@@ -38,6 +38,12 @@ def test_values_are_compared_as_normal_forms_as_kleister_writes_them_and_as_on_t
     assert scores["exact_f1"] == pytest.approx(2 * 1 / (2 + 3)), "the page writes the party in another way"
 
 
+@pytest.mark.parametrize(("written", "geval", "exact"), [("RM 9.00", 0, 1), ("9", 1, 0)])
+def test_a_right_answer_gets_the_score_of_the_notation_of_the_data_set(written: str, geval: int, exact: int) -> None:
+    scores = metrics_of([AnsweredDocument([Field("total", written)], [answer("total", "9", "RM 9.00")])])
+    assert (scores["field_f1"], scores["geval_f1"], scores["exact_f1"]) == (1, geval, exact)
+
+
 def test_no_documents_are_no_mistakes() -> None:
     assert metrics_of([])["field_f1"] == 1.0
 
