@@ -84,14 +84,6 @@ def test_the_table_says_what_the_lines_say(checkpoint: Path, tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize(("lengths", "size"), [([7, 1, 0, 30], 4), ([3], 8), ([], 2), ([1] * 5, 2)])
-def test_batches_hold_every_row_once_in_its_order(lengths: list[int], size: int) -> None:
-    made = list(bulk._batches({str(number): length for number, length in enumerate(lengths)}, size))
-    rows = [(run["shard"], run["start"] + at) for batch in made for run in batch for at in range(run["rows"])]
-    assert rows == [(str(number), at) for number, length in enumerate(lengths) for at in range(length)]
-    assert [sum(run["rows"] for run in batch) for batch in made[:-1]] == [size] * max(len(made) - 1, 0)
-
-
 def test_a_few_pages_are_shared_by_all_replicas(checkpoint: Path, tmp_path: Path) -> None:
     ingested, out = write_pages(tmp_path / "ingested", MADE), tmp_path / "answers"
     heard: list[Progress] = []
