@@ -19,6 +19,7 @@ check: $(READY)  ## check format, lint, types, layers, infra/ files, documentati
 	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 style types layers manifests links docs
 
 # Tests that start Ray spend half of their time waiting, so the other tests run at the same time.
+# The tests on Ray take longer, and Ray lowers the priority of its workers unless told otherwise.
 # The output of the Ray tests is printed at their end.
 test: setup  ## run all tests except those that need a GPU or many minutes
 	@mkdir -p build
@@ -28,7 +29,7 @@ test-without-ray:
 	$(BIN)/python -m pytest -m "$(DAILY) and not ray"
 
 test-on-ray:
-	@$(BIN)/python -m pytest -m "$(DAILY) and ray" > build/test-on-ray.log 2>&1; passed=$$?; \
+	@RAY_worker_niceness=0 $(BIN)/python -m pytest -m "$(DAILY) and ray" > build/test-on-ray.log 2>&1; passed=$$?; \
 	cat build/test-on-ray.log; exit $$passed
 
 chaos: setup  ## kill drivers, workers, nodes and links at random; check that no page is lost or doubled (CHAOS_SEED=N)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import ray.data
 from ray.data import ActorPoolStrategy
 
+from layoutray.cluster import page_slices
 from layoutray.cluster.connect import num_workers
 from layoutray.cluster.progress import Progress, follow, ignore_progress
 from layoutray.document.filters import Filters
@@ -20,6 +21,7 @@ from layoutray.recipe import Recipe
 from layoutray.store import codec, shards, sources
 from layoutray.store.card import CARD, Card
 from layoutray.store.data_set import DEAD_LETTERS_FOLDER, DataSet
+from layoutray.store.schema import PAGES
 from layoutray.tasks import fields_of
 from layoutray.tokenizer import Tokenizer
 
@@ -48,7 +50,7 @@ def encode(
     _check_output(out)
     _check_filters(recipe)
     data_sets = tuple(map(DataSet, folders))
-    splits = _count_splits(data_sets)
+    splits, lengths = _count_pages(data_sets)
     if not splits["train"]:
         raise InputError(f"no page of {', '.join(folders)} is in train; set dev_share and test_share when ingesting")
     fields = fields_of(recipe.task)
@@ -57,7 +59,7 @@ def encode(
     labels = labels_for(recipe.task, data_sets)
     encoder = Encoder(recipe.task, recipe.max_length, labels, vocabulary.inner.to_str(), data_sets)
     start = Progress("encode", 0, splits.total())
-    receipts = follow(_encoded(encoder, recipe.filters, out), start, _page_count, progress)
+    receipts = follow(_encoded(encoder, recipe.filters, out, lengths), start, _page_count, progress)
     card = _card(encoder, receipts, folders, values)
     _check_examples(card, out)
     _write_vocabulary(vocabulary, out)
@@ -81,12 +83,15 @@ def _check_filters(recipe: Recipe) -> None:
         )
 
 
-def _count_splits(data_sets: Sequence[DataSet]) -> Counter[str]:
-    splits = Counter[str]()
+def _count_pages(data_sets: Sequence[DataSet]) -> tuple[Counter[str], dict[str, int]]:
+    """Number of pages of each split, and of each shard by URI."""
+    splits, lengths = Counter[str](), dict[str, int]()
     for data_set in data_sets:
-        for table in data_set.scan_pages(["split"]):
-            splits.update(table["split"].to_pylist())
-    return splits
+        data_set.check()
+        for uri, shard in shards.read_each(data_set.pages, PAGES, ["split"]):
+            splits.update(shard["split"].to_pylist())
+            lengths[uri] = shard.num_rows
+    return splits, lengths
 
 
 def _card(encoder: Encoder, receipts: _Receipts, folders: Sequence[str], values: int) -> Card:
@@ -135,7 +140,8 @@ class _EncodeShard:
         self._filters = filters
         self._out = out
 
-    def __call__(self, pages: pa.Table) -> pa.Table:
+    def __call__(self, batch: pa.Table) -> pa.Table:
+        pages = page_slices.read(batch)
         passed, refused = filtered_pages(pages, self._filters)
         examples, dead = self._encoder(passed)
         ids = passed["page_id"].to_pylist()
@@ -162,16 +168,15 @@ class _EncodeShard:
         )
 
 
-def _encoded(encoder: Encoder, filters: Filters, out: str) -> ray.data.Dataset:
-    files = [uri for data_set in encoder.data_sets for uri in shards.shards(data_set.pages)]
-    pages = ray.data.read_parquet(files, num_cpus=0.1)
-    return pages.map_batches(
+def _encoded(encoder: Encoder, filters: Filters, out: str, lengths: Mapping[str, int]) -> ray.data.Dataset:
+    batches = page_slices.batches(lengths, _PAGES_PER_SHARD)
+    return ray.data.from_blocks(batches).map_batches(
         _EncodeShard,
         fn_constructor_args=(encoder, filters, out),
-        batch_size=_PAGES_PER_SHARD,
+        batch_size=None,
         batch_format="pyarrow",
         num_cpus=0.5,
-        compute=ActorPoolStrategy(min_size=1, max_size=num_workers()),
+        compute=ActorPoolStrategy(size=min(num_workers(), len(batches))),
     )
 
 

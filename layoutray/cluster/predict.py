@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import ray.data
 
 from layoutray.answers import Answer, DocumentFields, Problem
+from layoutray.cluster import page_slices
 from layoutray.cluster.connect import allow_slow_batches
 from layoutray.cluster.placement import ONE_REPLICA, Replicas
 from layoutray.cluster.progress import Progress, follow, ignore_progress
@@ -77,7 +78,7 @@ def predict(
     receipts: list[dict[str, Any]] = []
     if count:
         batch_size = min(_PAGES_PER_SHARD, math.ceil(count / (_SHARDS_PER_REPLICA * replicas.count)))
-        pages = ray.data.from_blocks([pa.Table.from_pylist(slices) for slices in _batches(lengths, batch_size)])
+        pages = ray.data.from_blocks(page_slices.batches(lengths, batch_size))
         allow_slow_batches(pages)
         answered = pages.map_batches(
             _AnswerShard,
@@ -107,27 +108,6 @@ def check_no_answers(out: str) -> None:
         )
 
 
-def _batches(lengths: Mapping[str, int], size: int) -> Iterator[list[dict[str, Any]]]:
-    """The rows of all shards in batches of `size` rows. A batch is a list of slices: shard, first row, number of rows.
-
-    Args:
-        lengths: number of rows of each shard, by URI.
-    """
-    batch: list[dict[str, Any]] = []
-    room = size
-    for uri, length in lengths.items():
-        start = 0
-        while start < length:
-            rows = min(room, length - start)
-            batch.append({"shard": uri, "start": start, "rows": rows})
-            start, room = start + rows, room - rows
-            if not room:
-                yield batch
-                batch, room = [], size
-    if batch:
-        yield batch
-
-
 class _AnswerShard:
     """Answers the pages of a batch and writes its shard under a name made from the pages."""
 
@@ -136,9 +116,7 @@ class _AnswerShard:
         self._out = out
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        pages = pa.concat_tables(
-            shards.read_shard(part["shard"]).slice(part["start"], part["rows"]) for part in batch.to_pylist()
-        )
+        pages = page_slices.read(batch)
         answers = self._extractor.answers(list(codec.pages_of(pages)))
         _write(answers, self._out, shards.part_name(pages["page_id"].to_pylist()))
         return pa.table({"pages": [len(answers)], "entities": [sum(len(answer.entities) for answer in answers)]})

@@ -15,7 +15,8 @@ from ray.serve.schema import LoggingConfig
 from layoutray import config
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.replicas import ModelReplica, PageReader
+from layoutray.cluster.serving.page_reader import PageReader
+from layoutray.cluster.serving.replicas import ModelReplica
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.errors import InputError

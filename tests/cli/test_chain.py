@@ -14,6 +14,7 @@ from layoutray.cli import encode, evaluate, ingest, predict, synthesize
 from layoutray.cli.picture import curves
 from layoutray.cli.train import finetune, pretrain
 from layoutray.tracking import Run
+from tests.mlflow_store import new_store
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
 TINY = ["--set", "model={arch = 'skimformer', size = 'tiny'}"]
@@ -40,6 +41,7 @@ FINETUNE += ["--set", "train.steps=4"]
 def here(tmp_path_factory: pytest.TempPathFactory, cluster: None) -> Iterator[Path]:
     """A folder with everything that the verbs make of 16 drawn pages, also the working folder."""
     folder = tmp_path_factory.mktemp("chain")
+    new_store(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
@@ -51,7 +53,7 @@ def here(tmp_path_factory: pytest.TempPathFactory, cluster: None) -> Iterator[Pa
         assert encode.main(["demo-pretrain", "pages", "--out", "windows", *WINDOWS]) == 0
         assert pretrain(PRETRAIN) == 0
         assert encode.main(["demo-finetune", "pages", "--out", "labelled", *LABELLED]) == 0
-        assert finetune([*FINETUNE, "--workers", "2", "--register", "forms"]) == 0
+        assert finetune([*FINETUNE, "--workers", "1", "--register", "forms"]) == 0
         assert evaluate.main(["tuned", "pages", "--split", "test", "--json", "report.json"]) == 0
         yield folder
 

@@ -20,6 +20,7 @@ from layoutray.tasks.generate_fields import written_fields
 from tests import documents
 from tests.documents import train_on_fields, values
 from tests.jobs import NO_DROPOUT, job, pages, recipe, vocabulary, write_pages
+from tests.mlflow_store import new_store
 from tests.training.runs import alone
 
 
@@ -42,7 +43,7 @@ def test_an_extractor_learns_from_values_without_boxes(tmp_path: Path) -> None:
     one = job(tmp_path, recipes.from_dict(settings | {"task": {"name": "entities_bioes", "fields": fields}}), made)
     alone(one)
     report = tmp_path / "report.json"
-    tracking = f"sqlite:///{tmp_path}/mlflow.db"
+    tracking = new_store(tmp_path)
     words = [
         str(one.out),
         str(tmp_path / "ingested"),
@@ -104,7 +105,7 @@ def test_a_model_that_generates_text_memorises_the_fields_of_eight_documents(tmp
     assert all(0.5 < one.confidence <= 1 for fields in answers for one in fields)
     report = tmp_path / "report.json"
     words = [str(checkpoint), str(tmp_path / "ingested"), "--split", "train", "--json", str(report)]
-    assert evaluate.main([*words, "--beams", "2", "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db"]) == 0
+    assert evaluate.main([*words, "--beams", "2", "--tracking-uri", new_store(tmp_path)]) == 0
     scores = json.loads(report.read_text())["metrics"]
     names = ("field_f1", "field_f1.total", "field_precision", "field_recall.Opening Word", "exact_f1", "accepted_at_99")
     assert [scores[name] for name in names] == [1] * len(names)
@@ -125,7 +126,7 @@ def test_documents_without_the_checkpoints_fields_are_refused(tmp_path: Path) ->
         "--split",
         "train",
         "--tracking-uri",
-        f"sqlite:///{tmp_path}/mlflow.db",
+        new_store(tmp_path),
     ]
     with pytest.raises(
         InputError,
@@ -144,7 +145,7 @@ def test_memorised_summaries_have_full_scores(tmp_path: Path) -> None:
     one = job(tmp_path, documents.recipe(), [page for whole in wholes for page in whole])
     alone(one)
     report = tmp_path / "report.json"
-    tracking = f"sqlite:///{tmp_path}/mlflow.db"
+    tracking = new_store(tmp_path)
     options = ["--split", "train", "--beams", "2", "--json", str(report), "--tracking-uri", tracking]
     assert evaluate.main([str(one.out), str(tmp_path / "ingested"), *options]) == 0
     found = json.loads(report.read_text())
@@ -174,7 +175,7 @@ def short(tmp_path: Path) -> list[str]:
     documents.write_documents(
         tmp_path / "ingested", [documents.document(whole, documents.summary(whole)) for whole in wholes]
     )
-    return [str(tmp_path / "model"), str(tmp_path / "ingested"), "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db"]
+    return [str(tmp_path / "model"), str(tmp_path / "ingested"), "--tracking-uri", new_store(tmp_path)]
 
 
 def test_cut_documents_and_cut_texts_are_counted_separately(

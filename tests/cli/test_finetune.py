@@ -9,6 +9,7 @@ from layoutray import checkpoint
 from layoutray.cli.train import finetune
 from layoutray.errors import CheckpointError
 from tests.jobs import encode, pages, recipe, recipe_file
+from tests.mlflow_store import new_store
 from tests.training.test_start import BERT, SKIM_EMBEDDINGS, SKIMFORMER, of, trained
 
 
@@ -39,7 +40,7 @@ def test_what_no_checkpoint_gives_is_named_and_what_does_not_fit_makes_no_run(
 
 def test_examples_without_a_dev_split_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = recipe("entities", steps=1, evaluate_every=1)
-    examples, store = encode(tmp_path, chosen, pages(4)), f"sqlite:///{tmp_path / 'mlflow.db'}"
+    examples, store = encode(tmp_path, chosen, pages(4)), new_store(tmp_path)
     assert (
         finetune([recipe_file(tmp_path, chosen), examples, "--out", str(tmp_path / "out"), "--tracking-uri", store])
         == 0

@@ -11,6 +11,7 @@ from mlflow.tracking import MlflowClient
 from layoutray import tracking
 from layoutray.cli.train import pretrain
 from tests.jobs import encode, pages, recipe, recipe_file
+from tests.mlflow_store import new_store
 
 # Dies where the run is there and its id is not yet noted.
 _KILLED = """
@@ -24,7 +25,7 @@ pretrain(sys.argv[2:])
 
 def test_who_is_killed_before_the_note_has_one_run_afterwards(tmp_path: Path) -> None:
     chosen = recipe("masked_lm", steps=2)
-    store, out = f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "checkpoint"
+    store, out = new_store(tmp_path), tmp_path / "checkpoint"
     examples = encode(tmp_path, chosen, pages(12, 2))
     call = [recipe_file(tmp_path, chosen), examples, "--out", str(out), "--tracking-uri", store]
     for moment in ("log_dataset", "note"):

@@ -20,6 +20,7 @@ from layoutray.training.reporter import JsonLines
 from tests import documents
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import page, recipe, vocabulary, write_pages
+from tests.mlflow_store import new_store
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_the_page_can_be_chosen_by_id_and_by_source(here: Path) -> None:
 
 
 def test_the_map_is_in_the_checkpoints_run_too(here: Path, tmp_path: Path) -> None:
-    run = tracking.create_run(f"sqlite:///{tmp_path}/runs.db", "pictures", "untrained", {}, {})
+    run = tracking.create_run(new_store(tmp_path), "pictures", "untrained", {}, {})
     run.note(here / "model")
     try:
         assert attention(here, "--words", "0-1", "--tracking-uri", run.uri) == 0

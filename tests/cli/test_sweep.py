@@ -15,6 +15,7 @@ from layoutray.cli.main import main
 from layoutray.errors import CheckpointError, InputError, RecipeError
 from layoutray.training import job as jobs
 from tests.jobs import MODEL, encode, pages, recipe
+from tests.mlflow_store import new_store
 
 KEY = "train.learning_rate"
 RECIPE = f"""
@@ -33,6 +34,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("sweep")
     (folder / "small.toml").write_text(RECIPE)
     encode(folder, recipe("masked_lm"), pages(24, 6))
+    new_store(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)

@@ -18,11 +18,12 @@ from layoutray.training import world as worlds
 from layoutray.training.job import FINISHED
 from layoutray.training.world import World
 from tests.jobs import encode, pages, recipe, recipe_file
+from tests.mlflow_store import new_store
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'mlflow.db'}"
+    return new_store(tmp_path)
 
 
 @pytest.fixture
@@ -40,6 +41,7 @@ def runs(store: str) -> list[Run]:
 
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_a_training_from_scratch_that_does_not_fit_opens_no_run(workers: str, call: list[str], tmp_path: Path) -> None:
+    (tmp_path / "mlflow.db").unlink()
     with pytest.raises(InputError, match="was encoded for task masked_lm, the recipe trains entities"):
         finetune([*call, "--set", "task.name=entities", "--workers", workers])
     assert not (tmp_path / "mlflow.db").exists()

@@ -3,6 +3,8 @@
 A test requests `cluster` when it harms no process, or `cluster_to_harm` when it kills workers. Each of the two is
 started once, on first use, and stopped before the first test that does not request it: a test without a request has no
 Ray and may start its own. For that the tests are run in the order `cluster`, `cluster_to_harm`, others.
+
+The processes of both know the address of an S3 server with the empty bucket `scans`.
 """
 
 import socket
@@ -23,11 +25,15 @@ class _SharedRay:
 
     def start(self, name: str) -> None:
         """Start a Ray of two cores for fixture `name`, unless it is the one that runs."""
+        from benchmarks.measure.object_store import object_store
         from layoutray.cluster.connect import connect
 
         if name != self._name:
             self.stop_unless_in([])
-            self._running.enter_context(connect(cores=2))
+            with ExitStack() as starting:
+                starting.enter_context(object_store("scans"))
+                starting.enter_context(connect(cores=2))
+                self._running = starting.pop_all()
             self._name = name
 
     def stop_unless_in(self, fixtures: list[str]) -> None:

@@ -1,6 +1,7 @@
 """Processes and links are killed at random moments: no page is lost or doubled, and training gives the same losses.
 
 `make chaos` kills more often over more pages. Each test prints the seed of its random moments; CHAOS_SEED sets it.
+Each day a small ingest runs here; `test_train.py` and `test_train_objects.py` kill workers and end a run of a training.
 """
 
 import itertools
@@ -28,6 +29,7 @@ from tests.cluster.test_ingest import BAD, checked, page_ids
 from tests.cluster.two_hosts import two_hosts
 from tests.cluster.two_nodes import Kill, TwoNodes, two_nodes
 from tests.jobs import encode, pages, recipe, recipe_file
+from tests.mlflow_store import new_store
 from tests.training.runs import alone, read_history
 
 pytestmark = pytest.mark.ray
@@ -158,14 +160,14 @@ def last_saved(checkpoint: Path) -> int:
 @pytest.mark.parametrize(
     ("victims", "random"),
     [
-        pytest.param(TRAINERS[:2], Random(3), id="small"),
+        pytest.param(TRAINERS[:2], Random(3), id="small", marks=pytest.mark.chaos),
         pytest.param(3 * TRAINERS, Random(), id="large", marks=[pytest.mark.chaos, pytest.mark.timeout(3600)]),
     ],
 )
 def test_a_training_is_the_undisturbed_one_whatever_dies(
     victims: Sequence[str], random: Random, job: Job, tmp_path: Path
 ) -> None:
-    out, store = tmp_path / "killed", f"sqlite:///{tmp_path}/mlflow.db"
+    out, store = tmp_path / "killed", new_store(tmp_path)
     chosen = drawn(victims, 100, random)
     file = recipe_file(tmp_path, job.recipe)
     command = [sys.executable, "-m", "pipelines.pretrain", file, job.examples, "--out", str(out)]

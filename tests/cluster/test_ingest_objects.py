@@ -1,16 +1,11 @@
-"""Ingest from an object store into it: a real S3 server on the loopback interface.
+"""Ingest from an object store into it: the real S3 server of the shared Ray."""
 
-Workers know its address from their environment, so Ray starts after it.
-"""
-
-from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
 import pytest
 
 from layoutray.cli.main import main as layoutray
-from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.replay import replay
 from layoutray.prepare.output import Output
@@ -18,15 +13,8 @@ from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
 from tests.ocr.files import encoded, picture
-from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
-pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster_with_server")]
-
-
-@pytest.fixture(scope="module")
-def cluster_with_server(server: str) -> Iterator[None]:  # noqa: F811
-    with connect(cores=1):
-        yield
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
 
 @pytest.mark.ocr

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +47,35 @@ def lines(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for file in sorted((out / "jsonl").iterdir()) for line in file.read_text().splitlines()]
 
 
-def test_every_page_and_every_dead_letter_is_answered_once(checkpoint: Path, tmp_path: Path) -> None:
-    ingested, out = Path(write_pages(tmp_path / "ingested", MADE)), tmp_path / "answers"
+@dataclass(frozen=True)
+class Answered:
+    """Attributes:
+    ingested: the data set of MADE and two dead letters.
+    out: its answers.
+    heard: the progress meanwhile.
+    """
+
+    ingested: Path
+    out: Path
+    done: Prediction
+    heard: list[Progress]
+
+
+@pytest.fixture(scope="module")
+def answered(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory, cluster: None) -> Answered:
+    folder = tmp_path_factory.mktemp("answered")
+    ingested, out, heard = Path(write_pages(folder / "ingested", MADE)), folder / "answers", list[Progress]()
     bury(ingested, "a.pdf", "b.pdf")
-    heard: list[Progress] = []
-    done = predict(checkpoint, str(ingested), str(out), progress=heard.append)
+    return Answered(ingested, out, predict(checkpoint, str(ingested), str(out), progress=heard.append), heard)
+
+
+def test_every_page_and_every_dead_letter_is_answered_once(checkpoint: Path, answered: Answered) -> None:
+    heard, done = answered.heard, answered.done
     assert [(one.stage, one.done, one.total) for one in (heard[0], heard[-1])] == [("answer", 0, 9), ("answer", 9, 9)]
     expected = Extractor.load(checkpoint).extract(MADE)
     assert done == Prediction(pages=11, failed=2, entities=sum(map(len, expected)))
     assert done.entities > 0
-    answers = lines(out)
+    answers = lines(answered.out)
     assert Counter(answer["source"] for answer in answers) == Counter([*(one.source for one in MADE), "a.pdf", "b.pdf"])
     for page, entities in zip(MADE, expected, strict=True):
         (answer,) = [answer for answer in answers if answer["source"] == page.source]
@@ -70,10 +90,8 @@ def test_every_page_and_every_dead_letter_is_answered_once(checkpoint: Path, tmp
     )
 
 
-def test_the_table_says_what_the_lines_say(checkpoint: Path, tmp_path: Path) -> None:
-    ingested, out = Path(write_pages(tmp_path / "ingested", MADE)), tmp_path / "answers"
-    bury(ingested, "a.pdf")
-    predict(checkpoint, str(ingested), str(out))
+def test_the_table_says_what_the_lines_say(answered: Answered) -> None:
+    out = answered.out
     rows = shards.read(str(out / "parquet"), ANSWERS).to_pylist()
     from_lines = Counter(
         (answer["source"], entity["type"], entity["content"]) for answer in lines(out) for entity in answer["entities"]
@@ -82,14 +100,6 @@ def test_the_table_says_what_the_lines_say(checkpoint: Path, tmp_path: Path) -> 
     assert {row["source"] for row in rows} == {answer["source"] for answer in lines(out)}, (
         "pages without entities have a row too"
     )
-
-
-@pytest.mark.parametrize(("lengths", "size"), [([7, 1, 0, 30], 4), ([3], 8), ([], 2), ([1] * 5, 2)])
-def test_batches_hold_every_row_once_in_its_order(lengths: list[int], size: int) -> None:
-    made = list(bulk._batches({str(number): length for number, length in enumerate(lengths)}, size))
-    rows = [(run["shard"], run["start"] + at) for batch in made for run in batch for at in range(run["rows"])]
-    assert rows == [(str(number), at) for number, length in enumerate(lengths) for at in range(length)]
-    assert [sum(run["rows"] for run in batch) for batch in made[:-1]] == [size] * max(len(made) - 1, 0)
 
 
 def test_a_few_pages_are_shared_by_all_replicas(checkpoint: Path, tmp_path: Path) -> None:
@@ -151,8 +161,6 @@ def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeyp
     assert len({row["page"] for row in rows if row["doc_id"] == "long"}) > 1
 
 
-def test_answers_are_not_mixed_with_older_ones(checkpoint: Path, tmp_path: Path) -> None:
-    ingested = write_pages(tmp_path / "ingested", MADE[:2])
-    predict(checkpoint, ingested, str(tmp_path / "out"))
+def test_answers_are_not_mixed_with_older_ones(checkpoint: Path, answered: Answered) -> None:
     with pytest.raises(InputError, match="already contains answers"):
-        predict(checkpoint, ingested, str(tmp_path / "out"))
+        predict(checkpoint, str(answered.ingested), str(answered.out))

@@ -248,13 +248,13 @@ def test_requests_that_come_together_share_batches(client: httpx.Client) -> None
 def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(
     client: httpx.Client, settings: ServeSettings
 ) -> None:
-    """One reader, nobody may wait, one second, and a page with the text of sixteen, which takes several."""
+    """One reader, nobody may wait, two seconds, and a page with the text of sixteen, which takes several times that."""
     page = rendered()[0]
     crowded = Image.new(page.mode, (4 * page.width, 4 * page.height))
     for row, column in product(range(4), repeat=2):
         crowded.paste(page, (column * page.width, row * page.height))
     slow = encoded(crowded, "PNG")
-    limits = Limits(timeout_s=1, max_queued_requests=0)
+    limits = Limits(timeout_s=2, max_queued_requests=0)
     recognition = Recognition("tesserocr", TesseractSettings(preprocessing=Preprocessing(width=0, clahe=0)))
     tight = replace(settings, limits=limits, recognition=recognition, ocr_replicas=1)
     serve.run(build_app(tight), name="tight", route_prefix="/tight")
@@ -262,7 +262,7 @@ def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(
         gathered(client.base_url, [{"url": "/tight/v1/extract", "files": {"file": ("page", slow)}}] * 5)
     )
     (late,) = [answer for answer in answers if answer.status_code != 503]
-    assert "1 s" in refused(late, 504, "timeout")
+    assert "2 s" in refused(late, 504, "timeout")
     assert late.json()["error"]["retryable"] is True
     for answer in answers:
         if answer is not late:

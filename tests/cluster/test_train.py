@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import ray
+from ray.util import placement_group_table
 
 from layoutray import checkpoint, tracking
 from layoutray.cluster import train as on_ray
@@ -23,6 +24,7 @@ from layoutray.training.inputs import check
 from layoutray.training.job import Job
 from layoutray.training.reporter import History, JsonLines, Reporter
 from tests.jobs import elsewhere, job, pages, recipe
+from tests.mlflow_store import new_store
 from tests.training.runs import Series, alone, read_history
 
 pytestmark = pytest.mark.ray
@@ -64,8 +66,18 @@ class KillOnce:
         """Ray gets it."""
 
 
+class Placed(History):
+    """Also knows how Ray was asked to place the workers."""
+
+    strategy = ""
+
+    def start(self, step: int, steps: int) -> None:
+        (workers,) = [group for group in placement_group_table().values() if group["state"] == "CREATED"]
+        self.strategy = f"{workers['strategy']} {len(workers['bundles'])}"
+
+
 def open_run(folder: Path) -> Run:
-    return tracking.create_run(f"sqlite:///{folder}/mlflow.db", "tests", "small", {}, {})
+    return tracking.create_run(new_store(folder), "tests", "small", {}, {})
 
 
 def logged(tracked: Run, name: str) -> list[tuple[int, float]]:
@@ -79,10 +91,11 @@ def close(series: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 @pytest.mark.usefixtures("cluster")
 def test_two_workers_give_one_processs_losses(whole: tuple[Job, Series], tmp_path: Path) -> None:
     one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
-    tracked, watching = open_run(tmp_path), History()
+    tracked, watching = open_run(tmp_path), Placed()
     progress = on_ray.train(check(one, 2), Workers(2), functools.partial(report, one, tracked), watching)
     assert progress["step"] == 12
     assert jobs.finished(one)
+    assert watching.strategy == "SPREAD 2", "over the nodes; see test_train_nodes.py"
     for name in ("loss", "dev.loss", "learning_rate"):
         assert logged(tracked, name) == close(expected[name]), name
         assert watching.series[name] == read_history(one.out / "history.jsonl")[name], "the driver hears all"

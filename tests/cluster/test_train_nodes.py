@@ -1,4 +1,7 @@
-"""Where the workers of a training stand, on a real Ray of two nodes."""
+"""Where the workers of a training stand, on a real Ray of two nodes.
+
+`test_train.py` checks each day what they ask Ray for.
+"""
 
 import sys
 from pathlib import Path
@@ -31,6 +34,7 @@ with connect():
 
 
 @pytest.mark.ray
+@pytest.mark.slow
 def test_workers_without_gpus_are_spread_over_the_nodes(tmp_path: Path) -> None:
     chosen = recipe("masked_lm", steps=2, evaluate_every=2)
     examples = encode(tmp_path, chosen, pages(24, 6))

@@ -2,19 +2,18 @@
 
 import functools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
 import boto3
 import pyarrow.fs as pafs
 import pytest
+from ray.train import TrainingFailedError
 
 from layoutray import checkpoint
 from layoutray.cli import sweep
 from layoutray.cli.train import pretrain
 from layoutray.cluster import train as on_ray
-from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
 from layoutray.store import sources
 from layoutray.training import job as jobs
@@ -23,22 +22,15 @@ from layoutray.training.job import Job
 from layoutray.training.reporter import HISTORY, History, JsonLines, Reporter, read_history
 from tests.cluster.test_train import KillOnce
 from tests.jobs import encode, pages, recipe, recipe_file
-from tests.store.test_sources import server  # noqa: F401  (a fixture)
+from tests.mlflow_store import new_store
 from tests.training.runs import alone
 
-pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster_with_server")]
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster_to_harm")]
 CHOSEN = recipe("masked_lm", steps=12, evaluate_every=6, checkpoint_every=4)
 
 
 @pytest.fixture(scope="module")
-def cluster_with_server(server: str) -> Iterator[None]:  # noqa: F811
-    """A Ray whose workers know the address of the server."""
-    with connect(cores=1):
-        yield
-
-
-@pytest.fixture(scope="module")
-def examples(tmp_path_factory: pytest.TempPathFactory, server: str) -> str:  # noqa: F811
+def examples(tmp_path_factory: pytest.TempPathFactory, cluster_to_harm: None) -> str:
     """EXAMPLES in a bucket."""
     pafs.copy_files(encode(tmp_path_factory.mktemp("made"), CHOSEN, pages(24, 6)), "s3://scans/windows")
     return "s3://scans/windows"
@@ -55,7 +47,7 @@ def report(one: Job, *more: Reporter) -> list[Reporter]:
 def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
     examples: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", new_store(tmp_path))
     call = [
         recipe_file(tmp_path, recipe("masked_lm", steps=4, evaluate_every=2)),
         examples,
@@ -88,17 +80,21 @@ def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
     }
 
 
-def test_a_lost_worker_is_recovered_from_in_a_bucket(examples: str, tmp_path: Path) -> None:
+def test_a_lost_worker_and_a_failed_run_cost_the_steps_after_the_last_state(examples: str, tmp_path: Path) -> None:
     one = Job(CHOSEN, examples, "s3://scans/recovered")
-    kill = KillOnce(step=7, mark=tmp_path / "killed")
-    progress = on_ray.train(check(one, 1), Workers(1), functools.partial(report, one, kill), History())
-    assert kill.mark.exists()
+    kills = [KillOnce(step, tmp_path / f"killed-{step}") for step in (7, 10)]
+    call = functools.partial(on_ray.train, check(one, 1), watching=History())
+    with pytest.raises(TrainingFailedError):
+        call(Workers(1, max_failures=0), reporters=functools.partial(report, one, *kills))
+    progress = call(Workers(1), reporters=functools.partial(report, one, *kills))
+    assert all(kill.mark.exists() for kill in kills)
     assert progress["step"] == 12
     rows = [json.loads(line) for line in sources.read_bytes(f"{one.out}/{HISTORY}").splitlines()]
-    assert [row["step"] for row in rows if row["event"] == "start"] == [0, 4], "it went on from the state of step 4"
+    assert [row["step"] for row in rows if row["event"] == "start"] == [0, 4, 8], "it goes on from the last state"
     expected = alone(Job(CHOSEN, examples, tmp_path / "here"))
-    assert read_history(f"{one.out}/{HISTORY}")["loss"] == [
-        (step, pytest.approx(value, abs=1e-5)) for step, value in expected["loss"]
-    ]
+    for name in ("loss", "dev.loss", "learning_rate"):
+        assert read_history(f"{one.out}/{HISTORY}")[name] == [
+            (step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]
+        ], f"{name}: every step once"
     assert jobs.finished(one)
     assert names(str(one.out)) == {*checkpoint.FILES, jobs.FINISHED, jobs.JOB, HISTORY}

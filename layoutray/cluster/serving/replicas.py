@@ -1,11 +1,10 @@
-"""The replicas behind the endpoint: `PageReader` runs OCR on pages, `ModelReplica` runs the model on batches.
+"""The replicas behind the endpoint that run the model on batches.
 
 A failure is returned as a `Problem`, not raised: a `Problem` can be sent between processes, and it fails only its own
 page or document.
 """
 
 import asyncio
-import io
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from PIL import Image
 from ray import serve
 
 from layoutray import checkpoint
@@ -26,9 +24,6 @@ from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
 from layoutray.generation import Text, TextGenerator
 from layoutray.inference import Extractor
-from layoutray.ocr.isolated import IsolatedRecogniser
-from layoutray.ocr.page import RecognisedPage
-from layoutray.ocr.settings import Recognition
 from layoutray.selection import Selection
 from layoutray.tasks import WritesTexts
 from layoutray.training import world
@@ -37,14 +32,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadPage:
-    """A page with its words, and the seconds that OCR took."""
-
-    page: RecognisedPage
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -82,26 +69,6 @@ class ModelDescription:
     entity_types: tuple[str, ...]
     fields: Mapping[str, FieldType]
     explains: bool
-
-
-class PageReader:
-    """Runs OCR in a child process, one page at a time."""
-
-    def __init__(self, recognition: Recognition) -> None:
-        self._recogniser = IsolatedRecogniser(recognition)
-        # Load the engine before the replica is ready: a missing engine must fail the start, not a request.
-        self._recogniser.recognise(_blank_page(), 1)
-
-    async def count_pages(self, data: bytes) -> int | Problem:
-        return await _run_in_thread(lambda: self._recogniser.count_pages(data), None)
-
-    async def read(self, data: bytes, number: int) -> ReadPage | Problem:
-        started = time.perf_counter()
-        page = await _run_in_thread(lambda: self._recogniser.recognise(data, number), number)
-        return page if isinstance(page, Problem) else ReadPage(page, time.perf_counter() - started)
-
-    def __del__(self) -> None:
-        self._recogniser.close()
 
 
 def load_model(loaded: Checkpoint, beams: int) -> Extractor | TextGenerator:
@@ -182,13 +149,6 @@ def _run_batch(
     return [BatchResult(result, seconds, len(items)) for result in results]
 
 
-async def _run_in_thread(work: Callable[[], Result], page_number: int | None) -> Result | Problem:
-    try:
-        return await asyncio.to_thread(work)
-    except DocumentError as error:
-        return problem_of(error, page_number)
-
-
 def _model_problem(error: Exception) -> Problem:
     if isinstance(error, DocumentError):
         return problem_of(error)
@@ -196,9 +156,3 @@ def _model_problem(error: Exception) -> Problem:
     return Problem(
         Reason.INTERNAL.value, "model", "the model failed on this document; see the log of the endpoint", True
     )
-
-
-def _blank_page() -> bytes:
-    stream = io.BytesIO()
-    Image.new("L", (200, 100), 255).save(stream, "PNG")
-    return stream.getvalue()

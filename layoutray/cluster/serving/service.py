@@ -15,7 +15,8 @@ from ray.serve.handle import DeploymentHandle
 from layoutray.answers import Entity, FieldAnswer, Problem
 from layoutray.cluster.serving import failures, schema
 from layoutray.cluster.serving.failures import ApiError
-from layoutray.cluster.serving.replicas import BatchResult, ModelDescription, ReadPage, WriteRequest
+from layoutray.cluster.serving.page_reader import ReadPage
+from layoutray.cluster.serving.replicas import BatchResult, ModelDescription, WriteRequest
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.submission import UploadedFile, WordPages
 from layoutray.cluster.serving.telemetry import Telemetry
