@@ -24,6 +24,8 @@ INGEST = [
     "recognition.max_pixels=1000000",
     "--set",
     "recognition.text_layer=never",
+    "--set",
+    "recognition.profile=fast",
 ]
 
 

@@ -34,7 +34,8 @@ from tests.ocr.test_render import png_header
 from tests.readers.native import put, put_picture
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
-RECIPE = IngestRecipe("folder", pages_per_shard=3)
+FAST = Recognition(profile="fast")
+RECIPE = IngestRecipe("folder", pages_per_shard=3, recognition=FAST)
 
 
 def fill(folder: Path, count: int, first: int = 0) -> None:
@@ -150,7 +151,7 @@ def test_a_rerun_does_what_is_missing_and_other_settings_do_all_again(tmp_path: 
     more = checked(ingest(str(folder), str(out), RECIPE, progress=seen.append), out)
     assert (more.run.pages, more.pages_out) == (2, 7)
     assert (seen[-1].done, seen[-1].total, seen[-1].skipped) == (2, 2, 5)
-    other = dataclasses.replace(RECIPE, recognition=Recognition(dpi=90))
+    other = dataclasses.replace(RECIPE, recognition=Recognition(profile="fast", dpi=90))
     changed = checked(ingest(str(folder), str(out), other), out)
     assert (changed.run.pages, changed.pages_out, changed.rows) == (7, 7, 7)
     assert not set(page_ids(out)) & set(before)
@@ -284,6 +285,7 @@ def test_a_full_disk_is_said_in_one_line_and_costs_what_was_not_finished_alone(
 ) -> None:
     fill(tmp_path / "in", 12)
     call = ["ingest", "ingest-folder", str(tmp_path / "in"), str(small_disk / "out"), "--set", "pages_per_shard=1"]
+    call += ["--set", "recognition.profile=fast"]
     assert layoutray(call) == 1
     assert re.search(r"^error: .*No space left on device", capsys.readouterr().err, re.MULTILINE)
     there = len(shards.shards(str(small_disk / "out/pages")))
@@ -309,9 +311,11 @@ _INGEST = """
 import sys
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
+from layoutray.ocr.settings import Recognition
 from layoutray.recipe import IngestRecipe
 with connect(cores=2):
-    ingest(sys.argv[1], sys.argv[2], IngestRecipe("folder", pages_per_shard=3))
+    recipe = IngestRecipe("folder", pages_per_shard=3, recognition=Recognition(profile="fast"))
+    ingest(sys.argv[1], sys.argv[2], recipe)
 """
 
 

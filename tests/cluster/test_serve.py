@@ -48,8 +48,15 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def settings(checkpoint: Path, serve_port: int) -> ServeSettings:
     limits = Limits(max_upload_bytes=MAX_UPLOAD, max_pages=3)
+    fast = Recognition(profile="fast")
     return ServeSettings(
-        str(checkpoint), limits=limits, ocr_replicas=2, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port
+        str(checkpoint),
+        recognition=fast,
+        limits=limits,
+        ocr_replicas=2,
+        cpus_per_replica=0.2,
+        batch_wait_s=0.05,
+        port=serve_port,
     )
 
 
@@ -78,7 +85,7 @@ def test_an_image_is_answered_as_reading_and_model_would_in_one_process(
     response = post(client, data, words="true")
     assert response.status_code == 200, response.text
     answer = response.json()
-    with IsolatedRecogniser(Recognition()) as recogniser:
+    with IsolatedRecogniser(Recognition(profile="fast")) as recogniser:
         seen = recogniser.recognise(data, 1)
     page = Page("", 1, seen.width, seen.height, seen.words, "", "", "", seen.provenance)
     extractor = Extractor.load(settings.checkpoint)
@@ -144,7 +151,7 @@ def test_fields_are_those_of_the_whole_document(client: httpx.Client, settings: 
     pages = [render_page(Random(seed))[0] for seed in ("first", "second", "third")]
     data = encoded(pages[0], "TIFF", save_all=True, append_images=pages[1:], compression="tiff_lzw")
     document = post(client, data).json()["document"]
-    with IsolatedRecogniser(Recognition()) as recogniser:
+    with IsolatedRecogniser(Recognition(profile="fast")) as recogniser:
         seen = [recogniser.recognise(data, number) for number in (1, 2, 3)]
     extractor = Extractor.load(settings.checkpoint)
     read = [

@@ -11,6 +11,7 @@ import pytest
 from layoutray.cluster.serve import ServeSettings
 from layoutray.document import Page
 from layoutray.generation import TextGenerator
+from layoutray.ocr.settings import Recognition
 from layoutray.tasks.generate_fields import written_fields
 from tests.cluster.endpoint import gathered, refused, serving
 from tests.cluster.test_serve_summaries import as_request
@@ -23,7 +24,10 @@ Trained = tuple[Path, list[list[Page]]]
 
 @pytest.fixture(scope="module")
 def client(trained_on_fields: Trained, cluster: None, serve_port: int) -> Iterator[httpx.Client]:
-    settings = ServeSettings(str(trained_on_fields[0]), cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port)
+    fast = Recognition(profile="fast")
+    settings = ServeSettings(
+        str(trained_on_fields[0]), recognition=fast, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port
+    )
     with serving(settings) as client:
         yield client
 

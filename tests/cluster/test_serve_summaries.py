@@ -37,7 +37,10 @@ def settings(tmp_path_factory: pytest.TempPathFactory, serve_port: int) -> Serve
     one = job(folder, recipe(), [page for whole in WHOLES for page in whole])
     alone(one)
     limits = Limits(max_upload_bytes=2**20, max_pages=3)
-    return ServeSettings(str(one.out), limits=limits, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port)
+    fast = Recognition(profile="fast")
+    return ServeSettings(
+        str(one.out), recognition=fast, limits=limits, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port
+    )
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +115,7 @@ def test_a_file_is_read_page_by_page_and_written_about_as_a_whole(client: httpx.
     data = encoded(drawn[0], "TIFF", save_all=True, append_images=drawn[1:], compression="tiff_lzw")
     response = client.post("/v1/summarize", files={"file": ("scan.tiff", data)})
     assert response.status_code == 200, response.text
-    with IsolatedRecogniser(Recognition()) as recogniser:
+    with IsolatedRecogniser(Recognition(profile="fast")) as recogniser:
         seen = [recogniser.recognise(data, number) for number in (1, 2)]
     read = [
         Page("", number, one.width, one.height, one.words, "", "", "", one.provenance)

@@ -83,7 +83,7 @@ def test_other_settings_open_anew(scans: Path, tmp_path: Path) -> None:
     plan(scans, output)
     for file in scans.iterdir():
         write(file, b"x" * file.stat().st_size)
-    assert len(plan(scans, output, load_ingest("ingest-folder", ["recognition.preprocessing.width=400"])).letters) == 3
+    assert len(plan(scans, output, load_ingest("ingest-folder", ["recognition.dpi=100"])).letters) == 3
     assert len(plan(scans, output).page_tasks) == 3
 
 
