@@ -1,8 +1,8 @@
 """Load plug-ins by name.
 
-The five plug-in packages are architectures, readers, tasks, ocr and importing. A plug-in is a module of one of them
-that defines the package's constant (`ARCHITECTURE`, `READER`, `TASK`, `ENGINE`, `IMPORTER`); its name is the module's
-name.
+The five plug-in packages are architectures, readers, tasks, ocr.engines and importing. A plug-in is a module of one of
+them that defines the package's constant (`ARCHITECTURE`, `READER`, `TASK`, `ENGINE`, `IMPORTER`); its name is the
+module's name.
 """
 
 import importlib
