@@ -11,6 +11,7 @@ A format is one function from bytes to pages. A reader of it is
 """
 
 import math
+import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,15 @@ class ResultPage:
     pixels: PageSize | None = None
     engine: str = ""
     version: str = ""
+
+
+_PROGRAM = re.compile(r"(.*?)(?:[\s,]+(v?\d.*))?", re.IGNORECASE | re.DOTALL)
+
+
+def name_and_version(program: str) -> tuple[str, str]:
+    """The name and the version of a program, e.g. of `ABBYY FineReader 12`; the version begins with a digit."""
+    match = _PROGRAM.fullmatch(" ".join(program.split()))
+    return (match[1], match[2] or "") if match else (program, "")
 
 
 PagesOf = Callable[[bytes, str], Sequence[ResultPage]]
