@@ -20,6 +20,7 @@ from layoutray.readers.recognised import ResultPage, ResultReader, ResultWord, n
 _PER_INCH = {"pixel": 0, "mm10": 254, "inch1200": 1200}
 _PROCESSINGS = ("OCRProcessing", "Processing")
 _GENERATION = "contentGeneration"
+_NO_PROGRAM = "", ""
 
 
 class _WithoutDoctype(ElementTree.TreeBuilder):
@@ -33,26 +34,33 @@ def pages_of(data: bytes, where: str) -> list[ResultPage]:
     unit = next((_text(element) for element in _below(root, "MeasurementUnit")), "pixel")
     if unit not in _PER_INCH:
         raise malformed(where, f"`MeasurementUnit` is {unit!r:.40}; allowed: {', '.join(_PER_INCH)}")
-    programs = _programs(root)
-    pages: list[ResultPage] = []
-    for page in _below(root, "Page"):
-        its_place = f"{where}, page {len(pages) + 1}"
-        size = _size(page, unit, its_place)
-        references = (page.get("PROCESSING") or page.get("PROCESSINGREFS") or "").split()
-        program = next((programs[name] for name in references if name in programs), next(iter(programs.values()), None))
-        engine, version = program or ("", "")
-        number = _number(page, "PHYSICAL_IMG_NR", its_place)
-        pages.append(
-            ResultPage(
-                list(_words(page, its_place)),
-                int(number) if number is not None and number.is_integer() else None,
-                size,
-                _pixels(size, unit),
-                engine,
-                version,
-            )
-        )
-    return pages
+    pages, programs = list(_below(root, "Page")), _programs(root)
+    if any(map(_references, pages)):
+        chosen = [
+            next((programs[name] for name in _references(page) if name in programs), _NO_PROGRAM) for page in pages
+        ]
+    else:
+        chosen = [next(iter(programs.values()), _NO_PROGRAM)] * len(pages)
+    return [
+        _page(page, unit, program, f"{where}, page {position}")
+        for position, (page, program) in enumerate(zip(pages, chosen, strict=True), start=1)
+    ]
+
+
+def _page(page: Element, unit: str, program: tuple[str, str], where: str) -> ResultPage:
+    size, number = _size(page, unit, where), _number(page, "PHYSICAL_IMG_NR", where)
+    return ResultPage(
+        list(_words(page, where)),
+        int(number) if number is not None and number.is_integer() else None,
+        size,
+        _pixels(size, unit),
+        *program,
+    )
+
+
+def _references(page: Element) -> list[str]:
+    """Ids of the processings of a page."""
+    return (page.get("PROCESSING") or page.get("PROCESSINGREFS") or "").split()
 
 
 def _root(data: bytes, where: str) -> Element:
@@ -142,7 +150,7 @@ def _program(processing: Element) -> tuple[str, str]:
         version = next((_text(element) for element in _below(step, "softwareVersion")), "")
         if name:
             return (name, version) if version else name_and_version(name)
-    return "", ""
+    return _NO_PROGRAM
 
 
 def _below(element: Element, name: str) -> Iterator[Element]:

@@ -25,6 +25,7 @@ _PARAGRAPH, _PAGE = "ocr_par", "ocr_page"
 _KINDS = _AREAS | _LINES | _WORDS | {_PARAGRAPH, _PAGE}
 _WITHOUT_END = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta"})
 _DISCARDED = "del"
+_UNKNOWN = "unknown"
 _MAX_DEPTH = 200
 
 _MARKUP = re.compile(r"(<!--.*?(?:-->|\Z)|<[^<>]*>)", re.DOTALL)
@@ -78,12 +79,14 @@ class _Result:
                 self._close(depth)
         elif name == "meta":
             attributes = _attributes(markup)
-            if attributes.get("name", "").lower() == "ocr-system":
+            if attributes.get("name", "").lower() == "ocr-system" and attributes.get("content") != _UNKNOWN:
                 self._system = attributes.get("content", "")
         elif name == "br":
             self.text(" ")
-        elif name not in _WITHOUT_END and not markup.endswith("/>"):
+        elif name not in _WITHOUT_END:
             self._start(name, markup)
+            if markup.endswith("/>"):
+                self._close(len(self._open) - 1)
 
     def text(self, text: str) -> None:
         """Add text to the innermost word or, outside words, line."""
