@@ -42,8 +42,13 @@ VERBS = {
     "dead-letters replay": Verb(
         "Process dead letters of an ingest again, and no other page.", ".dead_letters.replay:main"
     ),
+    "export alto": Verb("Write the words of each document as an ALTO 4 file.", ".export.alto:main"),
+    "export hocr": Verb("Write the words of each document as an hOCR file.", ".export.hocr:main"),
     "export label-studio": Verb(
         "Write pages as Label Studio tasks, with a model's answers as suggestions.", ".export.label_studio:main"
+    ),
+    "export searchable-pdf": Verb(
+        "Write each document as a PDF file with its own pictures and invisible words.", ".export.searchable_pdf:main"
     ),
     "picture attention": Verb("Draw the attention from selected words over a page.", ".picture.attention:main"),
     "picture curves": Verb("Draw a metric over training steps for several runs.", ".picture.curves:main"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutray.cli import options, terminal
+from layoutray.cli.export.documents import pages_folder
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
@@ -91,8 +92,8 @@ def _parse(arguments: Sequence[str] | None) -> ExportOptions:
 
 def _folders(pages: str, answers: str | None) -> tuple[str, str | None]:
     """The folder of the pages and that of the answers; `predict` keeps pages that it read from files in `ingested`."""
-    inside = sources.join(pages, "ingested")
-    return (inside, answers or pages) if sources.exists(inside) else (pages, answers)
+    folder = pages_folder(pages)
+    return folder, answers if folder == pages else answers or pages
 
 
 def _pages(folder: str) -> Iterator[Page]:

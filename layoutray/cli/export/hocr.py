@@ -1,0 +1,10 @@
+"""`layoutray export hocr`: one hOCR file for each document."""
+
+from collections.abc import Sequence
+
+from layoutray.cli.export.documents import DocumentFormat, export
+from layoutray.exchange.hocr import hocr
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return export("export hocr", arguments, DocumentFormat(".hocr", hocr))
