@@ -6,10 +6,11 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageSequence, UnidentifiedImageError
 
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import DocumentError, InputError, Reason
@@ -18,6 +19,7 @@ from layoutray.store import sources
 
 ANNOTATED = Provenance(words="annotation", reason="the data set's own annotation")
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
+_SCAN_SUFFIXES = (".pdf", *sorted(IMAGE_SUFFIXES))
 _ORIENTATION, _SIDEWAYS = 0x0112, (5, 6, 7, 8)
 
 
@@ -51,13 +53,21 @@ class PageWords:
         self.repairs += changed
         return box
 
-    def page(self, doc_id: str, item: DocumentRef, number: int = 1, pixels: PageSize | None = None) -> Page:
+    def page(
+        self,
+        doc_id: str,
+        item: DocumentRef,
+        number: int = 1,
+        pixels: PageSize | None = None,
+        provenance: Provenance = ANNOTATED,
+    ) -> Page:
         """The page with the collected words.
 
         Args:
             doc_id: id of its document.
             number: page number, from 1.
             pixels: size in pixels, when the boxes have another unit.
+            provenance: origin of the words.
         """
         pixels = pixels or self.size
         return Page(
@@ -69,7 +79,7 @@ class PageWords:
             source=item.source,
             image=item.image,
             split=item.split,
-            provenance=ANNOTATED,
+            provenance=provenance,
         )
 
     def truth(self, document: Document, item: DocumentRef, number: int = 1, pixels: PageSize | None = None) -> Truth:
@@ -167,17 +177,25 @@ def picture_size(data: bytes, where: str) -> PageSize:
     Raises:
         DocumentError: (empty_file, too_large or unreadable, stage `open`).
     """
+    return picture_sizes(data, where, most=1)[0]
+
+
+def picture_sizes(data: bytes, where: str, most: int | None = None) -> list[PageSize]:
+    """The size of each picture of a file; only TIFF files have several. Otherwise as `picture_size`.
+
+    Args:
+        most: look at no more pictures than this.
+    """
     if not data:
         raise DocumentError(Reason.EMPTY_FILE, f"{where} is empty", stage="open")
     try:
         with Image.open(io.BytesIO(data)) as picture:
-            width, height = picture.size
-            sideways = picture.getexif().get(_ORIENTATION) in _SIDEWAYS
+            frames = ImageSequence.Iterator(picture) if picture.format == "TIFF" else [picture]
+            return [_upright_size(frame) for frame in islice(frames, most)]
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise DocumentError(Reason.TOO_LARGE, f"{where}: {error}", stage="open") from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         raise DocumentError(Reason.UNREADABLE, f"{where} is not a readable picture: {error}", stage="open") from error
-    return PageSize(height, width) if sideways else PageSize(width, height)
 
 
 def extent(boxes: Iterable[Sequence[float]]) -> PageSize:
@@ -196,6 +214,20 @@ def file_name(uri: str) -> PurePosixPath:
 def folder_of(uri: str) -> str:
     """`uri` without its last part."""
     return uri.rpartition("/")[0]
+
+
+def scans_by_stem(files: Iterable[str]) -> dict[str, str]:
+    """PDF files and pictures by their URI, with and without its suffix. A PDF file goes before pictures of its name."""
+    by_suffix: dict[str, list[str]] = defaultdict(list)
+    for uri in files:
+        by_suffix[file_name(uri).suffix.lower()].append(uri)
+    scans = [uri for suffix in reversed(_SCAN_SUFFIXES) for uri in by_suffix[suffix]]
+    return {without_suffix(uri): uri for uri in scans} | {uri: uri for uri in scans}
+
+
+def without_suffix(uri: str) -> str:
+    """`uri` without the suffix of its last part."""
+    return uri.removesuffix(file_name(uri).suffix)
 
 
 def by_kind(root: str, suffixes: Mapping[str, Collection[str]]) -> dict[str, dict[str, dict[str, str]]]:
@@ -231,3 +263,9 @@ def json_beside_pictures(root: str, annotations: str, images: str, splits: Mappi
             yield DocumentRef(
                 key, picture or annotation, picture, annotation, split=splits.get(file_name(folder).name, "")
             )
+
+
+def _upright_size(picture: Image.Image) -> PageSize:
+    width, height = picture.size
+    sideways = picture.getexif().get(_ORIENTATION) in _SIDEWAYS
+    return PageSize(height, width) if sideways else PageSize(width, height)

@@ -10,10 +10,15 @@ from typing import Any
 
 from layoutray.document import Document, Field
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import IMAGE_SUFFIXES, file_name, folder_of, json_value, malformed, nothing_found
+from layoutray.readers.annotation import (
+    file_name,
+    json_value,
+    malformed,
+    nothing_found,
+    scans_by_stem,
+    without_suffix,
+)
 from layoutray.store import sources
-
-_SUFFIXES = (".pdf", *sorted(IMAGE_SUFFIXES))
 
 
 class _Invoice2Data:
@@ -22,17 +27,12 @@ class _Invoice2Data:
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
         files = sorted(sources.list_files(root))
-        files_by_stem = {
-            _stem(uri): uri
-            for suffix in reversed(_SUFFIXES)
-            for uri in files
-            if file_name(uri).suffix.lower() == suffix
-        }
+        scans = scans_by_stem(files)
         json_files = [uri for uri in files if file_name(uri).suffix.lower() == ".json"]
         if not json_files:
             raise nothing_found(root, "NAME.json, and NAME.pdf or a picture with that name beside it")
         for uri in json_files:
-            image = files_by_stem.get(_stem(uri), "")
+            image = scans.get(without_suffix(uri), "")
             yield DocumentRef(file_name(uri).stem, source=image or uri, image=image, annotation=uri, split="")
 
     def read(self, item: DocumentRef) -> Truth:
@@ -40,10 +40,6 @@ class _Invoice2Data:
         doc_id = sources.content_id(sources.read_bytes(item.source))
         fields = tuple(_fields(sources.read_bytes(item.annotation), item.annotation))
         return Truth(Document(doc_id, item.source, item.split, num_pages=0, fields=fields), pages=())
-
-
-def _stem(uri: str) -> tuple[str, str]:
-    return folder_of(uri), file_name(uri).stem
 
 
 def _fields(data: bytes, where: str) -> Iterator[Field]:

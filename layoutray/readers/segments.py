@@ -15,8 +15,9 @@ def split_words(text: str, box: Box) -> Iterator[tuple[str, Box]]:
     for word in text.split():
         start = text.index(word, start)
         end = start + len(word)
-        left, right = box.x0 + width * start / len(text), box.x0 + width * end / len(text)
-        yield word, Box(left, box.y0, min(max(left, right), box.x1), box.y1)
+        left = box.x0 + width * start / len(text)
+        right = box.x1 if end == len(text) else min(max(left, box.x0 + width * end / len(text)), box.x1)
+        yield word, Box(left, box.y0, right, box.y1)
         start = end
 
 

@@ -1,0 +1,243 @@
+"""Shared by readers of recognition results: files in which another OCR engine has written the words of a document.
+
+The data set is a folder of results, one for each document. The result NAME.SUFFIX, or NAME.png.SUFFIX, belongs to the
+PDF file or picture NAME.pdf, NAME.png, NAME.jpg or NAME.tif beside it. A result without one is a document of its own:
+its bytes are the document's bytes. NAME.fields.json, if it is there, has the true fields of the document: an object of
+texts and lists of texts by field name.
+
+A format is one function from bytes to pages. A reader of it is
+
+    READER = ResultReader("name", (".suffix",), pages_of)
+"""
+
+import math
+import re
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from layoutray.document import Document, Field, Provenance, Word
+from layoutray.ocr import pdf
+from layoutray.ocr.settings import Recognition
+from layoutray.readers import DocumentRef, Truth
+from layoutray.readers.annotation import (
+    PageSize,
+    PageWords,
+    extent,
+    file_name,
+    json_object,
+    malformed,
+    nothing_found,
+    picture_sizes,
+    scans_by_stem,
+    without_suffix,
+)
+from layoutray.readers.segments import split_words
+from layoutray.store import sources
+
+FIELDS_SUFFIX = ".fields.json"
+_SOFT_HYPHEN = "\N{SOFT HYPHEN}"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultWord:
+    """A word of a result, or several words of one line in one box.
+
+    Attributes:
+        text: several words share the width of the box in proportion to their characters. A soft hyphen at the end
+            becomes the hyphen that the page shows.
+        sides: x0, y0, x1, y1 in the unit of the page, origin top left; None drops the word and counts it as dropped.
+        confidence: 0..1; None when the result has none.
+        line, block: equal for words of one line and block of the page, e.g. the numbers or ids of the result. A page
+            has them numbered from 0 in the order of their first words.
+    """
+
+    text: str
+    sides: Sequence[float] | None
+    confidence: float | None = None
+    line: Hashable = 0
+    block: Hashable = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage:
+    """A page of a result.
+
+    Attributes:
+        words: in reading order.
+        number: number of the page in its document, from 1; None: its position in the result. Numbers that repeat, or
+            that the PDF file or picture beside the result does not have, give way to the positions.
+        size: width and height of the page in the unit of the boxes; None: unknown, and the unit is the pixel.
+        pixels: size in pixels where there is no PDF file or picture to take it from; None: the same as `size`.
+        engine, version: the program that recognised the page; empty when the result names none.
+    """
+
+    words: Sequence[ResultWord]
+    number: int | None = None
+    size: PageSize | None = None
+    pixels: PageSize | None = None
+    engine: str = ""
+    version: str = ""
+
+
+_PROGRAM = re.compile(r"(.*?)(?:[\s,]+(v?\d.*))?", re.IGNORECASE | re.DOTALL)
+
+
+def name_and_version(program: str) -> tuple[str, str]:
+    """The name and the version of a program, e.g. of `ABBYY FineReader 12`; the version begins with a digit."""
+    match = _PROGRAM.fullmatch(" ".join(program.split()))
+    return (match[1], match[2] or "") if match else (program, "")
+
+
+PagesOf = Callable[[bytes, str], Sequence[ResultPage]]
+"""The pages of a result, from its bytes and its name for errors.
+
+Raises:
+    DocumentError: (bad_annotation) when the bytes violate the format.
+"""
+
+
+class ResultReader:
+    """Reader of the results in one format.
+
+    Args:
+        suffixes: endings of the names of results, in lower case, e.g. `.hocr`. Files `*.fields.json` are no results.
+        pages_of: reads one result.
+    """
+
+    tags = ""
+
+    def __init__(self, name: str, suffixes: Sequence[str], pages_of: PagesOf) -> None:
+        self.name = name
+        self._suffixes = tuple(suffixes)
+        self._pages_of = pages_of
+
+    def discover(self, root: str) -> Iterator[DocumentRef]:
+        files = list(sources.list_files(root))
+        scans = scans_by_stem(files)
+        found = False
+        for uri in files:
+            if self._is_result(uri):
+                found = True
+                stem = self._stem(uri)
+                image = scans.get(stem, "")
+                yield DocumentRef(file_name(stem).name, image or uri, image, annotation=uri, split="")
+        if not found:
+            names = " or ".join(f"NAME{suffix}" for suffix in self._suffixes)
+            raise nothing_found(root, f"{names}, and NAME.pdf or a picture of that name beside it")
+
+    def read(self, item: DocumentRef) -> Truth:
+        data = sources.read_bytes(item.annotation)
+        scan = sources.read_bytes(item.image) if item.image else b""
+        doc_id = sources.content_id(scan or data)
+        results = self._pages_of(data, item.annotation)
+        if not results:
+            raise malformed(item.annotation, "the result has no page")
+        sizes = _page_sizes(scan, item.image) if item.image else []
+        numbers = _numbers(results, len(sizes), item)
+        pages = [
+            _place(result, sizes[min(number, len(sizes)) - 1] if sizes else None, f"{item.annotation}, page {number}")
+            for number, result in zip(numbers, results, strict=True)
+        ]
+        document = Document(doc_id, item.source, item.split, len(sizes) or max(numbers), tuple(self._fields(item)))
+        return Truth(
+            document,
+            tuple(
+                placed.words.page(doc_id, item, number, placed.pixels, placed.provenance)
+                for number, placed in zip(numbers, pages, strict=True)
+            ),
+            repairs=sum(placed.words.repairs for placed in pages),
+            dropped=sum(placed.words.dropped for placed in pages),
+        )
+
+    def _is_result(self, uri: str) -> bool:
+        name = uri.lower()
+        return name.endswith(self._suffixes) and not name.endswith(FIELDS_SUFFIX)
+
+    def _stem(self, uri: str) -> str:
+        longest = max((suffix for suffix in self._suffixes if uri.lower().endswith(suffix)), key=len)
+        return uri[: -len(longest)]
+
+    def _fields(self, item: DocumentRef) -> Iterator[Field]:
+        stems = {self._stem(item.annotation): None, without_suffix(item.image or item.annotation): None}
+        uri = next(filter(sources.exists, (stem + FIELDS_SUFFIX for stem in stems)), None)
+        if uri is not None:
+            yield from _fields_of(json_object(sources.read_bytes(uri), uri), uri)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    words: PageWords
+    pixels: PageSize
+    provenance: Provenance
+
+
+def _place(result: ResultPage, scan: PageSize | None, where: str) -> _Placed:
+    """The words of a page on the page. `scan`: size in pixels of its picture; None without one."""
+    unit = result.size or scan or extent(word.sides for word in result.words if word.sides is not None)
+    pixels = scan or result.pixels or unit
+    if not all(0 < side < math.inf for size in (unit, pixels) for side in (size.width, size.height)):
+        raise malformed(where, f"the page is {unit.width} x {unit.height}, expected sides above 0")
+    words = PageWords(unit)
+    lines: dict[Hashable, int] = {}
+    blocks: dict[Hashable, int] = {}
+    for word in result.words:
+        text = _with_hyphen(word.text.strip())
+        if not text or word.sides is None:
+            words.dropped += 1
+            continue
+        place = f"{where} ({text!r:.40})"
+        if word.confidence is not None and not 0 <= word.confidence <= 1:
+            raise malformed(place, f"the confidence is {word.confidence} of 1, expected 0 to 1")
+        box = words.place(word.sides, place)
+        line, block = lines.setdefault(word.line, len(lines)), blocks.setdefault(word.block, len(blocks))
+        words.words += [Word(part, its_box, word.confidence, line, block) for part, its_box in split_words(text, box)]
+    whole = PageSize(*(max(round(side), 1) for side in (pixels.width, pixels.height)))
+    return _Placed(words, whole, _provenance(result))
+
+
+def _with_hyphen(text: str) -> str:
+    return text.removesuffix(_SOFT_HYPHEN) + "-" if text.endswith(_SOFT_HYPHEN) else text
+
+
+def _provenance(result: ResultPage) -> Provenance:
+    program = " ".join(filter(None, (result.engine, result.version))) or "another program"
+    return Provenance("annotation", f"a recognition result of {program}", result.engine, result.version)
+
+
+def _numbers(results: Sequence[ResultPage], num_scanned: int, item: DocumentRef) -> list[int]:
+    """Page numbers of a result, from 1. `num_scanned`: pages of the picture or PDF file; 0 without one."""
+    if 0 < num_scanned < len(results):
+        raise malformed(
+            item.annotation,
+            f"the result has {len(results)} pages, but {item.image} has {num_scanned}; "
+            "give each result the name of its own PDF file or picture",
+        )
+    stated = [result.number for result in results if result.number is not None]
+    if len({*stated}) == len(results) and min(stated) >= 1 and (num_scanned <= 1 or max(stated) <= num_scanned):
+        return stated
+    return list(range(1, len(results) + 1))
+
+
+def _page_sizes(scan: bytes, uri: str) -> list[PageSize]:
+    """Size in pixels of each page of a picture or PDF file."""
+    if file_name(uri).suffix.lower() != ".pdf":
+        return picture_sizes(scan, uri)
+    settings = Recognition()
+    sizes: list[PageSize] = []
+    with pdf.opened(scan, settings) as document:
+        for number in range(1, len(document) + 1):
+            with pdf.opened_page(document, number) as page:
+                sizes.append(PageSize(*pdf.pixel_size(page, settings)))
+    return sizes
+
+
+def _fields_of(values: dict[str, Any], where: str) -> Iterator[Field]:
+    """The fields of a `*.fields.json` file, without empty values."""
+    for name, value in values.items():
+        texts = value if isinstance(value, list) else [value]
+        for text in texts:
+            if not isinstance(text, str):
+                raise malformed(where, f"`{name}` is {value!r:.80}, expected a text or a list of texts")
+            if text.strip():
+                yield Field(name, text.strip())
