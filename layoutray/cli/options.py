@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -133,13 +134,13 @@ def add_beams(made: argparse.ArgumentParser) -> None:
     )
 
 
-def add_picture_file(made: argparse.ArgumentParser, default: str) -> None:
-    """`--out` of the verbs that draw."""
+def add_picture_file(made: argparse.ArgumentParser, default: str, suffixes: Sequence[str] = (".png",)) -> None:
+    """`--out` of the verbs that draw, a file with one of `suffixes`."""
     made.add_argument(
         "--out",
-        type=_png_file,
+        type=partial(_picture_file, suffixes=suffixes),
         default=Path(default),
-        metavar="FILE.png",
+        metavar=" or ".join(f"FILE{suffix}" for suffix in suffixes),
         help="picture to write (default: %(default)s)",
     )
 
@@ -162,7 +163,15 @@ def share(text: str) -> float:
     return value
 
 
-def _png_file(text: str) -> Path:
-    if not text.endswith(".png"):
-        raise argparse.ArgumentTypeError(f"{text} does not end in .png; pictures are written as PNG")
+def positive(text: str) -> int:
+    """`type=` of an option that counts from 1. Raises argparse's error for anything else."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1; give e.g. 20")
+    return int(text)
+
+
+def _picture_file(text: str, suffixes: Sequence[str]) -> Path:
+    if not text.endswith(tuple(suffixes)):
+        allowed = " or ".join(suffixes)
+        raise argparse.ArgumentTypeError(f"{text} does not end in {allowed}; give a file name that does")
     return local_folder(text)

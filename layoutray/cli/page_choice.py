@@ -28,14 +28,18 @@ class PageChoice:
     source: str | None
     out: Path
 
+    def rows(self) -> pc.Expression:
+        """The filter for PAGES rows with a picture; with a page id, for this page only."""
+        rows = pc.field("image") != ""
+        return rows & (pc.field("page_id") == self.page) if self.page else rows
+
+    def allows(self, source: str) -> bool:
+        """Whether the options allow pages of the file `source`."""
+        return not self.source or self.source in source.rpartition("/")[2]
+
     def candidates(self) -> Iterator[Page]:
         """The pages that the options allow and that have a picture, in no order."""
-        rows = pc.field("image") != ""
-        if self.page:
-            rows &= pc.field("page_id") == self.page
-        for page in DataSet(self.pages).read_pages(rows):
-            if not self.source or self.source in page.source.rpartition("/")[2]:
-                yield page
+        return (page for page in DataSet(self.pages).read_pages(self.rows()) if self.allows(page.source))
 
     def first_with_words(self) -> Page:
         """The first candidate that has words. Raises InputError if there is none."""

@@ -62,6 +62,11 @@ def show_picture(png: bytes, file: Path) -> int:
     """Write a picture and print its path on stdout. Returns exit status 0."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(png)
+    return show_path(file)
+
+
+def show_path(file: Path) -> int:
+    """Print the path of a written file on stdout. Returns exit status 0."""
     sys.stdout.write(f"{file}\n")
     return 0
 

@@ -57,6 +57,9 @@ VERBS = {
     "picture selection": Verb(
         "Draw which words dominate what a text-generating model keeps of a document.", ".picture.selection:main"
     ),
+    "picture words": Verb(
+        "Draw the words of pages with boxes, confidences and reading order, to judge OCR.", ".picture.words:main"
+    ),
 }
 """By full name; a name of two words belongs to a group."""
 
@@ -64,6 +67,6 @@ GROUPS = {
     "benchmark": "Measure the speed of ingest, OCR, training and serving on this machine.",
     "dead-letters": "List, show and retry pages and documents that failed.",
     "export": "Write pages in the format of another program.",
-    "picture": "Draw attention maps, training curves, word graphs and reliability diagrams.",
+    "picture": "Draw recognised words, attention maps, training curves, word graphs and reliability diagrams.",
 }
 """Summaries of the groups."""

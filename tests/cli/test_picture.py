@@ -233,6 +233,6 @@ def test_only_png_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_name_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["picture", "curve"]) == 2
     assert (
-        "unknown verb 'picture curve'; known: attention, curves, graph, reliability, selection"
+        "unknown verb 'picture curve'; known: attention, curves, graph, reliability, selection, words"
         in capsys.readouterr().err
     )
