@@ -156,7 +156,7 @@ def test_every_recipe_key_is_explained(settings: Any) -> None:
         for key in re.findall(r"`([\w.]+)`", row)
         for part in key.split(".")
     }
-    sections = {"recognition", "train", "filters", "a"}
+    sections = {"recognition", "rapidocr", "train", "filters", "a"}
     assert set(keys(config.to_dict(settings))) - explained - sections == set()
 
 
