@@ -31,6 +31,19 @@ class PageSize:
     height: float
 
 
+@dataclass(frozen=True, slots=True)
+class PictureFrame:
+    """A picture of a file.
+
+    Attributes:
+        size: in pixels, after EXIF rotation.
+        orientation: the EXIF orientation, 1 to 8; 1 without one.
+    """
+
+    size: PageSize
+    orientation: int = 1
+
+
 @dataclass(slots=True)
 class PageWords:
     """Collects the words of one page, and counts repaired boxes and dropped words."""
@@ -177,11 +190,11 @@ def picture_size(data: bytes, where: str) -> PageSize:
     Raises:
         DocumentError: (empty_file, too_large or unreadable, stage `open`).
     """
-    return picture_sizes(data, where, most=1)[0]
+    return picture_frames(data, where, most=1)[0].size
 
 
-def picture_sizes(data: bytes, where: str, most: int | None = None) -> list[PageSize]:
-    """The size of each picture of a file; only TIFF files have several. Otherwise as `picture_size`.
+def picture_frames(data: bytes, where: str, most: int | None = None) -> list[PictureFrame]:
+    """Each picture of a file; only TIFF files have several. Otherwise as `picture_size`.
 
     Args:
         most: look at no more pictures than this.
@@ -191,7 +204,7 @@ def picture_sizes(data: bytes, where: str, most: int | None = None) -> list[Page
     try:
         with Image.open(io.BytesIO(data)) as picture:
             frames = ImageSequence.Iterator(picture) if picture.format == "TIFF" else [picture]
-            return [_upright_size(frame) for frame in islice(frames, most)]
+            return [_frame(frame) for frame in islice(frames, most)]
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise DocumentError(Reason.TOO_LARGE, f"{where}: {error}", stage="open") from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
@@ -265,7 +278,8 @@ def json_beside_pictures(root: str, annotations: str, images: str, splits: Mappi
             )
 
 
-def _upright_size(picture: Image.Image) -> PageSize:
+def _frame(picture: Image.Image) -> PictureFrame:
     width, height = picture.size
-    sideways = picture.getexif().get(_ORIENTATION) in _SIDEWAYS
-    return PageSize(height, width) if sideways else PageSize(width, height)
+    orientation = picture.getexif().get(_ORIENTATION, 1)
+    sideways = orientation in _SIDEWAYS
+    return PictureFrame(PageSize(height, width) if sideways else PageSize(width, height), orientation)

@@ -13,7 +13,7 @@ A format is one function from bytes to pages. A reader of it is
 import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutray.document import Document, Field, Provenance, Word
@@ -23,12 +23,13 @@ from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageSize,
     PageWords,
+    PictureFrame,
     extent,
     file_name,
     json_object,
     malformed,
     nothing_found,
-    picture_sizes,
+    picture_frames,
     scans_by_stem,
     without_suffix,
 )
@@ -37,6 +38,8 @@ from layoutray.store import sources
 
 FIELDS_SUFFIX = ".fields.json"
 _SOFT_HYPHEN = "\N{SOFT HYPHEN}"
+_CLEARLY_WIDE = 3
+"""Characters of a word that is wider than high wherever text runs across."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +136,15 @@ class ResultReader:
         results = self._pages_of(data, item.annotation)
         if not results:
             raise malformed(item.annotation, "the result has no page")
-        sizes = _page_sizes(scan, item.image) if item.image else []
-        numbers = _numbers(results, len(sizes), item)
+        frames = _page_frames(scan, item.image) if item.image else []
+        numbers = _numbers(results, len(frames), item)
         pages = [
-            _place(result, sizes[min(number, len(sizes)) - 1] if sizes else None, f"{item.annotation}, page {number}")
+            _place(
+                result, frames[min(number, len(frames)) - 1] if frames else None, f"{item.annotation}, page {number}"
+            )
             for number, result in zip(numbers, results, strict=True)
         ]
-        document = Document(doc_id, item.source, item.split, len(sizes) or max(numbers), tuple(self._fields(item)))
+        document = Document(doc_id, item.source, item.split, len(frames) or max(numbers), tuple(self._fields(item)))
         return Truth(
             document,
             tuple(
@@ -172,8 +177,10 @@ class _Placed:
     provenance: Provenance
 
 
-def _place(result: ResultPage, scan: PageSize | None, where: str) -> _Placed:
-    """The words of a page on the page. `scan`: size in pixels of its picture; None without one."""
+def _place(stated: ResultPage, frame: PictureFrame | None, where: str) -> _Placed:
+    """The words of a page on the page. `frame`: its picture; None without one."""
+    result = _upright(stated, frame) if frame else stated
+    scan = frame and frame.size
     unit = result.size or scan or extent(word.sides for word in result.words if word.sides is not None)
     pixels = scan or result.pixels or unit
     if not all(0 < side < math.inf for size in (unit, pixels) for side in (size.width, size.height)):
@@ -194,6 +201,43 @@ def _place(result: ResultPage, scan: PageSize | None, where: str) -> _Placed:
         words.words += [Word(part, its_box, word.confidence, line, block) for part, its_box in split_words(text, box)]
     whole = PageSize(*(max(round(side), 1) for side in (pixels.width, pixels.height)))
     return _Placed(words, whole, _provenance(result))
+
+
+_TURNS: dict[int, Callable[[Sequence[float], PageSize], Sequence[float]]] = {
+    5: lambda box, _: (box[1], box[0], box[3], box[2]),
+    6: lambda box, stored: (stored.height - box[3], box[0], stored.height - box[1], box[2]),
+    7: lambda box, stored: (
+        stored.height - box[3],
+        stored.width - box[2],
+        stored.height - box[1],
+        stored.width - box[0],
+    ),
+    8: lambda box, stored: (box[1], stored.width - box[2], box[3], stored.width - box[0]),
+}
+"""By EXIF orientation, a box on the upright picture from a box on the stored one, whose size is given."""
+
+
+def _upright(result: ResultPage, frame: PictureFrame) -> ResultPage:
+    """The page with boxes on the upright picture. Some programs ignore EXIF: their boxes are on the stored picture."""
+    turn = _TURNS.get(frame.orientation)
+    if turn is None or not _is_on_stored(result, frame.size):
+        return result
+    stored = result.size or PageSize(frame.size.height, frame.size.width)
+    words = [replace(word, sides=word.sides and turn(word.sides, stored)) for word in result.words]
+    return replace(result, words=words, size=PageSize(stored.height, stored.width))
+
+
+def _is_on_stored(result: ResultPage, upright: PageSize) -> bool:
+    """Whether a page is on the stored picture, which lies sideways.
+
+    Its size says so: wide instead of high, or the reverse. Without a size, or with positions as shares of the page, its
+    words say so: they are higher than wide.
+    """
+    size = result.size
+    if size and size.width != size.height:
+        return (size.width > size.height) != (upright.width > upright.height)
+    boxes = [word.sides for word in result.words if word.sides and len(word.text) >= _CLEARLY_WIDE]
+    return sum(abs(y1 - y0) > abs(x1 - x0) for x0, y0, x1, y1 in boxes) > len(boxes) / 2
 
 
 def _with_hyphen(text: str) -> str:
@@ -219,17 +263,17 @@ def _numbers(results: Sequence[ResultPage], num_scanned: int, item: DocumentRef)
     return list(range(1, len(results) + 1))
 
 
-def _page_sizes(scan: bytes, uri: str) -> list[PageSize]:
-    """Size in pixels of each page of a picture or PDF file."""
+def _page_frames(scan: bytes, uri: str) -> list[PictureFrame]:
+    """The picture of each page of a picture or PDF file."""
     if file_name(uri).suffix.lower() != ".pdf":
-        return picture_sizes(scan, uri)
+        return picture_frames(scan, uri)
     settings = Recognition()
-    sizes: list[PageSize] = []
+    frames: list[PictureFrame] = []
     with pdf.opened(scan, settings) as document:
         for number in range(1, len(document) + 1):
             with pdf.opened_page(document, number) as page:
-                sizes.append(PageSize(*pdf.pixel_size(page, settings)))
-    return sizes
+                frames.append(PictureFrame(PageSize(*pdf.pixel_size(page, settings))))
+    return frames
 
 
 def _fields_of(values: dict[str, Any], where: str) -> Iterator[Field]:

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 from layoutray.document import Field
 from layoutray.errors import DocumentError, InputError, Reason
@@ -114,6 +114,44 @@ def test_the_size_in_pixels_is_that_of_the_picture(tmp_path: Path) -> None:
     assert {key: page.words[0].box.x0 for key, page in pages.items()} == pytest.approx(
         {"alone": 5 / 10.4, "pixels": 0.25, "nothing": 0.5, "scan": 0.5, "turned": 0.5}
     )
+
+
+STORED = "=1 200 100\nword|20|10|30|60"
+UPRIGHT = {
+    5: "=1 100 200\nword|10|20|60|30",
+    6: "=1 100 200\nword|40|20|90|30",
+    7: "=1 100 200\nword|40|170|90|180",
+    8: "=1 100 200\nword|10|170|60|180",
+}
+SHARES = "=1 1 1\nword|0.1|0.1|0.15|0.6"
+PIXELS = "=1\nword|20|10|30|60"
+
+
+@pytest.mark.parametrize(
+    ("orientation", "result"),
+    [
+        *(
+            (orientation, stated)
+            for orientation in UPRIGHT
+            for stated in (STORED, SHARES, PIXELS, UPRIGHT[orientation])
+        ),
+        (1, STORED),
+        (1, SHARES),
+        (8, UPRIGHT[8].replace("100 200", "")),
+    ],
+)
+def test_boxes_are_on_the_picture_as_it_is_shown(tmp_path: Path, orientation: int, result: str) -> None:
+    """Whether the program that wrote the result has followed EXIF or not."""
+    stored, exif = Image.new("L", (200, 100)), Image.Exif()
+    stored.paste(255, (20, 10, 30, 60))
+    exif[0x0112] = orientation
+    stored.save(tmp_path / "a.png", exif=exif)
+    put(tmp_path / "a.rows", result)
+    with Image.open(tmp_path / "a.png") as picture:
+        shown = ImageOps.exif_transpose(picture)
+    (page,) = only(READER, tmp_path).pages
+    assert (page.width, page.height) == shown.size
+    assert page.words[0].box.to_pixels(*shown.size) == pytest.approx(shown.getbbox())
 
 
 def test_pages_keep_the_numbers_that_the_document_has(tmp_path: Path) -> None:
