@@ -54,7 +54,7 @@ def as_json(settings: Recognition) -> str:
 
 def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition) -> RecognisedPage:
     engine = engines.load(settings.engine)
-    reading = read_upright(rendered.image, engine, settings.settings)
+    reading = read_upright(rendered.image, engine, settings)
     if reading.degrees:
         reason = f"{reason}; read after a turn of {reading.degrees} degrees clockwise"
     provenance = Provenance("ocr", reason, engine.name, engine.version(settings.settings), as_json(settings))

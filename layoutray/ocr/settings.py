@@ -27,6 +27,7 @@ class Recognition:
             the section `[recognition.ENGINE]`.
         dpi: resolution for rendering PDF pages.
         text_layer: `auto` uses a PDF page's text layer when it is usable; `never` always runs OCR.
+        orientation: `detect` reads a page again in other directions if it is not read well; `upright` reads it once.
         max_pixels: most pixels of a picture; larger ones are rejected (decompression bombs).
         max_pages: most pages of a document; longer ones are rejected.
         deadline: seconds that one page may take, rendering included.
@@ -36,6 +37,7 @@ class Recognition:
     settings: Any = None
     dpi: int = 200
     text_layer: Literal["auto", "never"] = "auto"
+    orientation: Literal["detect", "upright"] = "detect"
     max_pixels: int = 120_000_000
     max_pages: int = 2000
     deadline: float = 120.0

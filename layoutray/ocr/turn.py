@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutray.document import Box, Word
 from layoutray.ocr.engines import Engine
+from layoutray.ocr.settings import Recognition
 
 _MARGIN = 0.15
 """A turned page that is not read well must be read better than the upright one by at least this confidence."""
@@ -36,13 +36,14 @@ class _Reading:
     """Mean over the letters of words; 0 for words of at least three letters that are higher than wide."""
 
 
-def read_upright(picture: NDArray[np.uint8], engine: Engine, settings: Any) -> UprightReading:
+def read_upright(picture: NDArray[np.uint8], engine: Engine, settings: Recognition) -> UprightReading:
     """Read a page, and read it again turned by 180, 90 and 270 degrees if its words are not read well.
 
     A page that the engine reads well at once takes no more time than without this.
     """
     upright = best = _read(picture, engine, settings, 0)
-    for turns in () if _well_read(upright, engine) else _other_turns(upright):
+    read_once = settings.orientation == "upright" or _well_read(upright, engine)
+    for turns in () if read_once else _other_turns(upright):
         reading = _read(picture, engine, settings, turns)
         if _well_read(reading, engine) and reading.words:
             best = reading
@@ -59,10 +60,10 @@ def read_upright(picture: NDArray[np.uint8], engine: Engine, settings: Any) -> U
     return UprightReading(words, (360 - 90 * best.turns) % 360)
 
 
-def _read(picture: NDArray[np.uint8], engine: Engine, settings: Any, turns: int) -> _Reading:
+def _read(picture: NDArray[np.uint8], engine: Engine, settings: Recognition, turns: int) -> _Reading:
     """Read the picture after `turns` quarter turns anticlockwise."""
     turned = np.ascontiguousarray(np.rot90(picture, turns))
-    words = engine.recognise(turned, settings)
+    words = engine.recognise(turned, settings.settings)
     letters = sum(len(word.text) for word in words)
     height, width = turned.shape[:2]
     sure = sum(len(word.text) * (word.confidence or 0.0) for word in words if not _is_tall(word, width, height))

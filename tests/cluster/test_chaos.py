@@ -47,7 +47,14 @@ REDONE = {
 
 After the loss of a link, also the block that each worker behind the link is reading.
 """
-SMALL = ["--set", "recognition.pytesseract.preprocessing.width=400", "--set", "recognition.engine=pytesseract"]
+SMALL = [
+    "--set",
+    "recognition.pytesseract.preprocessing.width=400",
+    "--set",
+    "recognition.engine=pytesseract",
+    "--set",
+    "recognition.orientation=upright",
+]
 
 
 def drawn(victims: Sequence[str], last: int, random: Random) -> list[Kill]:

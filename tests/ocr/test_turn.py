@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from layoutray import config
 from layoutray.document import Box, Word
 from layoutray.ocr import engines
 from layoutray.ocr.page import recognise_page
@@ -42,7 +43,7 @@ def page(*corners: int) -> np.ndarray:
 
 def test_a_page_that_is_read_well_is_read_once() -> None:
     engine = Sharp(well_read=0.5)
-    reading = read_upright(page(1, 1, 1, 1), engine, None)
+    reading = read_upright(page(1, 1, 1, 1), engine, Recognition())
     assert (reading.degrees, engine.calls) == (0, 1)
     assert [word.text for word in reading.words] == ["words"], "words below the least confidence are left out"
 
@@ -58,15 +59,21 @@ def test_a_page_that_is_read_well_is_read_once() -> None:
 def test_a_turned_page_is_read_upright_and_its_boxes_stay_on_the_page(
     corners: tuple[int, int, int, int], degrees: int, box: tuple[float, float, float, float]
 ) -> None:
-    reading = read_upright(page(*corners), Sharp(well_read=0.5), None)
+    reading = read_upright(page(*corners), Sharp(well_read=0.5), Recognition())
     (word,) = reading.words
     assert reading.degrees == degrees
     assert (word.box.x0, word.box.y0, word.box.x1, word.box.y1) == pytest.approx(box)
 
 
 def test_a_page_that_no_turn_makes_readable_stays_as_it_is() -> None:
-    reading = read_upright(page(40, 45, 50, 45), Sharp(), None)
+    reading = read_upright(page(40, 45, 50, 45), Sharp(), Recognition())
     assert reading.degrees == 0
+
+
+def test_a_page_that_is_said_to_be_upright_is_read_once() -> None:
+    engine = Sharp()
+    reading = read_upright(page(30, 30, 1, 30), engine, Recognition(orientation="upright"))
+    assert (reading.degrees, engine.calls) == (0, 1)
 
 
 @pytest.mark.ocr
@@ -75,7 +82,7 @@ def test_a_page_that_no_turn_makes_readable_stays_as_it_is() -> None:
 def test_scans_on_a_side_or_upside_down_are_read(profile: str, degrees: int) -> None:
     upright = picture(TEXT, size=(1200, 700))
     lying = upright.rotate(-degrees, expand=True)
-    settings = Recognition(profile="fast" if profile == "fast" else "accurate")
+    settings = config.build(Recognition, {"profile": profile})
     data = encoded(lying, "PNG")
     read = recognise_page(data, 1, settings)
     assert " ".join(word.text for word in read.words) == " ".join(TEXT.split())
