@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
@@ -44,7 +44,7 @@ class InvisibleText:
         self._codes = {character: code for code, character in enumerate([" ", *characters], start=1)}
         self._font = self._load_font()
 
-    def _load_font(self) -> pdfium_c.FPDF_FONT:
+    def _load_font(self) -> Any:
         glyphs = b"".join(code.to_bytes(2, "big") for code in (0, SPACE, *[CHARACTER] * (len(self._codes) - 1)))
         font, glyph_numbers = _array(ctypes.c_ubyte, invisible_font()), _array(ctypes.c_ubyte, glyphs)
         loaded = pdfium_c.FPDFText_LoadCidType2Font(
@@ -67,9 +67,8 @@ class InvisibleText:
         pdfium_c.FPDFTextObj_SetTextRenderMode(item, pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE)
         origin, right, up = (page_point(page, *at) for at in ((box.x0, box.y1), (box.x1, box.y1), (box.x0, box.y0)))
         matrix = matrix_of(origin, right, up)
-        pdfium_c.FPDFPageObj_SetMatrix(
-            item, pdfium.PdfMatrix(matrix.a / len(text), matrix.b / len(text), *matrix.get()[2:])
-        )
+        matrix.a, matrix.b = matrix.a / len(text), matrix.b / len(text)
+        pdfium_c.FPDFPageObj_SetMatrix(item, matrix)
         pdfium_c.FPDFPage_InsertObject(page, item)
 
     def __enter__(self) -> Self:
@@ -81,11 +80,10 @@ class InvisibleText:
         pdfium_c.FPDFFont_Close(self._font)
 
 
-def matrix_of(origin: Point, right: Point, up: Point) -> pdfium.PdfMatrix:
+def matrix_of(origin: Point, right: Point, up: Point) -> pdfium_c.FS_MATRIX:
     """The matrix that maps (0, 0) to `origin`, (1, 0) to `right` and (0, 1) to `up`."""
-    return pdfium.PdfMatrix(
-        right.x - origin.x, right.y - origin.y, up.x - origin.x, up.y - origin.y, origin.x, origin.y
-    )
+    across, upward = (right.x - origin.x, right.y - origin.y), (up.x - origin.x, up.y - origin.y)
+    return pdfium_c.FS_MATRIX(*across, *upward, origin.x, origin.y)
 
 
 def page_point(page: pdfium.PdfPage, across: float, down: float) -> Point:
@@ -132,7 +130,7 @@ def _to_unicode(codes: dict[str, int]) -> bytes:
     return "\n".join(parts).encode()
 
 
-def _array(kind: type[ctypes._SimpleCData], values: Sequence[int]) -> ctypes.Array:
+def _array(kind: type[ctypes.c_ubyte] | type[ctypes.c_uint32], values: Sequence[int]) -> ctypes.Array[Any]:
     return (kind * len(values))(*values)
 
 

@@ -51,36 +51,52 @@ def searchable_pdf(pages: Sequence[Page]) -> bytes:
         DocumentError: when the picture file or PDF file cannot be read.
     """
     image = pages[0].image
-    data, stream = sources.read_bytes(image), io.BytesIO()
+    data = sources.read_bytes(image)
     try:
         if sniff(data) is Kind.PDF:
-            with pdf.opened(data, Recognition()) as document:
-                _write_on_pages(document, pages)
-                document.save(stream)
-        else:
-            with pdfium.PdfDocument.new() as document:
-                _add_pages(document, data, pages)
-                document.save(stream)
+            return _with_text_on_scans(data, pages)
+        with pdfium.PdfDocument.new() as document:
+            _add_pages(document, data, pages)
+            return _saved(document)
     except pdfium.PdfiumError as error:
         raise DocumentError(Reason.UNREADABLE, f"PDFium cannot write on {image}: {error}", stage="render") from error
-    return stream.getvalue()
 
 
-def _write_on_pages(document: pdfium.PdfDocument, pages: Sequence[Page]) -> None:
-    with InvisibleText(document, pages) as text:
-        for page in pages:
-            with closing(document[_number(page, len(document)) - 1]) as shown:
-                usable, _ = pdf_text.has_usable_text(pdf_text.read(shown), Recognition())
-                if not usable:
+def _with_text_on_scans(data: bytes, pages: Sequence[Page]) -> bytes:
+    """The PDF file `data` with words on the pages without a usable text layer; unchanged if there is no such page."""
+    with pdf.opened(data, Recognition()) as document:
+        scans = [page for page in pages if not _has_usable_text(document, page)]
+        if not scans:
+            return data
+        with InvisibleText(document, scans) as text:
+            for page in scans:
+                with closing(_shown(document, page)) as shown:
                     _remove_invisible_text(shown)
                     text.write(page, shown)
+        return _saved(document)
+
+
+def _has_usable_text(document: pdfium.PdfDocument, page: Page) -> bool:
+    with closing(_shown(document, page)) as shown:
+        return pdf_text.has_usable_text(pdf_text.read(shown), Recognition())[0]
+
+
+def _shown(document: pdfium.PdfDocument, page: Page) -> pdfium.PdfPage:
+    return document[_number(page, len(document)) - 1]
 
 
 def _remove_invisible_text(page: pdfium.PdfPage) -> None:
-    for item in list(page.get_objects([pdfium_c.FPDF_PAGEOBJ_TEXT], max_depth=1)):
-        if pdfium_c.FPDFTextObj_GetTextRenderMode(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE:
+    """Remove what OCR programs write: invisible text on the page, and forms that hold nothing else."""
+    for item in list(page.get_objects(max_depth=1)):
+        is_form = pdfium_c.FPDFPageObj_GetType(item) == pdfium_c.FPDF_PAGEOBJ_FORM
+        parts = list(page.get_objects(form=item, level=1)) if is_form else [item]
+        if parts and all(map(_is_invisible_text, parts)):
             page.remove_obj(item)
             item.close()
+
+
+def _is_invisible_text(item: pdfium.PdfObject) -> bool:
+    return pdfium_c.FPDFTextObj_GetTextRenderMode(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE
 
 
 def _add_pages(document: pdfium.PdfDocument, data: bytes, pages: Sequence[Page]) -> None:
@@ -110,7 +126,7 @@ def _add_picture(document: pdfium.PdfDocument, data: bytes, number: int) -> pdfi
         else:
             item.set_bitmap(pdfium.PdfBitmap.from_pil(Image.fromarray(shown.image)))
             corners = _CORNERS[1]
-    item.set_matrix(matrix_of(*(page_point(page, *corner) for corner in corners)))
+    pdfium_c.FPDFPageObj_SetMatrix(item, matrix_of(*(page_point(page, *corner) for corner in corners)))
     page.insert_obj(item)
     return page
 
@@ -120,3 +136,9 @@ def _size(shown: Rendered, stored: Image.Image) -> tuple[float, float]:
     dpi = round(max(stored.info.get("dpi", (0, 0))))
     scale = _POINTS / (dpi if dpi in _PLAUSIBLE_DPI else Recognition().dpi)
     return shown.width * scale, shown.height * scale
+
+
+def _saved(document: pdfium.PdfDocument) -> bytes:
+    stream = io.BytesIO()
+    document.save(stream)
+    return stream.getvalue()

@@ -1,5 +1,6 @@
 """Searchable PDF files show what their document showed, and their words are read back."""
 
+import io
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -119,6 +120,30 @@ def test_pages_of_a_pdf_file_are_kept(tmp_path: Path) -> None:
     for number in range(1, 5):
         assert np.abs(shown(data, number, 100) - shown(file.read_bytes(), number, 100)).max() == 0
     assert filters(data) == [["DCTDecode"]]
+
+
+def with_text_in_a_form(scan: bytes, text: str) -> bytes:
+    """The scan with invisible text in a form (an object with content of its own), as some OCR programs write it."""
+    stream = io.BytesIO()
+    layer = pdf_file(typed(text, x=60, y=400, mode=3))
+    with pdfium.PdfDocument(scan) as document, pdfium.PdfDocument(layer) as source, closing(document[0]) as page:
+        page.insert_obj(source.page_as_xobject(0, document).as_pageobject())
+        page.gen_content()
+        document.save(stream)
+    return stream.getvalue()
+
+
+def test_invisible_text_in_a_form_is_replaced_too(tmp_path: Path) -> None:
+    data = with_text_in_a_form(pdf_file(FULL_PAGE, jpeg=SCAN), "old wrong layer")
+    assert texts(data) == [["old", "wrong", "layer"]]
+    made = searchable_pdf([page_of(put(tmp_path / "a.pdf", data), words=WORDS[:1])])
+    assert texts(made) == [["Ärger"]]
+    assert np.abs(shown(made) - shown(data)).max() == 0
+
+
+def test_a_pdf_file_with_a_text_layer_stays_as_it_is(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.pdf", pdf_file(typed("printed", x=60, y=700)))
+    assert searchable_pdf([page_of(file)]) == file.read_bytes()
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
