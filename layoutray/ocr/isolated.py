@@ -109,7 +109,9 @@ class IsolatedRecogniser:
                 # Interrupted (Ctrl-C, a cancelled task): a late answer would be taken for that of the next page.
                 self._end(child)
                 raise
-            if _memory_of(child.process.pid) > self._max_idle_memory:
+            # Native code that ran out of memory may keep what it had, so that the next page would fail too.
+            out_of_memory = answer.get("reason") == Reason.OUT_OF_MEMORY
+            if out_of_memory or _memory_of(child.process.pid) > self._max_idle_memory:
                 self._end(child)
         return _raise_failure(answer)
 

@@ -14,7 +14,7 @@ from PIL import Image
 from layoutray.errors import DocumentError, MissingDependencyError, Reason
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.page import recognise_page
-from layoutray.ocr.settings import Recognition
+from layoutray.ocr.settings import Profile, Recognition
 from layoutray.ocr.tesseract.settings import TesseractSettings
 from tests.ocr.files import encoded, pdf, picture, typed
 
@@ -161,16 +161,20 @@ def _group_of(stat: Path) -> int:
     return 0 if state == "Z" else int(group)
 
 
-def test_too_little_memory_is_named(recogniser: IsolatedRecogniser) -> None:
-    texts(recogniser)
-    assert recogniser.pid
-    used = int(Path(f"/proc/{recogniser.pid}/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.prlimit(recogniser.pid, resource.RLIMIT_AS, (used + (150 << 20), resource.RLIM_INFINITY))
-    large = encoded(Image.new("RGB", (9000, 9000), "white"), "PNG", compress_level=1)
-    with pytest.raises(DocumentError) as caught:
-        recogniser.recognise(large, 1)
-    assert caught.value.reason is Reason.OUT_OF_MEMORY
-    assert texts(recogniser) == "everything works today"
+@pytest.mark.parametrize("profile", ["fast", "accurate"])
+def test_too_little_memory_is_named(profile: Profile) -> None:
+    with IsolatedRecogniser(Recognition(profile=profile)) as recogniser:
+        assert texts(recogniser) == "everything works today"
+        scan = encoded(picture("everything works today", size=(1200, 900)), "PNG")
+        recogniser.recognise(scan, 1)  # loads the models
+        assert recogniser.pid
+        used = int(Path(f"/proc/{recogniser.pid}/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.prlimit(recogniser.pid, resource.RLIMIT_AS, (used + (150 << 20), resource.RLIM_INFINITY))
+        large = encoded(Image.new("RGB", (9000, 9000), "white"), "PNG", compress_level=1)
+        with pytest.raises(DocumentError) as caught:
+            recogniser.recognise(large, 1)
+        assert caught.value.reason is Reason.OUT_OF_MEMORY
+        assert texts(recogniser) == "everything works today"
 
 
 def test_what_concerns_every_page_is_no_page_error() -> None:

@@ -29,9 +29,9 @@ pytestmark = pytest.mark.ocr
 SETTINGS = Recognition(profile="fast")
 
 
-@pytest.fixture(scope="module")
-def ocr_words() -> Iterator[OcrWordSource]:
-    with OcrWordSource(load("folder"), SETTINGS) as words:
+@pytest.fixture(scope="module", params=["fast", "accurate"])
+def ocr_words(request: pytest.FixtureRequest) -> Iterator[OcrWordSource]:
+    with OcrWordSource(load("folder"), Recognition(profile=request.param)) as words:
         yield words
 
 

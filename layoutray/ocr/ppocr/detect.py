@@ -22,6 +22,9 @@ class Detector:
     """
 
     def __init__(self, short_side: int) -> None:
+        models.session(
+            models.DETECTION
+        )  # says what to do if the model is damaged; the package would fail at every page
         one_thread = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
         settings = {
             "Global.log_level": "error",

@@ -15,6 +15,8 @@ from layoutray.ocr.ppocr.read import LineReader
 from layoutray.ocr.ppocr.settings import RapidocrSettings
 from layoutray.ocr.ppocr.words import LineWord, words_of
 
+_NO_MEMORY = ("Failed to allocate memory", "bad_alloc")
+
 
 class PageReader:
     """Both networks, loaded."""
@@ -24,7 +26,19 @@ class PageReader:
         self._reader = LineReader(alphabet_of(settings.language))
 
     def read(self, page: NDArray[np.uint8]) -> tuple[Word, ...]:
-        """The words of an RGB page (height, width, 3) in reading order; boxes are relative to it."""
+        """The words of an RGB page (height, width, 3) in reading order; boxes are relative to it.
+
+        Raises:
+            MemoryError: when a network needs more memory than there is.
+        """
+        try:
+            return self._read(page)
+        except Exception as error:  # onnxruntime's errors have no common class
+            if any(said in str(error) for said in _NO_MEMORY):
+                raise MemoryError from error
+            raise
+
+    def _read(self, page: NDArray[np.uint8]) -> tuple[Word, ...]:
         corners = self._detector.lines(page)
         rows = rows_of(corners)
         words: list[Word] = []
