@@ -10,7 +10,7 @@ class Word:
     """One word of a page, from an OCR engine, a text layer or an annotation.
 
     Attributes:
-        confidence: confidence of the OCR engine, 0..1; None when the word does not come from OCR.
+        confidence: confidence of the OCR engine, 0..1; None when no engine has stated one.
         line, block: indices on the page, from 0 in reading order.
         tag: true tag of the word: an IOB2 tag, e.g. `B-total`, or a region label; None when unlabelled.
     """
@@ -38,7 +38,8 @@ class Provenance:
     Attributes:
         words: `ocr`, `text_layer` (of a PDF) or `annotation`.
         reason: why this origin was chosen, as text for people.
-        engine, version: name of the OCR engine, its version and the hash of its language data; empty without OCR.
+        engine, version: name of the OCR engine, its version and the hash of its language data; for an annotation, the
+            engine that it names; empty without one.
         settings: recognition settings as JSON; empty without OCR.
     """
 

@@ -24,7 +24,8 @@ from layoutray.ocr.settings import Recognition
 from layoutray.store import sources
 
 _POINTS = 72  # per inch
-_PLAUSIBLE_DPI = range(100, 1201)
+_SCANS = 100, 1200
+"""Resolutions of scans, in dpi; many files state 72 without reason. A fax has half the resolution in one direction."""
 _ORIENTATION = 0x0112
 _CORNERS = {
     1: ((0, 1), (1, 1), (0, 0)),
@@ -120,7 +121,7 @@ def _add_picture(document: pdfium.PdfDocument, data: bytes, number: int) -> pdfi
         # Cut to a thousandth of a point, so that rounding up to pixels gives the picture's own size.
         page = document.new_page(*(math.floor(side * 1000) / 1000 for side in _size(shown, stored)))
         item = pdfium.PdfImage.new(document)
-        if stored.format == "JPEG" and stored.mode in ("L", "RGB"):
+        if sniff(data) is Kind.JPEG and stored.mode in ("L", "RGB"):
             item.load_jpeg(io.BytesIO(data), inline=True)
             corners = _CORNERS.get(stored.getexif().get(_ORIENTATION, 1), _CORNERS[1])
         else:
@@ -133,9 +134,11 @@ def _add_picture(document: pdfium.PdfDocument, data: bytes, number: int) -> pdfi
 
 def _size(shown: Rendered, stored: Image.Image) -> tuple[float, float]:
     """Width and height in points at the resolution that the file states, if it is that of a scan."""
-    dpi = round(max(stored.info.get("dpi", (0, 0))))
-    scale = _POINTS / (dpi if dpi in _PLAUSIBLE_DPI else Recognition().dpi)
-    return shown.width * scale, shown.height * scale
+    across, down = map(float, stored.info.get("dpi", (0, 0)))
+    low, high = _SCANS
+    if not (low <= max(across, down) <= high and 2 * min(across, down) >= low):
+        across = down = Recognition().dpi
+    return shown.width * _POINTS / across, shown.height * _POINTS / down
 
 
 def _saved(document: pdfium.PdfDocument) -> bytes:

@@ -90,11 +90,25 @@ def test_jpeg_pictures_are_kept_byte_for_byte_and_stand_upright(tmp_path: Path, 
     assert np.abs(kept[..., 0] - given).mean() < 1
 
 
-@pytest.mark.parametrize(("dpi", "points"), [(300, (96, 144)), (200, (144, 216)), (72, (144, 216)), (None, (144, 216))])
-def test_a_page_has_the_physical_size_of_its_scan(tmp_path: Path, dpi: int | None, points: tuple[float, float]) -> None:
-    file = put(tmp_path / "a.png", encoded(SHOWN, "PNG", **({"dpi": (dpi, dpi)} if dpi else {})))
-    with pdfium.PdfDocument(searchable_pdf([page_of(file)])) as document:
+@pytest.mark.parametrize(
+    ("dpi", "points"),
+    [
+        ((300, 300), (96, 144)),
+        ((200, 100), (144, 432)),
+        ((72, 72), (144, 216)),
+        ((300, 30), (144, 216)),
+        ((9600, 9600), (144, 216)),
+        (None, (144, 216)),
+    ],
+)
+def test_a_page_has_the_physical_size_of_its_scan(
+    tmp_path: Path, dpi: tuple[int, int] | None, points: tuple[float, float]
+) -> None:
+    file = put(tmp_path / "a.png", encoded(SHOWN, "PNG", **({"dpi": dpi} if dpi else {})))
+    data = searchable_pdf([page_of(file)])
+    with pdfium.PdfDocument(data) as document:
         assert document[0].get_size() == pytest.approx(points, abs=0.01)
+    assert largest_deviation(WORDS, layers(data)[0].words, page_of(file)) < 1
 
 
 def test_pictures_of_a_tiff_file_are_pages(tmp_path: Path) -> None:
