@@ -7,7 +7,7 @@ errors. Every occurrence of a value is tagged. If two values share a word, the o
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -26,6 +26,9 @@ _MIN_LETTERS = 6
 
 Span = tuple[int, int]
 """First word of a value on its page, and the word after its last."""
+
+_FormsOf = Callable[[str, int, FieldType], Iterator[str | None]]
+"""Normal forms of a text, from where its first word's value can begin."""
 
 _ATOM = re.compile(r"[^\W_]+|&")
 
@@ -97,7 +100,11 @@ def _find(value: str, field: FieldType, pages: Sequence[Sequence[Word]]) -> list
     """Spans of a value on each page."""
     if field.type in _CANDIDATES:
         form = normal_form(value, field)
-        return [list(_spans_with_form(form, field, words)) if form else [] for words in pages]
+        if form is None:
+            return [[] for _ in pages]
+        whole = [list(_spans_with_form(form, field, words, _forms)) for words in pages]
+        # Words that only contain the value, because OCR joined several, state it where no others do.
+        return whole if any(whole) else [list(_spans_with_form(form, field, words, _form_inside)) for words in pages]
     key = "".join(_atoms(value))
     texts = [_PageText(words) for words in pages]
     exact = [list(text.find(key)) if key else [] for text in texts]
@@ -108,8 +115,8 @@ def _find(value: str, field: FieldType, pages: Sequence[Sequence[Word]]) -> list
     return [[span] if similarity == best >= _MIN_SIMILARITY else [] for similarity, span in similar]
 
 
-def _spans_with_form(form: str, field: FieldType, words: Sequence[Word]) -> Iterator[Span]:
-    """Spans with the normal form `form` that share no word."""
+def _spans_with_form(form: str, field: FieldType, words: Sequence[Word], forms_of: _FormsOf) -> Iterator[Span]:
+    """Spans with the normal form `form`, among those that `forms_of` gives, that share no word."""
     candidates = _CANDIDATES[field.type]
     firsts = [candidates.first.search(word.text) for word in words]
     lasts = [candidates.last.search(word.text) is not None for word in words]
@@ -118,7 +125,7 @@ def _spans_with_form(form: str, field: FieldType, words: Sequence[Word]) -> Iter
         for end in range(start + 1, min(start + candidates.max_words, len(words)) + 1) if first else ():
             if first and lasts[end - 1]:
                 text = " ".join(word.text for word in words[start:end])
-                if _may_state(form, field, text) and form in _forms(text, first.start(), field):
+                if _may_state(form, field, text) and form in forms_of(text, first.start(), field):
                     spans.append((start, end))
     spans.sort(key=lambda span: span[1] - span[0], reverse=candidates.longest_first)
     return iter(_disjoint(spans))
@@ -130,10 +137,14 @@ def _forms(text: str, first: int, field: FieldType) -> Iterator[str | None]:
     Args:
         first: where the first word's value can begin.
     """
-    part = value_part(text, field)
-    yield part and part.form
     yield normal_form(text, field)
     yield normal_form(text[first:], field)
+
+
+def _form_inside(text: str, first: int, field: FieldType) -> Iterator[str | None]:
+    """The normal form of the value inside the text. Arguments as `_forms`."""
+    part = value_part(text, field)
+    yield part and part.form
 
 
 def _may_state(form: str, field: FieldType, text: str) -> bool:

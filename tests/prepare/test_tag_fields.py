@@ -159,3 +159,9 @@ def _values(of: Page, kinds: Collection[str]) -> list[Field]:
     ]
     texts = {kind: [text for other, text in boxes if other == kind] for kind, _ in boxes}
     return [Field(kind, " ".join(text) if kind == "Store_addr_value" else text[0]) for kind, text in texts.items()]
+
+
+def test_a_date_inside_a_fused_word_is_tagged_where_no_word_states_it_alone() -> None:
+    date, fused = FieldType("date"), "Date:14/02/20185:37:44PM 12.50"
+    assert stated(date, "14/02/2018", fused) == [["Date:14/02/20185:37:44PM"]]
+    assert stated(date, "14/02/2018", fused, "paid 14/02/2018") == [[], ["14/02/2018"]]
