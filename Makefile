@@ -33,7 +33,7 @@ test-on-ray:
 	cat build/test-on-ray.log; exit $$passed
 
 chaos: setup  ## kill drivers, workers, nodes and links at random; check that no page is lost or doubled (CHAOS_SEED=N)
-	$(BIN)/python -m pytest -m chaos -s tests/cluster/test_chaos.py
+	$(BIN)/python -m pytest -m chaos -s tests/cluster
 
 docs: $(READY)  ## build the documentation site in build/docs; broken links are errors
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --nitpicky --keep-going --quiet docs build/docs

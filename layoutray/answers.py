@@ -11,17 +11,6 @@ class Region:
     page_number: int
     polygon: tuple[float, ...]
 
-    def between(self, start: float, end: float) -> "Region":
-        """The part of a line of text from the share `start` of its width to the share `end`."""
-        x0, y0, x1, y1, x2, y2, x3, y3 = self.polygon
-
-        def on(left: float, right: float, share: float) -> float:
-            return round(left + (right - left) * share, 2)
-
-        top = on(x0, x1, start), on(y0, y1, start), on(x0, x1, end), on(y0, y1, end)
-        bottom = on(x3, x2, end), on(y3, y2, end), on(x3, x2, start), on(y3, y2, start)
-        return Region(self.page_number, (*top, *bottom))
-
 
 @dataclass(frozen=True, slots=True)
 class Entity:
@@ -29,7 +18,7 @@ class Entity:
 
     Attributes:
         type: the entity's name, e.g. `total`.
-        content: its words as on the page, joined by spaces.
+        content: its words as on the page, joined by spaces; of a field's value that is a part of them, that part.
         confidence: 0..1, geometric mean of its words' probabilities; generated text: see `tasks.generate_fields`.
         bounding_regions: one per line of text; empty for generated text.
         words: indices of its words on the page; empty for generated text.

@@ -6,6 +6,7 @@ from benchmarks.commands.growth import main
 from layoutray.errors import InputError
 
 
+@pytest.mark.slow
 def test_each_step_has_a_cost(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--pages", "300", "--words", "20", "--reports", "30"]) == 0
     costs = {cost["step"]: cost for cost in json.loads(capsys.readouterr().out)}

@@ -9,6 +9,7 @@ from layoutray.readers.synthetic_render import render_set
 from tests.cluster.checkpoints import save_untrained
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 @pytest.mark.ocr
 @pytest.mark.usefixtures("cluster")

@@ -6,6 +6,8 @@ from benchmarks.measure.training_step import StepCost
 from benchmarks.papers.lambert_models import MODELS
 from benchmarks.tests.steps import WEIGHTS, measured
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, StepCost]:

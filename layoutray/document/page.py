@@ -1,6 +1,6 @@
 """Words, pages and documents."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutray.document.geometry import Box
 
@@ -21,6 +21,14 @@ class Word:
     line: int = 0
     block: int = 0
     tag: str | None = None
+
+    def part(self, start: int, end: int) -> "Word":
+        """The part of the word from character `start` to `end`; its box is that share of the word's width."""
+        if (start, end) == (0, len(self.text)):
+            return self
+        box, letter = self.box, (self.box.x1 - self.box.x0) / len(self.text)
+        x1 = min(box.x0 + letter * end, box.x1)
+        return replace(self, text=self.text[start:end], box=replace(box, x0=min(box.x0 + letter * start, x1), x1=x1))
 
 
 @dataclass(frozen=True, slots=True)

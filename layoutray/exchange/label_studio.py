@@ -1,20 +1,22 @@
 """Export to Label Studio: pages as labelling tasks with pre-annotations, and the labelling interface.
 
 A task is a page. Each word is a region with one id: a rectangle with a label (`O` outside entities) and a
-transcription. Rectangles are in percent of the page, in full float precision. The task's data also holds what Label
+transcription. A word that only contains an entity is split into up to three
+regions. Rectangles are in percent of the page, in full float precision. The task's data also holds what Label
 Studio cannot represent (document, order, lines and entities of the words). Label Studio returns it unchanged, and
 `layoutray.readers.label_studio` reads it.
 """
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from layoutray.document import Page
+from layoutray.document import Page, Word
 from layoutray.document.tags import OUTSIDE, are_entity_tags, spans
 from layoutray.errors import InputError
 from layoutray.store import sources
@@ -31,11 +33,13 @@ class LabelledSpan:
     Attributes:
         words: indices of the words on the page.
         score: confidence of the model, 0..1; None for an annotation.
+        content: the entity's text, if it is a part of its words; None for whole words.
     """
 
     label: str
     words: tuple[int, ...]
     score: float | None = None
+    content: str | None = None
 
 
 def spans_of(page: Page) -> tuple[LabelledSpan, ...]:
@@ -55,6 +59,7 @@ def task(page: Page, entities: Sequence[LabelledSpan], picture: str, model: str)
         picture: URL of the page's picture.
         model: name and version of the model that predicted.
     """
+    page, entities = _split(page, entities)
     owners = {word: number for number, entity in enumerate(entities) for word in entity.words}
     results = [
         result
@@ -105,6 +110,37 @@ def picture_url(uri: str, root: str, prefix: str) -> str:
     if served is None or not local.is_relative_to(served):
         raise InputError(f"picture {uri} is not below {root}; set --root to the folder that Label Studio serves")
     return prefix + quote(os.fsencode(local.relative_to(served)))
+
+
+def _split(page: Page, entities: Sequence[LabelledSpan]) -> tuple[Page, list[LabelledSpan]]:
+    """The page with each entity as words of its own, and the entities as spans of these words."""
+    spans_in_page = [_characters(page, entity) for entity in entities]
+    cuts = [{0, len(word.text)} for word in page.words]
+    for entity, (start, end) in zip(entities, spans_in_page, strict=True):
+        cuts[entity.words[0]].add(start)
+        cuts[entity.words[-1]].add(end)
+    words: list[Word] = []
+    first_piece: dict[tuple[int, int], int] = {}
+    last_piece: dict[tuple[int, int], int] = {}
+    for number, word in enumerate(page.words):
+        for start, end in pairwise(sorted(cuts[number])):
+            first_piece[number, start] = last_piece[number, end] = len(words)
+            words.append(word.part(start, end))
+    split = [
+        replace(entity, words=tuple(range(first_piece[entity.words[0], start], last_piece[entity.words[-1], end] + 1)))
+        for entity, (start, end) in zip(entities, spans_in_page, strict=True)
+    ]
+    return replace(page, words=tuple(words)), split
+
+
+def _characters(page: Page, entity: LabelledSpan) -> tuple[int, int]:
+    """Where the entity starts in its first word, and where it ends in its last."""
+    texts = [page.words[number].text for number in entity.words]
+    before_last = len(" ".join([*texts[:-1], ""]))
+    start = " ".join(texts).find(entity.content or "")
+    end = start + len(entity.content or "") - before_last
+    inside = 0 <= start < len(texts[0]) and 0 < end <= len(texts[-1])
+    return (start, end) if inside else (0, len(texts[-1]))
 
 
 def _results(page: Page, number: int, entity: LabelledSpan | None) -> Iterable[Mapping[str, Any]]:

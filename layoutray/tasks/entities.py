@@ -1,7 +1,11 @@
-"""Find entities: one IOB2 tag for each word, predicted at the word's first token."""
+"""Find entities: one IOB2 tag for each word, predicted at the word's first token.
+
+An entity of a field may be a part of its words, because OCR joins words: `14/02/2018` of `Date:14/02/20185:37PM`. Its
+content and regions are those of the part.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -9,6 +13,7 @@ from layoutray.answers import Entity, Region
 from layoutray.document import Box, Page, Word
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import spans, split_tag
+from layoutray.document.value_part import value_part
 from layoutray.errors import InputError
 from layoutray.metrics.entity_f1 import entity_f1
 from layoutray.tasks import Objective, TagsWords
@@ -60,20 +65,39 @@ class Entities(WordLabelling):
     def entities_from_tags(
         self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]
     ) -> tuple[Entity, ...]:
-        return tuple(_entity(page, kind, range(start, end), confidences[start:end]) for kind, start, end in spans(tags))
+        return tuple(
+            _entity(page, kind, range(start, end), confidences[start:end], self.fields.get(kind))
+            for kind, start, end in spans(tags)
+        )
 
 
-def _entity(page: Page, kind: str, numbers: range, confidences: Sequence[float]) -> Entity:
-    words = [page.words[number] for number in numbers]
+def _entity(
+    page: Page, kind: str, numbers: range, confidences: Sequence[float], field_type: FieldType | None
+) -> Entity:
+    words = {number: page.words[number] for number in numbers}
+    part = value_part(" ".join(word.text for word in words.values()), field_type) if field_type else None
+    if part:
+        words = _cut(words, part.start, part.end)
     lines: dict[int, list[Word]] = defaultdict(list)
-    for word in words:
+    for word in words.values():
         lines[word.line].append(word)
     regions = tuple(
         Region(page.number, Box.around(word.box for word in line).polygon(page.width, page.height))
         for line in lines.values()
     )
-    content = " ".join(word.text for word in words)
-    return Entity(kind, content, geometric_mean(confidences), regions, tuple(numbers))
+    content = " ".join(word.text for word in words.values())
+    return Entity(kind, content, geometric_mean(confidences), regions, tuple(words))
+
+
+def _cut(words: Mapping[int, Word], start: int, end: int) -> dict[int, Word]:
+    """The words, or parts of them, from character `start` to `end` of their texts joined by spaces."""
+    parts: dict[int, Word] = {}
+    for number, word in words.items():
+        first, last = max(start, 0), min(end, len(word.text))
+        if first < last:
+            parts[number] = word.part(first, last)
+        start, end = start - len(word.text) - 1, end - len(word.text) - 1
+    return parts
 
 
 TASK: type[TagsWords] = Entities

@@ -3,18 +3,16 @@
 Source: LAMBERT, arXiv:2002.08087, version 1, section 4 (inference). Entities of one type with the same normal form are
 one value. Its score is the sum of their confidences, so that a repeated value scores higher. Entities without a normal
 form are left out, and so are values whose score is below the field's `min_score`. The paper answers the best value of a
-type; it does not say how to answer a type that may have several values. A value may be a part of an entity, because OCR
-joins words; its content and regions are those of the part.
+type; it does not say how to answer a type that may have several values.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from layoutray.answers import Entity, FieldAnswer
 from layoutray.document.field_type import FieldType
-from layoutray.document.value_part import ValuePart, value_part
+from layoutray.document.normal_form import normal_form
 from layoutray.errors import InputError
 
 
@@ -27,9 +25,9 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
     """
     entities_of: dict[str, dict[str, list[Entity]]] = {name: defaultdict(list) for name in schema}
     for entity in entities:
-        part = value_part(entity.content, schema[entity.type]) if entity.type in schema else None
-        if part:
-            entities_of[entity.type][part.form].append(_cut(entity, part))
+        value = normal_form(entity.content, schema[entity.type]) if entity.type in schema else None
+        if value:
+            entities_of[entity.type][value].append(entity)
     answers: list[FieldAnswer] = []
     for name, values in entities_of.items():
         candidates = (_answer(value, same) for value, same in values.items())
@@ -48,15 +46,6 @@ def check_fields(fields: Mapping[str, FieldType]) -> None:
     for name, field in fields.items():
         if not 0 <= field.min_score < math.inf:
             raise InputError(f"task.fields.{name}.min_score is {field.min_score}; it must be a number of at least 0")
-
-
-def _cut(entity: Entity, part: ValuePart) -> Entity:
-    """The entity with the content and the region of the part. Regions of several lines stay as they are."""
-    length = len(entity.content)
-    regions = entity.bounding_regions
-    if len(regions) == 1 and part.end - part.start < length:
-        regions = (regions[0].between(part.start / length, part.end / length),)
-    return replace(entity, content=entity.content[part.start : part.end], bounding_regions=regions)
 
 
 def _answer(value: str, entities: list[Entity]) -> FieldAnswer:

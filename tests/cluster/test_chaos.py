@@ -1,7 +1,7 @@
 """Processes and links are killed at random moments: no page is lost or doubled, and training gives the same losses.
 
-`make chaos` kills more often over more pages. Each test prints the seed of its random moments; CHAOS_SEED sets it.
-Each day a small ingest runs here; `test_train.py` and `test_train_objects.py` kill workers and end a run of a training.
+Only `make chaos` runs these tests. Each prints the seed of its random moments; CHAOS_SEED sets it. `make test` kills an
+ingest and its workers once in `test_ingest.py`, and a worker of a training in `test_train_objects.py`.
 """
 
 import itertools
@@ -100,7 +100,7 @@ def counted_tesseract(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("joined", "files", "victims", "random"),
     [
-        pytest.param(two_nodes, (30, 7), READERS[:3], Random(7), id="small"),
+        pytest.param(two_nodes, (30, 7), READERS[:3], Random(7), id="small", marks=pytest.mark.chaos),
         pytest.param(
             two_nodes,
             (510, 28),

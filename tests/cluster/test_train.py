@@ -104,6 +104,7 @@ def test_two_workers_give_one_processs_losses(whole: tuple[Job, Series], tmp_pat
     )
 
 
+@pytest.mark.chaos
 @pytest.mark.usefixtures("cluster_to_harm")
 def test_a_killed_worker_is_replaced_and_the_run_goes_on(whole: tuple[Job, Series], tmp_path: Path) -> None:
     one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]

@@ -113,6 +113,39 @@ def test_a_task_shows_what_a_model_has_found_and_how_sure_it_is() -> None:
     assert "score" not in task(sent, spans_of(sent), "", "")["predictions"][0]
 
 
+def test_a_word_that_only_contains_a_value_is_split_and_comes_back_split(tmp_path: Path) -> None:
+    fused = Word("Date:14/02/20185:37PM", Box(0.25, 0.5, 0.46, 0.6), line=1, block=2)
+    sent = page("d", 1, word("Shop"), fused, word("9.00"))
+    found = [
+        LabelledSpan("date", (1,), 0.5, "14/02/2018"),
+        LabelledSpan("total", (2,), 0.75, "9.00"),
+        LabelledSpan("name", (0,), 0.75, "not in the word"),
+    ]
+    (back,) = read_back(tmp_path, submitted([task(sent, found, "s3://b/d.png", "invoices 3f")])).pages
+    assert [(one.text, one.line, one.block, one.tag) for one in back.words] == [
+        ("Shop", 0, 0, "B-name"),
+        ("Date:", 1, 2, "O"),
+        ("14/02/2018", 1, 2, "B-date"),
+        ("5:37PM", 1, 2, "O"),
+        ("9.00", 0, 0, "B-total"),
+    ]
+    sides = [side for one in back.words[1:4] for side in (one.box.x0, one.box.x1)]
+    assert sides == pytest.approx([0.25, 0.3, 0.3, 0.4, 0.4, 0.46])
+
+
+def test_an_entity_of_several_words_is_split_at_both_ends(tmp_path: Path) -> None:
+    sent = page("d", 1, word("on14"), word("Feb"), word("2018at"))
+    found = [LabelledSpan("date", (0, 1, 2), 0.5, "14 Feb 2018")]
+    (back,) = read_back(tmp_path, submitted([task(sent, found, "s3://b/d.png", "invoices 3f")])).pages
+    assert [(one.text, one.tag) for one in back.words] == [
+        ("on", "O"),
+        ("14", "B-date"),
+        ("Feb", "I-date"),
+        ("2018", "I-date"),
+        ("at", "O"),
+    ]
+
+
 def test_the_interface_names_every_part_that_tasks_use() -> None:
     view = ElementTree.fromstring(labelling_interface(["a & b", "<date>"]))
     assert [label.get("value") for label in view.iter("Label")] == ["a & b", "<date>", "O"]

@@ -1,13 +1,19 @@
 """Results of services in the formats that their documentation describes, written from words with known places."""
 
 import base64
+import json
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
+
+from layoutray.document import Page
+from layoutray.readers import Reader
+from tests.readers.native import only, put
 
 Json = dict[str, Any]
 
@@ -23,6 +29,12 @@ class Spot:
 
 Line = Sequence[Spot]
 Lines = Sequence[Line]
+
+
+def pages_of_result(reader: Reader, folder: Path, result: object) -> tuple[Page, ...]:
+    """The pages that a reader makes of `result`, the only JSON file of `folder`."""
+    put(folder / "a.json", json.dumps(result))
+    return only(reader, folder).pages
 
 
 def lines_of(*texts: str) -> list[list[Spot]]:

@@ -1,16 +1,15 @@
-import json
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 
-from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
 from layoutray.readers import load
 from tests.ocr.files import pdf, typed
 from tests.readers.native import only, put, put_picture
-from tests.readers.results import PAGES, Json, Spot, azure, lines_of
+from tests.readers.results import PAGES, Json, Spot, azure, lines_of, pages_of_result
 
 READER = load("azure")
 
@@ -48,9 +47,7 @@ READ_2 = {
 }
 
 
-def written(folder: Path, result: object) -> tuple[Page, ...]:
-    put(folder / "a.json", json.dumps(result))
-    return only(READER, folder).pages
+written = partial(pages_of_result, READER)
 
 
 @given(PAGES)

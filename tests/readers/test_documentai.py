@@ -1,26 +1,23 @@
 import base64
-import json
 import math
 import struct
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
 from layoutray.readers import load
-from tests.readers.native import only, put, put_picture
-from tests.readers.results import PAGES, Json, Spot, documentai, lines_of
+from tests.readers.native import put_picture
+from tests.readers.results import PAGES, Json, Spot, documentai, lines_of, pages_of_result
 
 READER = load("documentai")
 
 
-def written(folder: Path, result: object) -> tuple[Page, ...]:
-    put(folder / "a.json", json.dumps(result))
-    return only(READER, folder).pages
+written = partial(pages_of_result, READER)
 
 
 @given(PAGES)

@@ -1,22 +1,19 @@
-import json
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 
-from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
 from layoutray.readers import load
-from tests.readers.native import only, put, put_picture
-from tests.readers.results import PAGES, Json, Spot, children, lines_of, textract
+from tests.readers.native import only, put_picture
+from tests.readers.results import PAGES, Json, Spot, children, lines_of, pages_of_result, textract
 
 READER = load("textract")
 
 
-def written(folder: Path, result: object) -> tuple[Page, ...]:
-    put(folder / "a.json", json.dumps(result))
-    return only(READER, folder).pages
+written = partial(pages_of_result, READER)
 
 
 @given(PAGES)

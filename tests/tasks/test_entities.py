@@ -1,6 +1,7 @@
 """Entities: tags to targets and back, through windows that cut words and pages."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import cut, first_pieces
 from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks.entities import Entities
 from layoutray.tasks.word_labels import WindowLabels
@@ -193,6 +195,18 @@ def test_true_tags_mark_entities_and_words_without_a_tag_are_in_none() -> None:
     made = page(("Nov", "B-date", 0), ("21", None, 0), ("9.00", "B-total", 0), ("cash", "O", 0))
     found = TASK.entities_from_tags(made, [word.tag for word in made.words], [1.0] * 4)
     assert [(entity.type, entity.words) for entity in found] == [("date", (0,)), ("total", (2,))]
+
+
+def test_a_value_of_a_field_that_is_a_part_of_its_words_has_its_content_and_region() -> None:
+    made = page(("Date:", "B-date", 0), ("14/02/20185:37PM", "I-date", 0), ("9.00", "B-total", 0))
+    words = [replace(word, box=Box(at, 0, at + 0.16, 1)) for at, word in zip((0.0, 0.2, 0.4), made.words, strict=True)]
+    made = replace(made, words=tuple(words))
+    task = Entities(fields={"date": FieldType("date")})
+    date, total = task.entities_from_tags(made, [word.tag for word in made.words], [0.5, 0.5, 1.0])
+    assert (date.content, date.words, date.confidence) == ("14/02/2018", (1,), pytest.approx(0.5))
+    (region,) = date.bounding_regions
+    assert region.polygon == pytest.approx(Box(0.2, 0, 0.3, 1).polygon(made.width, made.height))
+    assert total.content == "9.00", "it has no field"
 
 
 def test_a_page_without_words_has_no_entities() -> None:

@@ -52,10 +52,3 @@ def test_answers_come_in_the_order_of_the_schema_and_of_nothing_else() -> None:
 def test_what_is_no_value_of_its_type_is_no_answer() -> None:
     assert field_answers([entity("total", "none", 1.0), entity("party", " , ", 1.0)], SCHEMA) == ()
     assert field_answers([], SCHEMA) == ()
-
-
-def test_a_value_inside_a_fused_word_is_answered_with_its_part_of_the_region() -> None:
-    fused = Entity("date", "14/02/20185:37:44PM", 0.9, (Region(1, (100, 10, 290, 10, 290, 30, 100, 30)),), words=(0,))
-    (answer,) = field_answers([fused], {"date": FieldType("date")})
-    assert (answer.value, answer.content) == ("2018-02-14", "14/02/2018")
-    assert answer.bounding_regions == (Region(1, (100, 10, 200, 10, 200, 30, 100, 30)),)

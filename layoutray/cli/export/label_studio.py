@@ -109,7 +109,8 @@ def _answers(folder: str) -> Answers:
     for line in (line for uri in files for line in sources.read_bytes(uri).splitlines()):
         answer = json.loads(line)
         marks = tuple(
-            LabelledSpan(entity["type"], tuple(entity["words"]), entity["confidence"]) for entity in answer["entities"]
+            LabelledSpan(entity["type"], tuple(entity["words"]), entity["confidence"], entity["content"])
+            for entity in answer["entities"]
         )
         for page in answer["pages"]:
             model = f"{answer['model_id']} {answer['model_version']}"
