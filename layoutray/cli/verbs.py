@@ -47,6 +47,9 @@ VERBS = {
     "export label-studio": Verb(
         "Write pages as Label Studio tasks, with a model's answers as suggestions.", ".export.label_studio:main"
     ),
+    "export lexicon": Verb(
+        "Write the words that occur on many pages, so that OCR reads them better.", ".export.lexicon:main"
+    ),
     "export searchable-pdf": Verb(
         "Write each document as a PDF file with its own pictures and invisible words.", ".export.searchable_pdf:main"
     ),

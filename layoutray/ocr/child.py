@@ -29,7 +29,11 @@ def main() -> None:
     _limit_memory()
     cv2.setNumThreads(1)
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
-    settings = settings_of(channel.receive()[0])
+    try:
+        settings = settings_of(channel.receive()[0])
+    except LayoutrayError as error:  # e.g. a file that the settings name is not on this machine
+        channel.send({"refused": str(error)})
+        return
     channel.send({"ready": True})
     data = b""
     while True:

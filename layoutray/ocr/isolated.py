@@ -168,9 +168,12 @@ def _start(settings: Recognition) -> _Child:
     child = _Child(process, Channel(ours), output)
     try:
         child.channel.send(settings_head(settings), deadline=_START_SECONDS)
-        child.channel.receive(deadline=_START_SECONDS)
+        answer = child.channel.receive(deadline=_START_SECONDS)[0]
     except (EOFError, OSError) as error:
         raise _end(child).error("recognition could not start", "open") from error
+    if "refused" in answer:
+        _end(child)
+        raise InputError(answer["refused"])
     return child
 
 

@@ -33,7 +33,7 @@ class RapidocrEngine:
             from layoutray.ocr.ppocr import models
         except ImportError as error:
             raise _not_installed(error) from error
-        return models.version()
+        return f"{models.version()} lexicon:{settings.lexicon_hash}" if settings.lexicon else models.version()
 
     def recognise(self, picture: NDArray[np.uint8], settings: RapidocrSettings) -> tuple[Word, ...]:
         if picture.ndim == 2:

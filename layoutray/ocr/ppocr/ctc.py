@@ -1,6 +1,6 @@
 """From the scores of a CTC network to characters with positions, restricted to an alphabet."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 BLANK = 0
 """Class of the CTC blank."""
 SPACE = " "
+_LEAST = 1e-8
+"""Least probability of a class, so that logarithms stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +19,70 @@ class Character:
     """One character of a line.
 
     Attributes:
-        column: centre of its time steps, as a share of the line's width, 0..1.
+        start, end: its first time step, and the one after its last.
         confidence: its probability among the characters of the alphabet, 0..1.
         space_before: largest probability of a space since the previous character, 0..1.
     """
 
     text: str
-    column: float
+    start: int
+    end: int
     confidence: float
     space_before: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a network read in a line.
+
+    Attributes:
+        characters: without spaces.
+        scores: probabilities (time steps, classes of the alphabet) over the width of the line.
+        classes: the class of each character of the alphabet.
+    """
+
+    characters: Sequence[Character]
+    scores: NDArray[np.float32]
+    classes: Mapping[str, int]
+
+    @property
+    def confidence(self) -> float:
+        """Mean over the characters, 0..1; 0 without characters."""
+        return sum(one.confidence for one in self.characters) / len(self.characters) if self.characters else 0.0
+
+    def column(self, character: Character) -> float:
+        """The centre of a character as a share of the line's width, 0..1."""
+        return (character.start + character.end) / 2 / len(self.scores)
+
+    def steps_around(self, characters: range) -> slice:
+        """The time steps of some characters, and those to the neighbours on both sides."""
+        start = self.characters[characters.start - 1].end if characters.start else 0
+        last = characters.stop == len(self.characters)
+        return slice(start, len(self.scores) if last else self.characters[characters.stop].start)
+
+    def can_spell(self, text: str) -> bool:
+        """Whether all characters of `text` are in the alphabet."""
+        return all(character in self.classes for character in text)
+
+    def log_probability(self, text: str, steps: slice) -> float:
+        """Logarithm of the probability that the line says `text` in `steps`, summed over all alignments.
+
+        The forward algorithm of CTC (Graves et al., 2006, section 4.1).
+        """
+        labels = np.zeros(2 * len(text) + 1, np.intp)
+        labels[1::2] = [self.classes[character] for character in text]
+        scores = np.log(np.maximum(self.scores[steps][:, labels], _LEAST))
+        # A step forward by two labels skips a blank, which must stand between equal characters.
+        skips = (labels[2:] != BLANK) & (labels[2:] != labels[:-2])
+        forward = np.full(len(labels), -np.inf)
+        forward[:2] = scores[0, :2]
+        for step in scores[1:]:
+            before = forward
+            forward = before.copy()
+            forward[1:] = np.logaddexp(forward[1:], before[:-1])
+            forward[2:] = np.logaddexp(forward[2:], np.where(skips, before[:-2], -np.inf))
+            forward += step
+        return float(np.logaddexp.reduce(forward[-2:]))
 
 
 class Decoder:
@@ -40,10 +97,10 @@ class Decoder:
         allowed = [number for number, text in enumerate(classes) if number == BLANK or not alphabet or text in alphabet]
         self._allowed = np.array(allowed)
         self._texts = [classes[number] for number in allowed]
-        self._space = self._texts.index(SPACE)
+        self._classes = {text: number for number, text in enumerate(self._texts)}
 
-    def decode(self, probabilities: NDArray[np.float32]) -> list[Character]:
-        """The characters of one line, without spaces.
+    def decode(self, probabilities: NDArray[np.float32]) -> Reading:
+        """What one line says.
 
         Args:
             probabilities: (time steps, classes) over the width of the line.
@@ -58,8 +115,7 @@ class Decoder:
             text = self._texts[best[start]]
             if best[start] == BLANK or text == SPACE:
                 continue
-            space = scores[read_until:start, self._space].max(initial=0.0)
-            column = (start + end) / 2 / len(best)
-            characters.append(Character(text, column, float(confidence[start:end].max()), float(space)))
+            space = scores[read_until:start, self._classes[SPACE]].max(initial=0.0)
+            characters.append(Character(text, start, end, float(confidence[start:end].max()), float(space)))
             read_until = end
-        return characters
+        return Reading(characters, scores, self._classes)

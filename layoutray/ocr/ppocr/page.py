@@ -7,14 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutray.document import Box, Word
+from layoutray.ocr import lexicon
 from layoutray.ocr.ppocr.alphabet import alphabet_of
+from layoutray.ocr.ppocr.correct import corrected
+from layoutray.ocr.ppocr.ctc import Reading
 from layoutray.ocr.ppocr.detect import Detector
 from layoutray.ocr.ppocr.lines import Line, cut
 from layoutray.ocr.ppocr.order import blocks_of, rows_of
 from layoutray.ocr.ppocr.read import LineReader
 from layoutray.ocr.ppocr.settings import RapidocrSettings
+from layoutray.ocr.ppocr.variants import variants
 from layoutray.ocr.ppocr.words import LineWord, words_of
 
+_SURE = 0.98
+"""A line read with a lower mean confidence is read again from other pictures of it."""
 _NO_MEMORY = ("Failed to allocate memory", "bad_alloc")
 
 
@@ -24,6 +30,7 @@ class PageReader:
     def __init__(self, settings: RapidocrSettings) -> None:
         self._detector = Detector(settings.short_side)
         self._reader = LineReader(alphabet_of(settings.language))
+        self._lexicon = lexicon.load(settings.lexicon) if settings.lexicon else None
 
     def read(self, page: NDArray[np.uint8]) -> tuple[Word, ...]:
         """The words of an RGB page (height, width, 3) in reading order; boxes are relative to it.
@@ -49,11 +56,22 @@ class PageReader:
         return tuple(words)
 
     def _words(self, page: NDArray[np.uint8], corners: NDArray[np.float64]) -> list[Word]:
-        line = cut(page, corners)
-        characters = self._reader.read(line.picture)
+        line, reading = self._best_reading(cut(page, corners))
         grey = np.asarray(cv2.cvtColor(line.picture, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
+        words = words_of(reading, grey)
+        if self._lexicon:
+            words = corrected(words, reading, self._lexicon)
         height, width = page.shape[:2]
-        return [_on_page(word, line, width, height) for word in words_of(characters, grey)]
+        return [_on_page(word, line, width, height) for word in words]
+
+    def _best_reading(self, line: Line) -> tuple[Line, Reading]:
+        """The reading with the highest confidence, and the picture that was read."""
+        best = line, self._reader.read(line.picture)
+        for other in variants(line) if best[1].confidence < _SURE else ():
+            reading = self._reader.read(other.picture)
+            if reading.confidence > best[1].confidence:
+                best = other, reading
+        return best
 
 
 def _on_page(word: LineWord, line: Line, width: int, height: int) -> Word:

@@ -1,4 +1,4 @@
-"""From the picture of a line to its characters, by PP-OCR's recognition network on onnxruntime."""
+"""Reads the picture of a line by PP-OCR's recognition network on onnxruntime."""
 
 from collections.abc import Collection
 
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutray.ocr.ppocr import models
-from layoutray.ocr.ppocr.ctc import SPACE, Character, Decoder
+from layoutray.ocr.ppocr.ctc import SPACE, Decoder, Reading
 
 _HEIGHT = 48
 """Pixels of a line's height that the network takes."""
@@ -30,8 +30,8 @@ class LineReader:
         known = self._session.get_modelmeta().custom_metadata_map["character"].splitlines()
         self._decoder = Decoder(["", *known, SPACE], alphabet)
 
-    def read(self, line: NDArray[np.uint8]) -> list[Character]:
-        """The characters of a line's RGB picture (height, width, 3)."""
+    def read(self, line: NDArray[np.uint8]) -> Reading:
+        """What a line's RGB picture (height, width, 3) says."""
         height, width = line.shape[:2]
         scaled = min(max(round(width * _HEIGHT / height / _STEP) * _STEP, _NARROWEST), _WIDEST)
         # The network was trained on BGR pictures with values from -1 to 1.

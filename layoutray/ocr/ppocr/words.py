@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.ocr.ppocr.ctc import Character
+from layoutray.ocr.ppocr.ctc import Reading
 
 _SPACE = 0.1
 """Least probability of a space that separates two words."""
@@ -27,11 +27,13 @@ class LineWord:
     Attributes:
         sides: x0, y0, x1, y1 in pixels of the line's picture.
         confidence: mean over its characters, 0..1.
+        characters: the numbers of its characters in the line.
     """
 
     text: str
     sides: tuple[float, float, float, float]
     confidence: float
+    characters: range
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,35 +44,36 @@ class _Gap:
     end: float
 
 
-def words_of(characters: Sequence[Character], line: NDArray[np.uint8]) -> list[LineWord]:
+def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
     """The words of a line from left to right.
 
     Args:
-        characters: of the line, without spaces.
-        line: the grey picture (height, width) that they were read from.
+        line: the grey picture (height, width) that was read.
     """
+    characters = reading.characters
     if not characters:
         return []
     ink = _ink(line)
     columns = ink.mean(axis=0) >= _INK_ROWS
     height, width = ink.shape
-    gaps = [_gap(columns, before.column * width, after.column * width) for before, after in pairwise(characters)]
+    centres = [reading.column(one) * width for one in characters]
+    gaps = [_gap(columns, before, after) for before, after in pairwise(centres)]
     breaks = [
         number
         for number, (gap, after) in enumerate(zip(gaps, characters[1:], strict=True))
         if after.space_before >= _SPACE or gap.end - gap.start >= _GAP * height
     ]
-    left, right = _ends(columns, characters[0].column * width, characters[-1].column * width)
+    left, right = _ends(columns, centres[0], centres[-1])
     starts, ends = [left, *(gaps[number].end for number in breaks)], [*(gaps[number].start for number in breaks), right]
-    groups = _groups(characters, breaks)
-    return [_word(group, ink, start, end) for group, start, end in zip(groups, starts, ends, strict=True)]
+    groups = _groups(len(characters), breaks)
+    return [_word(reading, group, ink, start, end) for group, start, end in zip(groups, starts, ends, strict=True)]
 
 
-def _groups(characters: Sequence[Character], breaks: Sequence[int]) -> Iterator[Sequence[Character]]:
-    """The characters between breaks; a break is the number of the character before it."""
+def _groups(count: int, breaks: Sequence[int]) -> Iterator[range]:
+    """The numbers of the characters between breaks; a break is the number of the character before it."""
     start = 0
-    for last in [*breaks, len(characters) - 1]:
-        yield characters[start : last + 1]
+    for last in [*breaks, count - 1]:
+        yield range(start, last + 1)
         start = last + 1
 
 
@@ -100,10 +103,11 @@ def _ends(columns: NDArray[np.bool_], first: float, last: float) -> tuple[float,
     return min(left, first), max(right, last)
 
 
-def _word(characters: Sequence[Character], ink: NDArray[np.bool_], left: float, right: float) -> LineWord:
+def _word(reading: Reading, numbers: range, ink: NDArray[np.bool_], left: float, right: float) -> LineWord:
     rows = np.flatnonzero(ink[:, int(left) : max(int(np.ceil(right)), int(left) + 1)].mean(axis=1) >= _INK_ROWS)
     top, bottom = (float(rows[0]), float(rows[-1] + 1)) if len(rows) else (0.0, float(len(ink)))
     margin = _MARGIN * (bottom - top)
     sides = (left - margin, top - margin, right + margin, bottom + margin)
+    characters = reading.characters[numbers.start : numbers.stop]
     confidence = sum(character.confidence for character in characters) / len(characters)
-    return LineWord("".join(character.text for character in characters), sides, min(confidence, 1.0))
+    return LineWord("".join(character.text for character in characters), sides, min(confidence, 1.0), numbers)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.ocr.ppocr.ctc import Character
+from layoutray.ocr.ppocr.ctc import Character, Reading
 from layoutray.ocr.ppocr.words import words_of
 
 HEIGHT = 20
@@ -19,18 +19,20 @@ def drawn(*bars: tuple[int, int], width: int = 200) -> np.ndarray:
     return line
 
 
-def characters(text: str, *bars: tuple[int, int], spaces: tuple[int, ...] = (), width: int = 200) -> list[Character]:
+def characters(text: str, *bars: tuple[int, int], spaces: tuple[int, ...] = (), width: int = 200) -> Reading:
     """One character over each bar; `spaces` numbers the characters that have a space before them."""
-    return [
-        Character(letter, (start + end) / 2 / width, 0.5, 0.9 if number in spaces else 0.0)
+    found = [
+        Character(letter, start, end, 0.5, 0.9 if number in spaces else 0.0)
         for number, (letter, (start, end)) in enumerate(zip(text, bars, strict=True))
     ]
+    return Reading(found, np.zeros((width, 1), np.float32), {})
 
 
 def test_a_space_separates_words_whose_boxes_fit_the_ink() -> None:
     bars = (10, 20), (22, 32), (40, 50)
     first, second = words_of(characters("ab1", *bars, spaces=(2,)), drawn(*bars))
     assert (first.text, second.text, first.confidence) == ("ab", "1", 0.5)
+    assert (first.characters, second.characters) == (range(2), range(2, 3))
     assert first.sides == pytest.approx((9, 4, 33, 16)), "a tenth of the ink's height around it"
     assert second.sides == pytest.approx((39, 4, 51, 16))
 
@@ -54,7 +56,7 @@ def test_characters_that_touch_are_cut_in_the_middle() -> None:
 
 def test_a_line_without_ink_or_characters() -> None:
     blank = np.full((HEIGHT, 200), 255, np.uint8)
-    assert words_of([], blank) == []
+    assert words_of(characters(""), blank) == []
     (word,) = words_of(characters("a", (90, 110)), blank)
     assert word.sides[1] <= 0
     assert word.sides[3] >= HEIGHT

@@ -1,0 +1,50 @@
+"""`layoutray export lexicon`: the words that occur on many pages, for `recognition.rapidocr.lexicon`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from layoutray.cli import options, terminal
+from layoutray.cli.export.documents import pages_folder
+from layoutray.errors import InputError
+from layoutray.ocr import lexicon
+from layoutray.store import shards, sources
+from layoutray.store.data_set import DataSet
+
+
+@dataclass(frozen=True, kw_only=True)
+class LexiconOptions:
+    """Options of `layoutray export lexicon`.
+
+    Attributes:
+        without: split whose pages are left out; empty for none.
+    """
+
+    pages: str
+    out: str
+    without: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = options.parser("export lexicon")
+    parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+    parser.add_argument("out", help="new file or s3:// address for the lexicon")
+    parser.add_argument(
+        "--without",
+        default="",
+        metavar="SPLIT",
+        help="leave out the pages of this split, for example test to measure the lexicon on it",
+    )
+    chosen = options.parse(parser, arguments, LexiconOptions)
+    out = sources.absolute(chosen.out)
+    if sources.exists(out):
+        raise InputError(f"{chosen.out} exists; give another file, or delete it")
+    chosen_pages = pc.field("split") != chosen.without if chosen.without else None
+    counts = lexicon.count_words(DataSet(pages_folder(chosen.pages)).read_pages(chosen_pages))
+    if not counts:
+        raise InputError(f"no word of three letters occurs on three pages of {chosen.pages}; ingest more pages")
+    folder, _, name = out.rpartition("/")
+    shards.write_bytes(lexicon.to_bytes(counts), folder, name)
+    terminal.say(f"{len(counts)} words: {chosen.out}; read pages with --set recognition.rapidocr.lexicon={chosen.out}")
+    return 0
