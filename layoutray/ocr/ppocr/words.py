@@ -1,5 +1,6 @@
 """From the characters of a line to its words, with boxes that fit the ink."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,12 +9,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.ocr.ppocr.ctc import Reading
+from layoutray.ocr.ppocr.ctc import Character, Reading
 
 _SPACE = 0.1
 """Least probability of a space that separates two words."""
 _GAP = 0.5
 """Least width of a blank that separates two words without a space, as a share of the line's height."""
+_IN_BRACKETS = 3
+"""Least number of characters in brackets that are a word of their own; `name(s)` is one word."""
 _MARGIN = 0.1
 """Distance of a box from its word's ink, as a share of the ink's height. Boxes that people draw have one too."""
 _INK_ROWS = 0.06
@@ -61,12 +64,20 @@ def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
     breaks = [
         number
         for number, (gap, after) in enumerate(zip(gaps, characters[1:], strict=True))
-        if after.space_before >= _SPACE or gap.end - gap.start >= _GAP * height
+        if after.space_before >= _SPACE
+        or gap.end - gap.start >= _GAP * height
+        or _opens_bracket(characters, number + 1)
     ]
     left, right = _ends(columns, centres[0], centres[-1])
     starts, ends = [left, *(gaps[number].end for number in breaks)], [*(gaps[number].start for number in breaks), right]
     groups = _groups(len(characters), breaks)
     return [_word(reading, group, ink, start, end) for group, start, end in zip(groups, starts, ends, strict=True)]
+
+
+def _opens_bracket(characters: Sequence[Character], number: int) -> bool:
+    """Whether a bracket around at least three characters follows a letter. In print a space comes before it."""
+    text = "".join(one.text for one in characters[number : number + _IN_BRACKETS + 1])
+    return characters[number - 1].text.isalpha() and re.fullmatch(rf"\([^()]{{{_IN_BRACKETS}}}", text) is not None
 
 
 def _groups(count: int, breaks: Sequence[int]) -> Iterator[range]:

@@ -43,6 +43,20 @@ def test_a_wide_blank_separates_words_without_a_space() -> None:
     assert [word.text for word in words_of(characters("ab1", *far), drawn(*far))] == ["ab", "1"]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("BHD(72-M)", ["BHD", "(72-M)"]),
+        ("name(s):a", ["name(s):a"]),
+        ("9(123)", ["9(123)"]),
+        ("a((b)cde", ["a((b)cde"]),
+    ],
+)
+def test_a_bracket_around_several_characters_is_a_word(text: str, words: list[str]) -> None:
+    bars = tuple((12 * at, 12 * at + 10) for at in range(len(text)))
+    assert [word.text for word in words_of(characters(text, *bars), drawn(*bars))] == words
+
+
 def test_light_ink_on_a_dark_line_is_found_too() -> None:
     bars = (10, 20), (40, 50)
     dark = words_of(characters("ab", *bars, spaces=(1,)), drawn(*bars))
