@@ -33,6 +33,10 @@ class CheckpointError(InputError):
     """A checkpoint folder is incomplete, or does not fit the model it is loaded into."""
 
 
+class TrainingError(LayoutrayError):
+    """Training cannot go on; the message says at which step, why, and what to change."""
+
+
 class MissingDependencyError(LayoutrayError):
     """A program or package is missing; the message says how to install it."""
 

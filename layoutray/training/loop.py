@@ -1,6 +1,7 @@
 """The training loop: steps, evaluation on dev, early stopping, saving."""
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from layoutray.batching.collate import IGNORED
+from layoutray.errors import TrainingError
 from layoutray.recipe import TrainRecipe
 from layoutray.tasks import TagsWords, Task, TaskModel
 from layoutray.tensors import Scheduled
@@ -21,6 +23,8 @@ from layoutray.training.optimizer import adamw, learning_rate
 from layoutray.training.reporter import Reporter
 from layoutray.training.resume import Progress
 from layoutray.training.world import World
+
+_DIVERGED = "lower train.learning_rate, set train.clip, or use train.precision = 'fp32'"
 
 KeepBest = Callable[[TaskModel, Mapping[str, float], float], None]
 """Called on rank 0 with the model, the metrics of an evaluation better than all before, and the fitted temperature."""
@@ -70,7 +74,11 @@ class Loop:
         self.progress = Progress()
 
     def run(self, resume_from: Path | None, keep_best: KeepBest) -> Progress:
-        """Train from the state in `resume_from` (None: step 0) to the last step, or until `patience` is exhausted."""
+        """Train from the state in `resume_from` (None: step 0) to the last step, or until `patience` is exhausted.
+
+        Raises:
+            TrainingError: when the loss of a step, or the objective in every evaluation, is not finite.
+        """
         if resume_from is not None:
             self.progress = resume.load(resume_from, self.model, self._optimizer)
         if self.world.leads:
@@ -87,6 +95,9 @@ class Loop:
                 self._save()
         if self._saved != self.progress.step:  # early stopping between two saves
             self._save()
+        if self.feeds.dev is not None and self.progress.best is None:
+            name = self.learner.task.objective[0]
+            raise TrainingError(f"dev.{name} was not finite in any evaluation, so no checkpoint was kept; {_DIVERGED}")
         return self.progress
 
     def _step(self, step: int) -> tuple[float, float]:
@@ -109,10 +120,14 @@ class Loop:
                 loss = self._forward(part)
                 (loss * (self.world.size / max(targets, 1.0))).backward()
             total += loss.detach()
+        mean = self.world.sum(float(total))[0] / max(targets, 1.0)
+        if not math.isfinite(mean):
+            saved = f"the state of step {self._saved} is kept" if self._saved >= 0 else "no state was saved in this run"
+            raise TrainingError(f"the loss of step {step + 1} is {mean}; {saved}; {_DIVERGED}")
         if self.settings.clip:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self._optimizer.step()
-        return self.world.sum(float(total))[0] / max(targets, 1.0), tokens
+        return mean, tokens
 
     def _forward(self, part: MicroBatch) -> torch.Tensor:
         torch.manual_seed(part.seed)
@@ -129,7 +144,8 @@ class Loop:
         name, direction = task.objective
         value = values[name]
         best = self.progress.best
-        if best is None or (value < best if direction == "min" else value > best):
+        is_better = best is None or (value < best if direction == "min" else value > best)
+        if math.isfinite(value) and is_better:
             self.progress.best, self.progress.best_step, self.progress.worse = value, self.progress.step, 0
             if self.world.leads:
                 metrics = {f"dev.{key}": number for key, number in values.items()} | {"step": float(self.progress.step)}

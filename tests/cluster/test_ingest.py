@@ -311,15 +311,14 @@ _INGEST = """
 import sys
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
-from layoutray.ocr.settings import Recognition
 from layoutray.recipe import IngestRecipe
 with connect(cores=2):
-    recipe = IngestRecipe("folder", pages_per_shard=3, recognition=Recognition(profile="fast"))
-    ingest(sys.argv[1], sys.argv[2], recipe)
+    ingest(sys.argv[1], sys.argv[2], IngestRecipe("folder", pages_per_shard=3))
 """
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    """With the default profile, whose networks are loaded by each worker."""
     folder, out = tmp_path / "in", tmp_path / "out"
     fill(folder, 40)
     command = [sys.executable, "-c", _INGEST, str(folder), str(out)]
@@ -338,7 +337,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     kept = page_ids(out)
     assert 0 < len(kept) < 40
     with connect(cores=2):
-        done = ingest(str(folder), str(out), RECIPE).run.pages
+        done = ingest(str(folder), str(out), IngestRecipe("folder", pages_per_shard=3)).run.pages
     ids = page_ids(out)
     assert len(ids) == len(set(ids)) == 40
     assert set(kept) <= set(ids)

@@ -1,14 +1,18 @@
 """The loop learns, gives the same losses for any number of workers, resumes exactly, and stops early."""
 
 import dataclasses
+import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from layoutray import checkpoint
+from layoutray.errors import TrainingError
 from layoutray.tasks import TagsWords
+from layoutray.tasks.masked_lm import MaskedLanguageModel
 from layoutray.training import loop, resume, world
 from layoutray.training.feed import recipe_feed
 from layoutray.training.inputs import read_splits
@@ -125,3 +129,29 @@ def test_clipping_bounds_the_update(tmp_path: Path) -> None:
     assert losses[0.0] == losses[1e9]
     assert losses[0.0][0] == losses[1e-3][0]
     assert losses[0.0][2] != losses[1e-3][2]
+
+
+def test_a_loss_that_is_not_finite_ends_training(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=9, learning_rate=1e30, checkpoint_every=1, evaluate_every=9))
+    with pytest.raises(TrainingError, match=r"the loss of step 2 is nan; the state of step 1 is kept; lower train\."):
+        alone(one)
+
+
+def test_an_objective_that_is_never_finite_ends_training(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=1, learning_rate=1e30))
+    with pytest.raises(TrainingError, match=r"dev\.perplexity was not finite in any evaluation"):
+        alone(one)
+
+
+def test_an_evaluation_that_is_not_finite_is_never_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=6, evaluate_every=2))
+    summarise, seen = MaskedLanguageModel.summarise, []
+
+    def first_is_nan(*arguments: Any) -> dict[str, float]:
+        seen.append(summarise(*arguments))
+        return seen[0] | {"perplexity": math.nan} if len(seen) == 1 else seen[-1]
+
+    monkeypatch.setattr(MaskedLanguageModel, "summarise", first_is_nan)
+    alone(one)
+    assert len(seen) == 3
+    assert checkpoint.load(one.out).metrics["step"] in (4, 6)

@@ -1,11 +1,14 @@
 import re
+import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 
 from layoutray.errors import MissingDependencyError
+from layoutray.ocr.engines.rapidocr import ENGINE
 from layoutray.ocr.ppocr import models
+from layoutray.ocr.ppocr.settings import RapidocrSettings
 
 
 @pytest.fixture
@@ -19,6 +22,15 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_version_names_the_package_and_both_models_by_hash() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+ detection:[0-9a-f]{12} recognition:[0-9a-f]{12}", models.version())
+
+
+def test_an_engine_that_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.delitem(sys.modules, "layoutray.ocr.ppocr.models")
+    # The package keeps its modules as attributes, too.
+    monkeypatch.delattr("layoutray.ocr.ppocr.models")
+    with pytest.raises(MissingDependencyError, match=r"cannot be imported .*; run `pip install rapidocr onnxruntime`"):
+        ENGINE.version(RapidocrSettings())
 
 
 def test_a_session_uses_one_thread() -> None:
