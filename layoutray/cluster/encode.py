@@ -173,7 +173,7 @@ def _encoded(encoder: Encoder, filters: Filters, out: str, lengths: Mapping[str,
     return ray.data.from_blocks(batches).map_batches(
         _EncodeShard,
         fn_constructor_args=(encoder, filters, out),
-        batch_size=None,
+        batch_size=1,
         batch_format="pyarrow",
         num_cpus=0.5,
         compute=ActorPoolStrategy(size=min(num_workers(), len(batches))),

@@ -1,4 +1,7 @@
-"""Pages of a data set in batches for workers. A batch names slices of shards, and the worker reads them itself."""
+"""Pages of a data set in batches for workers. A batch names slices of shards, and the worker reads them itself.
+
+A batch is a table of one row, because Ray Data wants a number of rows for batches of workers with GPUs.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,18 +12,20 @@ from layoutray.store import shards
 
 
 def batches(lengths: Mapping[str, int], size: int) -> list[pa.Table]:
-    """The rows of all shards in batches of `size` rows. A row of a batch is a slice: shard, first row, number of rows.
+    """The rows of all shards in batches of `size` rows, for `batch_size=1`.
+
+    A batch has the column `slices`: a list of shard, first row and number of rows.
 
     Args:
         lengths: number of rows of each shard, by URI.
     """
-    return [pa.Table.from_pylist(slices) for slices in _slices(lengths, size)]
+    return [pa.table({"slices": [slices]}) for slices in _slices(lengths, size)]
 
 
 def read(batch: pa.Table) -> pa.Table:
     """The rows of the slices of a batch."""
     return pa.concat_tables(
-        shards.read_shard(part["shard"]).slice(part["start"], part["rows"]) for part in batch.to_pylist()
+        shards.read_shard(part["shard"]).slice(part["start"], part["rows"]) for part in batch["slices"][0].as_py()
     )
 
 

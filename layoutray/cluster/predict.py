@@ -83,7 +83,7 @@ def predict(
         answered = pages.map_batches(
             _AnswerShard,
             fn_constructor_args=(sources.absolute(str(checkpoint)), out),
-            batch_size=None,
+            batch_size=1,
             batch_format="pyarrow",
             **replicas.placement(),
         )

@@ -76,13 +76,13 @@ def write(
     if ids:
         starts = range(0, len(ids), _DOCUMENTS_PER_SHARD)
         batches = ray.data.from_blocks(
-            [pa.table({"doc_id": ids[start : start + _DOCUMENTS_PER_SHARD]}) for start in starts]
+            [pa.table({"doc_ids": [ids[start : start + _DOCUMENTS_PER_SHARD]]}) for start in starts]
         )
         allow_slow_batches(batches)
         written = batches.map_batches(
             _WriteShard,
             fn_constructor_args=(sources.absolute(str(checkpoint)), data_set, out, beams),
-            batch_size=None,
+            batch_size=1,
             batch_format="pyarrow",
             **replicas.placement(),
         )
@@ -102,8 +102,8 @@ class _WriteShard:
         self._data_set = data_set
         self._out = out
 
-    def __call__(self, ids: pa.Table) -> pa.Table:
-        documents = list(whole_documents([self._data_set], ids["doc_id"].to_pylist()))
+    def __call__(self, batch: pa.Table) -> pa.Table:
+        documents = list(whole_documents([self._data_set], batch["doc_ids"][0].as_py()))
         texts = self._generator.write([pages for _, pages in documents])
         rows = [
             _row(self._generator, document.doc_id, document.source, text)

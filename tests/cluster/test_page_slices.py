@@ -12,10 +12,15 @@ from tests.jobs import pages
 def test_batches_hold_every_row_once_in_its_order(lengths: list[int], size: int) -> None:
     made = page_slices.batches({str(number): length for number, length in enumerate(lengths)}, size)
     rows = [
-        (run["shard"], run["start"] + at) for batch in made for run in batch.to_pylist() for at in range(run["rows"])
+        (run["shard"], run["start"] + at)
+        for batch in made
+        for run in batch["slices"][0].as_py()
+        for at in range(run["rows"])
     ]
     assert rows == [(str(number), at) for number, length in enumerate(lengths) for at in range(length)]
-    assert [sum(batch["rows"].to_pylist()) for batch in made[:-1]] == [size] * max(len(made) - 1, 0)
+    assert [sum(run["rows"] for run in batch["slices"][0].as_py()) for batch in made[:-1]] == [size] * max(
+        len(made) - 1, 0
+    )
 
 
 def test_a_batch_is_read_from_its_shards(tmp_path: Path) -> None:
