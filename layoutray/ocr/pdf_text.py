@@ -97,14 +97,30 @@ def has_usable_text(layer: TextLayer, settings: Recognition) -> tuple[bool, str]
     return True, f"the PDF page has a text layer of {num_words} words"
 
 
-def _characters(text: pdfium.PdfTextPage) -> Iterator[_Character]:
-    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+def _code_points(text: pdfium.PdfTextPage) -> Iterator[tuple[int, int]]:
+    """Index and code of each character. PDFium gives UTF-16 units; two surrogates are one character."""
+    high = 0
     for index in range(text.count_chars()):
         code = pdfium_c.FPDFText_GetUnicode(text, index)
+        if high and 0xDC00 <= code <= 0xDFFF:
+            yield index - 1, 0x10000 + ((high - 0xD800) << 10) + (code - 0xDC00)
+            high = 0
+            continue
+        if high:
+            yield index - 1, _REPLACEMENT
+        high = code if 0xD800 <= code <= 0xDBFF else 0
+        if not high:
+            is_character = code <= 0x10FFFF and not 0xDC00 <= code <= 0xDFFF and not 0xFFFE <= code <= 0xFFFF
+            yield index, code if is_character else _REPLACEMENT
+    if high:
+        yield text.count_chars() - 1, _REPLACEMENT
+
+
+def _characters(text: pdfium.PdfTextPage) -> Iterator[_Character]:
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    for index, code in _code_points(text):
         located = pdfium_c.FPDFText_GetCharBox(text, index, left, right, bottom, top)
         sides = (left.value, bottom.value, right.value, top.value) if located else None
-        if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF or 0xFFFE <= code <= 0xFFFF:
-            code = _REPLACEMENT
         unmapped = pdfium_c.FPDFText_HasUnicodeMapError(text, index) == 1
         yield _Character(code, index, unmapped or code in (0, _REPLACEMENT) or _is_private(code), sides)
 

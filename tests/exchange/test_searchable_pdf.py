@@ -29,6 +29,7 @@ WORDS = (
     Word("Ärger", Box(0.1, 0.1, 0.3, 0.15)),
     Word("日本", Box(0.1, 0.3, 0.2, 0.35)),
     Word("שלום", Box(0.5, 0.7, 0.9, 0.8)),
+    Word("x😀𝐀", Box(0.1, 0.85, 0.4, 0.9)),
 )
 SHOWN = picture("shown", size=(400, 600))
 SCAN = encoded(picture("scanned", size=(600, 800)), "JPEG")
