@@ -115,7 +115,8 @@ def _ends(columns: NDArray[np.bool_], first: float, last: float) -> tuple[float,
 
 
 def _word(reading: Reading, numbers: range, ink: NDArray[np.bool_], left: float, right: float) -> LineWord:
-    rows = np.flatnonzero(ink[:, int(left) : max(int(np.ceil(right)), int(left) + 1)].mean(axis=1) >= _INK_ROWS)
+    first = min(int(left), ink.shape[1] - 1)
+    rows = np.flatnonzero(ink[:, first : max(int(np.ceil(right)), first + 1)].mean(axis=1) >= _INK_ROWS)
     top, bottom = (float(rows[0]), float(rows[-1] + 1)) if len(rows) else (0.0, float(len(ink)))
     margin = _MARGIN * (bottom - top)
     sides = (left - margin, top - margin, right + margin, bottom + margin)

@@ -68,6 +68,13 @@ def test_characters_that_touch_are_cut_in_the_middle() -> None:
     assert (first.sides[2], second.sides[0]) == pytest.approx((21, 19))
 
 
+def test_a_word_beyond_the_last_column_has_a_box() -> None:
+    found = [Character("a", 4, 6, 0.5, 0.0), Character("b", 200, 200, 0.5, 0.9)]
+    words = words_of(Reading(found, np.zeros((200, 1), np.float32), {}), drawn((0, 12)))
+    assert [word.text for word in words] == ["a", "b"]
+    assert np.isfinite([side for word in words for side in word.sides]).all()
+
+
 def test_a_line_without_ink_or_characters() -> None:
     blank = np.full((HEIGHT, 200), 255, np.uint8)
     assert words_of(characters(""), blank) == []
