@@ -1,7 +1,7 @@
 """From the scores of a CTC network to characters with positions, restricted to an alphabet."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -49,6 +49,13 @@ class Reading:
     def confidence(self) -> float:
         """Mean over the characters, 0..1; 0 without characters."""
         return sum(one.confidence for one in self.characters) / len(self.characters) if self.characters else 0.0
+
+    def with_confidence(self, mean: float) -> "Reading":
+        """The reading with the confidences of its characters scaled to the mean `mean`."""
+        scale = mean / self.confidence if self.confidence else 0.0
+        return replace(
+            self, characters=[replace(one, confidence=min(one.confidence * scale, 1.0)) for one in self.characters]
+        )
 
     def column(self, character: Character) -> float:
         """The centre of a character as a share of the line's width, 0..1."""

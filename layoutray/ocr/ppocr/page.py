@@ -65,13 +65,17 @@ class PageReader:
         return [_on_page(word, line, width, height) for word in words]
 
     def _best_reading(self, line: Line) -> tuple[Line, Reading]:
-        """The reading with the highest confidence, and the picture that was read."""
-        best = line, self._reader.read(line.picture)
-        for other in variants(line) if best[1].confidence < _SURE else ():
-            reading = self._reader.read(other.picture)
-            if reading.confidence > best[1].confidence:
-                best = other, reading
-        return best
+        """The reading with the highest confidence, and the picture that was read.
+
+        Its confidence becomes the mean of all readings, because what is no text is read with confidence by chance.
+        """
+        first = self._reader.read(line.picture)
+        if first.confidence >= _SURE:
+            return line, first
+        readings = [(line, first), *((other, self._reader.read(other.picture)) for other in variants(line))]
+        picture, best = max(readings, key=lambda picture_and_reading: picture_and_reading[1].confidence)
+        mean = sum(reading.confidence for _, reading in readings) / len(readings)
+        return picture, best.with_confidence(mean)
 
 
 def _on_page(word: LineWord, line: Line, width: int, height: int) -> Word:

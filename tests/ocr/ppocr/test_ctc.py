@@ -51,6 +51,7 @@ def test_confidence_is_that_of_the_surest_step() -> None:
     reading = Decoder(CLASSES).decode(scores)
     assert reading.characters == [Character("1", 0, 2, pytest.approx(0.8), 0.0)]
     assert reading.confidence == pytest.approx(0.8)
+    assert reading.with_confidence(0.6).confidence == pytest.approx(0.6)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.text("A1", max_size=3))
