@@ -77,7 +77,7 @@ class Loop:
         """Train from the state in `resume_from` (None: step 0) to the last step, or until `patience` is exhausted.
 
         Raises:
-            TrainingError: when the loss of a step, or the objective in every evaluation, is not finite.
+            TrainingError: when the loss of a step is not finite, or the objective is NaN in every evaluation.
         """
         if resume_from is not None:
             self.progress = resume.load(resume_from, self.model, self._optimizer)
@@ -97,7 +97,7 @@ class Loop:
             self._save()
         if self.feeds.dev is not None and self.progress.best is None:
             name = self.learner.task.objective[0]
-            raise TrainingError(f"dev.{name} was not finite in any evaluation, so no checkpoint was kept; {_DIVERGED}")
+            raise TrainingError(f"dev.{name} was NaN in every evaluation, so no checkpoint was kept; {_DIVERGED}")
         return self.progress
 
     def _step(self, step: int) -> tuple[float, float]:
@@ -145,7 +145,7 @@ class Loop:
         value = values[name]
         best = self.progress.best
         is_better = best is None or (value < best if direction == "min" else value > best)
-        if math.isfinite(value) and is_better:
+        if is_better and not math.isnan(value):
             self.progress.best, self.progress.best_step, self.progress.worse = value, self.progress.step, 0
             if self.world.leads:
                 metrics = {f"dev.{key}": number for key, number in values.items()} | {"step": float(self.progress.step)}
