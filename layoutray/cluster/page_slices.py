@@ -1,6 +1,6 @@
 """Pages of a data set in batches for workers. A batch names slices of shards, and the worker reads them itself.
 
-A batch is a table of one row, because Ray Data wants a number of rows for batches of workers with GPUs.
+A batch is a table of one row, because Ray Data requires a batch size for workers with GPUs.
 """
 
 from collections.abc import Iterator, Mapping

@@ -4,7 +4,6 @@ A lexicon is a text file. Each line has a word, a tab, and the number of pages t
 case and has at least three letters and nothing else.
 """
 
-import functools
 import hashlib
 import math
 import re
@@ -76,7 +75,6 @@ def to_bytes(counts: Mapping[str, int]) -> bytes:
     return "".join(f"{word}\t{count}\n" for word, count in counts.items()).encode()
 
 
-@functools.lru_cache(maxsize=4)
 def load(uri: str) -> Lexicon:
     """The lexicon in a file.
 

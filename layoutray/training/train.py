@@ -35,6 +35,7 @@ def train(
 
     Raises:
         InputError: if there are no training examples.
+        TrainingError: as `Loop.run`.
     """
     job = inputs.job
     if world.leads:

@@ -63,5 +63,7 @@ def test_the_content_of_a_lexicon_is_part_of_the_settings(tmp_path: Path) -> Non
     assert len(settings.lexicon_hash) == 12
     recognition = Recognition(settings=settings)
     assert config.build(Recognition, config.to_dict(recognition), "recognition") == recognition
+    file.write_bytes(lexicon.to_bytes({"TOTAL": 5}))
+    assert RapidocrSettings(lexicon=str(file)) != settings
     with pytest.raises(InputError, match="has changed"):
-        RapidocrSettings(lexicon=str(file), lexicon_hash="0" * 12)
+        RapidocrSettings(lexicon=str(file), lexicon_hash=settings.lexicon_hash)

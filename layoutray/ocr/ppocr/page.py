@@ -67,7 +67,8 @@ class PageReader:
     def _best_reading(self, line: Line) -> tuple[Line, Reading]:
         """The reading with the highest confidence, and the picture that was read.
 
-        Its confidence becomes the mean of all readings, because what is no text is read with confidence by chance.
+        Its confidence becomes the mean of all readings, because a single reading of a picture without text can have a
+        high confidence.
         """
         first = self._reader.read(line.picture)
         if first.confidence >= _SURE:
