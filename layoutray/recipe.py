@@ -149,6 +149,9 @@ class TrainRecipe:
         patience: stop after this many evaluations without an improvement; 0 is off.
         box_jitter: stretch and shift the boxes of each training window by up to this share of the page; 0, as in the
             papers, is off.
+        shuffle_window: number of examples that are shuffled as a whole; larger data are shuffled in blocks, and then in
+            groups of blocks with about this many examples.
+        dev_examples: largest number of dev examples that an evaluation reads, chosen by the seed; 0 reads all.
     """
 
     steps: int
@@ -166,9 +169,11 @@ class TrainRecipe:
     checkpoint_every: int = 0
     patience: int = 0
     box_jitter: float = 0.0
+    shuffle_window: int = 1 << 20
+    dev_examples: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_size", "micro_batch_size"):
+        for name in ("steps", "batch_size", "micro_batch_size", "shuffle_window"):
             if getattr(self, name) < 1:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be at least 1")
         for name in (
@@ -179,6 +184,7 @@ class TrainRecipe:
             "evaluate_every",
             "checkpoint_every",
             "patience",
+            "dev_examples",
         ):
             if not 0 <= getattr(self, name) < math.inf:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be a number that is not negative")

@@ -3,6 +3,7 @@
 Names of dimensions in signatures: `batch`, `length` (tokens), `words`, `width` (of states), `labels`, `vocabulary`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Protocol, runtime_checkable
 
@@ -38,13 +39,16 @@ class Batch:
     page_sizes: Int[Tensor, "batch 2"] | None = None
 
     def to(self, device: torch.device) -> "Batch":
-        """The batch with all tensors on `device`."""
-        moved = {
-            f.name: value.to(device, non_blocking=True)
-            for f in fields(self)
-            if isinstance(value := getattr(self, f.name), Tensor)
-        }
-        return replace(self, **moved)
+        """The batch with all tensors on `device`. The copy runs beside other work if the batch is `pinned`."""
+        return self._map(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def pinned(self) -> "Batch":
+        """The batch in page-locked memory, from which a GPU copies by itself."""
+        return self._map(Tensor.pin_memory)
+
+    def _map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: change(value) for name, value in values.items() if value is not None})
 
 
 @dataclass(frozen=True)

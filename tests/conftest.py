@@ -5,6 +5,7 @@ A fresh clone has neither. Tests on them then skip with the reason, and one line
 
 import os
 import re
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 import hypothesis
 import jaxtyping
 import pytest
+
+from layoutray.store import node_cache
 
 if TYPE_CHECKING:
     from layoutray.document import Page
@@ -27,8 +30,11 @@ _REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the plugin that shares a Ray between tests."""
+    """Load the plugin that shares a Ray between tests, and give the tests a node cache of their own."""
     config.pluginmanager.import_plugin("tests.cluster.shared_ray")
+    cache = tempfile.TemporaryDirectory(prefix="layoutray-cache-")
+    os.environ[node_cache.FOLDER] = cache.name
+    config.add_cleanup(cache.cleanup)
 
 
 def location(variable: str, default: str) -> Path:

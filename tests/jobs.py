@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 from layoutray import recipe as recipes
 from layoutray import tokenizer
 from layoutray.document import Box, Page, Provenance, Word
-from layoutray.prepare.encode import SPLITS, Encoder, labels_for, vocabulary_for
+from layoutray.prepare.encode import Encoder, labels_for, vocabulary_for
+from layoutray.prepare.encode_output import SPLITS
 from layoutray.recipe import Recipe
-from layoutray.store import codec, shards
+from layoutray.store import codec, example_files, shards
 from layoutray.store.card import Card
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import PAGES
@@ -107,8 +108,8 @@ def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
     assert not dead
     for split in SPLITS:
         part = examples.filter(pc.field("split") == split)
-        for at in range(0, part.num_rows, 7):
-            shards.write(part.slice(at, 7), f"{out}/{split}", f"part-{at}.parquet")
+        if part.num_rows:
+            example_files.write_index(example_files.write_shard(part, f"{out}/{split}", "part.arrow"), f"{out}/{split}")
     vocabulary.save(Path(out) / "tokenizer.json")
     count = {split: examples["split"].to_pylist().count(split) for split in SPLITS}
     Card(chosen.task.name, chosen.max_length, encoder.labels, (ingested,), {}, count, 0, "digest").write(out)

@@ -33,9 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     loaded = checkpoint.load(options.checkpoint)
     examples = encode_pages(loaded, PageSelection(tuple(options.pages), options.split), options.length).examples
-    longest = sorted(
-        (examples[number] for number in range(len(examples))), key=lambda one: len(one.input_ids), reverse=True
-    )
+    longest = sorted(examples, key=lambda one: len(one.input_ids), reverse=True)
     if len(longest) < options.windows:
         raise InputError(
             f"split {options.split} has {len(longest)} windows, which is fewer than --windows {options.windows}"

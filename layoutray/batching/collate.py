@@ -77,7 +77,7 @@ def _check_pages(sizes: NDArray[np.int64]) -> None:
         )
 
 
-def _check_graph(row: int, neighbours: NDArray[np.int32], words: int) -> None:
+def _check_graph(row: int, neighbours: NDArray[np.integer[Any]], words: int) -> None:
     if len(neighbours) != words or neighbours.min(initial=-1) < -1 or neighbours.max(initial=-1) >= words:
         raise SchemaError(
             f"example {row} of the batch has {words} words and {len(neighbours)} lists of neighbours with numbers from "

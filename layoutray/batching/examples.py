@@ -1,11 +1,9 @@
-"""Examples as arrays, from an EXAMPLES table or from pages.
+"""Examples as arrays, from blocks of EXAMPLES or from pages. The arrays of an example are views of its block."""
 
-The columns of a table are read once; the arrays of an example are views of them.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +12,11 @@ from numpy.typing import NDArray
 from layoutray.batching.windows import Window, document_window, windows
 from layoutray.document import Page
 from layoutray.document.word_graph import MAX_NEIGHBOURS
+from layoutray.store.schema import EXAMPLES
 from layoutray.tokenizer import Tokenizer
+
+_OPEN_BLOCKS = 1024
+"""Blocks whose columns stay open. An open block takes about 5 KB, as its rows are mapped or shared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,9 @@ class Example:
     page: int
     window: int
     input_ids: NDArray[np.int32]
-    boxes: NDArray[np.int32]
+    boxes: NDArray[np.integer[Any]]
     word_index: NDArray[np.int32]
-    neighbours: NDArray[np.int32]
+    neighbours: NDArray[np.integer[Any]]
     page_size: tuple[int, int]
     labels: NDArray[np.int32] | None
 
@@ -84,63 +86,109 @@ def row_of(page: Page, number: int, window: Window, labels: list[int] | None) ->
     }
 
 
-class ExampleSet:
-    """Random access to the rows of an EXAMPLES table in memory; rows are not copied.
+class Blocks(Protocol):
+    """Examples in blocks of rows, such as `store.example_files.ExampleFiles`.
 
     Attributes:
         lengths: number of tokens of each example.
+        starts: number of the first example of each block, and at the end the number of all examples.
     """
 
-    lengths: NDArray[np.int64]
+    @property
+    def lengths(self) -> NDArray[np.integer[Any]]: ...
+    @property
+    def starts(self) -> NDArray[np.int64]: ...
+    def read(self, numbers: Iterable[int]) -> Sequence[pa.RecordBatch]:
+        """The blocks with these numbers, as EXAMPLES."""
+        ...
+
+
+class TableBlocks:
+    """An EXAMPLES table in memory, as one block."""
 
     def __init__(self, table: pa.Table) -> None:
-        table = table.combine_chunks()
-        self._keys = [
-            (row["doc_id"], row["page"], row["window"])
-            for row in table.select(["doc_id", "page", "window"]).to_pylist()
-        ]
-        ids = _list_column(table, "input_ids")
+        self._batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], EXAMPLES)]
+        self.lengths = np.diff(self._batches[0].column("input_ids").offsets.to_numpy())
+        self.starts = np.array([0, table.num_rows])
+
+    def read(self, numbers: Iterable[int]) -> list[pa.RecordBatch]:
+        return [self._batches[number] for number in numbers]
+
+
+class ExampleSet:
+    """Random access to examples. Only the blocks of the examples that are asked for are read.
+
+    Attributes:
+        lengths: number of tokens of each example.
+        starts: see `Blocks`.
+    """
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self.lengths, self.starts = blocks.lengths, blocks.starts
+        self._open: OrderedDict[int, _Block] = OrderedDict()
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> list[Example]:
+        """The examples `rows`, in this order. The blocks that are not open are read together."""
+        numbers = np.searchsorted(self.starts, rows, side="right") - 1
+        self._read(numbers.tolist())
+        offsets = rows - self.starts[numbers]
+        return [self._open[number].example(offset) for number, offset in zip(numbers, offsets, strict=True)]
+
+    def __iter__(self) -> Iterator[Example]:
+        for first, end in zip(self.starts[:-1], self.starts[1:], strict=True):
+            yield from self.take(np.arange(first, end))
+
+    def _read(self, numbers: Iterable[int]) -> None:
+        wanted = dict.fromkeys(numbers)
+        missing = [number for number in wanted if number not in self._open]
+        for number, batch in zip(missing, self._blocks.read(missing), strict=True):
+            self._open[number] = _Block(batch)
+        for number in wanted:
+            self._open.move_to_end(number)
+        while len(self._open) > max(_OPEN_BLOCKS, len(wanted)):
+            self._open.popitem(last=False)
+
+
+class _Block:
+    """The columns of one block, as arrays."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._keys = [batch.column(name) for name in ("doc_id", "page", "window")]
+        ids = batch.column("input_ids")
         self._offsets = ids.offsets.to_numpy()
-        self.lengths = np.diff(self._offsets)
         self._ids = ids.values.to_numpy()
-        self._boxes = _rows(_list_column(table, "boxes"), 4)
-        self._words = _list_column(table, "word_index").values.to_numpy()
-        neighbours = _list_column(table, "neighbours")
+        self._boxes = _rows(batch.column("boxes"), 4)
+        self._words = batch.column("word_index").values.to_numpy()
+        neighbours = batch.column("neighbours")
         self._word_offsets = neighbours.offsets.to_numpy()
         self._neighbours = _rows(neighbours, MAX_NEIGHBOURS)
-        self._sizes = list(zip(table["page_width"].to_pylist(), table["page_height"].to_pylist(), strict=True))
-        labels = _list_column(table, "labels")
+        self._widths, self._heights = (batch.column(name).to_numpy() for name in ("page_width", "page_height"))
+        labels = batch.column("labels")
         self._labels = labels.values.to_numpy() if labels.null_count == 0 else None
         self._label_offsets = labels.offsets.to_numpy()
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __getitem__(self, index: int) -> Example:
+    def example(self, index: int) -> Example:
         rows = slice(self._offsets[index], self._offsets[index + 1])
-        neighbours = self._neighbours[self._word_offsets[index] : self._word_offsets[index + 1]]
-        labels = (
-            None if self._labels is None else self._labels[self._label_offsets[index] : self._label_offsets[index + 1]]
-        )
+        words = slice(self._word_offsets[index], self._word_offsets[index + 1])
+        labels = slice(self._label_offsets[index], self._label_offsets[index + 1])
+        doc_id, page, window = (column[index].as_py() for column in self._keys)
         return Example(
-            *self._keys[index],
+            doc_id,
+            page,
+            window,
             self._ids[rows],
             self._boxes[rows],
             self._words[rows],
-            neighbours,
-            self._sizes[index],
-            labels,
+            self._neighbours[words],
+            (int(self._widths[index]), int(self._heights[index])),
+            None if self._labels is None else self._labels[labels],
         )
 
-    def __iter__(self) -> Iterator[Example]:
-        return (self[index] for index in range(len(self)))
 
-
-def _list_column(table: pa.Table, name: str) -> pa.LargeListArray:
-    column = table.column(name)
-    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
-
-
-def _rows(column: pa.LargeListArray, width: int) -> NDArray[np.int32]:
+def _rows(column: pa.LargeListArray, width: int) -> NDArray[np.int16]:
     """The inner lists, of `width` numbers each, of a column of lists of lists."""
     return column.values.flatten().to_numpy().reshape(-1, width)[: len(column.values)]

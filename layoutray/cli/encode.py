@@ -21,13 +21,15 @@ class EncodeOptions(RecipeOptions):
     recipe: str
     pages: Sequence[str]
     out: str
+    workers: int | None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = options.parser("encode")
     options.add_recipe(parser, "training")
     parser.add_argument("pages", nargs="+", help="folders written by `layoutray ingest`")
-    parser.add_argument("--out", required=True, help="folder for the examples")
+    parser.add_argument("--out", required=True, help="folder for the examples; an interrupted run is continued")
+    options.add_workers(parser, None, "processes that encode pages (default: one per core)")
     options.add_recipe_options(parser)
     chosen = options.parse(parser, arguments, EncodeOptions)
     training_recipe = recipe.load(chosen.recipe, chosen.overrides)
@@ -35,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return terminal.show_plan(training_recipe, {"pages from": chosen.pages, "examples to": chosen.out})
     folders = [sources.absolute(folder) for folder in chosen.pages]
     with ProgressDisplay() as progress, connect():
-        card = encode(training_recipe, folders, sources.absolute(chosen.out), progress)
+        card = encode(training_recipe, folders, sources.absolute(chosen.out), workers=chosen.workers, progress=progress)
     _summarise(card, training_recipe, chosen.out)
     return 0
 

@@ -8,7 +8,7 @@ from layoutray.cli import options, terminal
 from layoutray.cli.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.mix import mix
-from layoutray.prepare.encode import SPLITS
+from layoutray.prepare.encode_output import SPLITS
 from layoutray.store import sources
 
 

@@ -15,6 +15,7 @@ _TITLES = {
     "open": "opening documents",
     "recognise": "reading pages",
     "encode": "encoding pages",
+    "merge": "writing files of examples",
     "answer": "answering pages",
     "write": "generating texts of documents",
 }

@@ -1,79 +1,119 @@
-"""Encode data sets on the cluster: PAGES shards to EXAMPLES shards, by `prepare.encode`."""
+"""Encode data sets on the cluster: PAGES shards to EXAMPLES, by `prepare.encode`.
+
+1. The driver counts the pages, and makes the vocabulary and the labels.
+2. Workers encode batches of pages as pieces (`prepare.encode_output`). A piece that an earlier run has completed is not
+   made again.
+3. Tasks merge the pieces into few files; the driver writes their index and, last, the card.
+"""
 
 import dataclasses
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import ray.data
-from ray.data import ActorPoolStrategy
+import ray
+from ray.exceptions import RayTaskError
 
+from layoutray import tokenizer
 from layoutray.cluster import page_slices
 from layoutray.cluster.connect import num_workers
-from layoutray.cluster.progress import Progress, follow, ignore_progress
+from layoutray.cluster.progress import Progress, ignore_progress
+from layoutray.cluster.worker_pool import WorkerPool
 from layoutray.document.filters import Filters
-from layoutray.errors import InputError, Reason
-from layoutray.prepare.encode import SPLITS, Encoder, digest_of, filtered_pages, labels_for, vocabulary_for
+from layoutray.errors import InputError, LayoutrayError, Reason
+from layoutray.prepare import record_codecs
+from layoutray.prepare.encode import Encoder, digest_of, filtered_pages, labels_for, pages_digest, vocabulary_for
+from layoutray.prepare.encode_output import SPLITS, EncodeOutput
 from layoutray.prepare.field_truth import count_values
 from layoutray.recipe import Recipe
 from layoutray.store import codec, shards, sources
-from layoutray.store.card import CARD, Card
+from layoutray.store.card import Card
 from layoutray.store.data_set import DEAD_LETTERS_FOLDER, DataSet
 from layoutray.store.schema import PAGES
+from layoutray.store.spilled import TEXT, SpilledList
 from layoutray.tasks import fields_of
-from layoutray.tokenizer import Tokenizer
 
 _FILTERS = tuple(field.name for field in dataclasses.fields(Filters))
-_PAGES_PER_SHARD = 256
+_PAGES_PER_PIECE = 256
+_SLOWEST_PIECE_SECONDS = 600.0
+_MERGES_PER_WORKER = 2
+"""Merges that are handed to Ray at a time, for each worker."""
 
 _Receipts = Sequence[Mapping[str, Any]]
-"""What the workers report of their batches."""
+"""What the workers report of their pieces."""
 
 
 def encode(
-    recipe: Recipe, folders: Sequence[str], out: str, progress: Callable[[Progress], None] = ignore_progress
+    recipe: Recipe,
+    folders: Sequence[str],
+    out: str,
+    *,
+    workers: int | None = None,
+    progress: Callable[[Progress], None] = ignore_progress,
 ) -> Card:
     """Encode the data sets `folders` for the recipe's task into `out`.
 
-    `out` gets one folder of shards for each split, `tokenizer.json` and `dataset.json`.
+    `out` gets a folder of EXAMPLES for each split, `tokenizer.json` and `dataset.json`. Pages that cannot be encoded,
+    expected values that were not found, and texts that were cut become dead letters in `out/dead_letters`. The card
+    `dataset.json` is written last: a folder without it is incomplete, and the same call continues it.
 
-    Pages that cannot be encoded, expected values that were not found, and texts that were cut become dead letters in
-    `out/dead_letters`. The card `dataset.json` is written last: a folder without it is incomplete.
+    Args:
+        workers: number of worker processes; default: one for each core of the cluster.
 
     Raises:
-        InputError: if `out` already contains examples, no page is in train, or filters would remove pages of documents
+        InputError: if `out` contains other examples, no page is in train, or filters would remove pages of documents
             that the task reads as a whole.
         SchemaError: if a folder is not a data set.
     """
-    _check_output(out)
     _check_filters(recipe)
     data_sets = tuple(map(DataSet, folders))
     splits, lengths = _count_pages(data_sets)
     if not splits["train"]:
         raise InputError(f"no page of {', '.join(folders)} is in train; set dev_share and test_share when ingesting")
-    fields = fields_of(recipe.task)
-    values = count_values(data_sets, fields) if fields else 0
-    vocabulary = vocabulary_for(recipe.tokenizer, data_sets, recipe.filters, recipe.task)
-    labels = labels_for(recipe.task, data_sets)
-    encoder = Encoder(recipe.task, recipe.max_length, labels, vocabulary.inner.to_str(), data_sets)
-    start = Progress("encode", 0, splits.total())
-    receipts = follow(_encoded(encoder, recipe.filters, out, lengths), start, _page_count, progress)
-    card = _card(encoder, receipts, folders, values)
+    output = EncodeOutput(out)
+    stated = _prepare(recipe, data_sets, output, lengths)
+    if output.finished():
+        return Card.read(out)
+    vocabulary = tokenizer.load(out).inner.to_str()
+    encoder = Encoder(recipe.task, recipe.max_length, tuple(stated["labels"]), vocabulary, data_sets)
+    workers = workers or num_workers()
+    receipts = _encode_pieces(encoder, recipe.filters, output, lengths, workers, progress)
+    card = _card(encoder, receipts, folders, stated["values"])
     _check_examples(card, out)
-    _write_vocabulary(vocabulary, out)
+    _merge_pieces(output, receipts, workers, progress)
     card.write(out)
+    output.remove_pieces()
     return card
 
 
-def _check_output(out: str) -> None:
-    if sources.exists(sources.join(out, CARD)):
-        raise InputError(f"{out} already contains encoded examples; give another --out, or delete that folder")
-    if any(shards.shards(sources.join(out, part)) for part in (*SPLITS, DEAD_LETTERS_FOLDER)):
-        raise InputError(
-            f"{out} contains shards of an `encode` that did not finish; delete that folder, or give another --out"
-        )
+def _prepare(
+    recipe: Recipe, data_sets: Sequence[DataSet], output: EncodeOutput, lengths: Mapping[str, int]
+) -> dict[str, Any]:
+    """Labels and number of expected values, from the run that began `output`, or made here with the vocabulary."""
+    identity = _identity(recipe, data_sets, lengths)
+    begun = output.begun(identity)
+    if begun is not None:
+        return begun
+    fields = fields_of(recipe.task)
+    values = count_values(data_sets, fields) if fields else 0
+    vocabulary = vocabulary_for(recipe.tokenizer, data_sets, recipe.filters, recipe.task)
+    shards.write_bytes(vocabulary.inner.to_str(pretty=True).encode(), output.folder, "tokenizer.json")
+    return output.begin(identity, {"labels": labels_for(recipe.task, data_sets), "values": values})
+
+
+def _identity(recipe: Recipe, data_sets: Sequence[DataSet], lengths: Mapping[str, int]) -> dict[str, Any]:
+    """What two calls must have in common so that the second continues the first."""
+    settings = recipe.to_dict()
+    documents = [item for data_set in data_sets for item in sources.sizes(data_set.documents)]
+    content = json.dumps([sorted(lengths.items()), documents])
+    return {
+        "pages": hashlib.sha256(content.encode()).hexdigest(),
+        **{f"[{key}]": settings[key] for key in ("task", "tokenizer", "filters")},
+        "max_length": recipe.max_length,
+    }
 
 
 def _check_filters(recipe: Recipe) -> None:
@@ -94,25 +134,90 @@ def _count_pages(data_sets: Sequence[DataSet]) -> tuple[Counter[str], dict[str, 
     return splits, lengths
 
 
+def _encode_pieces(
+    encoder: Encoder,
+    filters: Filters,
+    output: EncodeOutput,
+    lengths: Mapping[str, int],
+    workers: int,
+    progress: Callable[[Progress], None],
+) -> _Receipts:
+    batches = SpilledList(TEXT)
+    batches.extend(map(json.dumps, page_slices.slices(lengths, _PAGES_PER_PIECE)))
+    arguments = {"encoder": encoder, "filters": filters, "output": output}
+    pool = WorkerPool(_PieceWorker, arguments, min(workers, len(batches)), 1, _SLOWEST_PIECE_SECONDS)
+    receipts: list[Mapping[str, Any]] = []
+    done, total = 0, sum(lengths.values())
+    progress(Progress("encode", 0, total))
+    for table in pool.map(batches):
+        for text in table["receipt"].to_pylist():
+            receipts.append(json.loads(text))
+            done += sum(receipts[-1]["pages"].values())
+            progress(Progress("encode", done, total))
+    return receipts
+
+
+class _PieceWorker:
+    """Encodes batches of pages, each as a piece. Yields the receipts."""
+
+    def __init__(self, encoder: Encoder, filters: Filters, output: EncodeOutput) -> None:
+        self._encoder = encoder
+        self._filters = filters
+        self._output = output
+
+    def __call__(self, batch: pa.Table) -> pa.Table:
+        texts = record_codecs.from_table(batch, TEXT)
+        return pa.table({"receipt": [json.dumps(self._output.receipt(_name(t)) or self._encode(t)) for t in texts]})
+
+    def _encode(self, slices: str) -> dict[str, Any]:
+        piece = _name(slices)
+        pages = page_slices.read_slices(json.loads(slices))
+        passed, refused = filtered_pages(pages, self._filters)
+        examples, dead = self._encoder(passed)
+        if dead:
+            letters = codec.dead_letters_table(dead)
+            folder = sources.join(self._output.folder, DEAD_LETTERS_FOLDER)
+            shards.write(letters, folder, f"{piece}.parquet")
+        reasons = Counter(letter.reason for letter in dead if letter.page is None)
+        counts = {
+            "digest": hex(pages_digest(passed["page_id"].to_pylist())),
+            "pages": Counter(pages["split"].to_pylist()),
+            "examples": Counter(examples["split"].to_pylist()),
+            "filtered": refused,
+            "dead": len(dead) - reasons.total(),
+            "missing": reasons[Reason.VALUE_NOT_FOUND],
+            "cut": reasons[Reason.CUT],
+            "texts_cut": reasons[Reason.TEXT_CUT],
+        }
+        return self._output.write_piece(piece, examples, counts)
+
+
+def _name(slices: str) -> str:
+    """Name of the piece of a batch of pages: it follows from the slices alone."""
+    return f"part-{hashlib.sha256(slices.encode()).hexdigest()[:20]}"
+
+
 def _card(encoder: Encoder, receipts: _Receipts, folders: Sequence[str], values: int) -> Card:
     def total(key: str) -> int:
         return sum(receipt[key] for receipt in receipts)
 
-    filtered = {name: total(f"{name}_filtered") for name in _FILTERS}
+    def by_name(key: str, names: Sequence[str]) -> dict[str, int]:
+        return {name: sum(receipt[key].get(name, 0) for receipt in receipts) for name in names}
+
     return Card(
         task=encoder.task.name,
         max_length=encoder.max_length,
         labels=encoder.labels,
         sources=tuple(folders),
-        pages={split: total(f"{split}_pages") for split in SPLITS},
-        examples={split: total(f"{split}_examples") for split in SPLITS},
+        pages=by_name("pages", SPLITS),
+        examples=by_name("examples", SPLITS),
         dead=total("dead"),
-        digest=digest_of(encoder, [page_id for receipt in receipts for page_id in receipt["page_ids"]]),
+        digest=digest_of(encoder, sum(int(receipt["digest"], 16) for receipt in receipts)),
         values=values,
         missing=total("missing"),
         cut=total("cut"),
         texts_cut=total("texts_cut"),
-        filtered={name: count for name, count in filtered.items() if count},
+        filtered={name: count for name, count in by_name("filtered", _FILTERS).items() if count},
     )
 
 
@@ -132,57 +237,29 @@ def _check_examples(card: Card, out: str) -> None:
         )
 
 
-class _EncodeShard:
-    """Encodes a batch of pages and writes its shards. Their name is made from the pages, so a retry replaces them."""
-
-    def __init__(self, encoder: Encoder, filters: Filters, out: str) -> None:
-        self._encoder = encoder
-        self._filters = filters
-        self._out = out
-
-    def __call__(self, batch: pa.Table) -> pa.Table:
-        pages = page_slices.read(batch)
-        passed, refused = filtered_pages(pages, self._filters)
-        examples, dead = self._encoder(passed)
-        ids = passed["page_id"].to_pylist()
-        reasons = Counter(letter.reason for letter in dead if letter.page is None)
-        receipt = {
-            "dead": len(dead) - reasons.total(),
-            "missing": reasons[Reason.VALUE_NOT_FOUND],
-            "cut": reasons[Reason.CUT],
-            "texts_cut": reasons[Reason.TEXT_CUT],
-        }
-        receipt |= {f"{name}_filtered": refused[name] for name in _FILTERS}
-        for split in SPLITS:
-            part = examples.filter(pc.field("split") == split)
-            if part.num_rows:
-                shards.write(part, sources.join(self._out, split), shards.part_name(ids))
-            receipt[f"{split}_examples"] = part.num_rows
-            receipt[f"{split}_pages"] = pages["split"].to_pylist().count(split)
-        if dead:
-            letters = codec.dead_letters_table(dead)
-            shards.write(letters, sources.join(self._out, DEAD_LETTERS_FOLDER), shards.part_name(ids))
-        # With an explicit type, because the type of an empty list would differ from that of a list of ids.
-        return pa.table(
-            {"page_ids": pa.array([ids], pa.list_(pa.string())), **{name: [count] for name, count in receipt.items()}}
-        )
+def _merge_pieces(
+    output: EncodeOutput, receipts: _Receipts, workers: int, progress: Callable[[Progress], None]
+) -> None:
+    merges = list(output.merges(receipts))
+    merge = ray.remote(num_cpus=0.5)(EncodeOutput.merge)
+    blocks: dict[str, list[pa.Table]] = {split: [] for split in SPLITS}
+    progress(Progress("merge", 0, len(merges)))
+    at_a_time = _MERGES_PER_WORKER * workers
+    for start in range(0, len(merges), at_a_time):
+        group = merges[start : start + at_a_time]
+        tables = _results([merge.remote(output, split, pieces) for split, pieces in group])
+        for (split, _), table in zip(group, tables, strict=True):
+            blocks[split].append(table)
+        progress(Progress("merge", start + len(group), len(merges)))
+    for split, tables in blocks.items():
+        output.finish_split(split, tables)
 
 
-def _encoded(encoder: Encoder, filters: Filters, out: str, lengths: Mapping[str, int]) -> ray.data.Dataset:
-    batches = page_slices.batches(lengths, _PAGES_PER_SHARD)
-    return ray.data.from_blocks(batches).map_batches(
-        _EncodeShard,
-        fn_constructor_args=(encoder, filters, out),
-        batch_size=1,
-        batch_format="pyarrow",
-        num_cpus=0.5,
-        compute=ActorPoolStrategy(size=min(num_workers(), len(batches))),
-    )
-
-
-def _page_count(receipt: Mapping[str, Any]) -> int:
-    return sum(receipt[f"{split}_pages"] for split in SPLITS)
-
-
-def _write_vocabulary(vocabulary: Tokenizer, out: str) -> None:
-    shards.write_bytes(vocabulary.inner.to_str(pretty=True).encode(), out, "tokenizer.json")
+def _results(tasks: list[Any]) -> list[pa.Table]:
+    """Results of Ray tasks. Raises the LayoutrayError or OSError that a task raises."""
+    try:
+        return ray.get(tasks)
+    except RayTaskError as error:
+        if isinstance(error.cause, LayoutrayError | OSError):
+            raise error.cause from None
+        raise

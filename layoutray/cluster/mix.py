@@ -12,7 +12,7 @@ import ray.data
 from numpy.typing import NDArray
 
 from layoutray.errors import InputError
-from layoutray.prepare.encode import SPLITS
+from layoutray.prepare.encode_output import SPLITS
 from layoutray.prepare.mix import last_rank, quotas, rank
 from layoutray.recipe import MixRecipe
 from layoutray.store import shards, sources

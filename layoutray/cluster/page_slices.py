@@ -3,7 +3,7 @@
 A batch is a table of one row, because Ray Data requires a batch size for workers with GPUs.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -19,17 +19,25 @@ def batches(lengths: Mapping[str, int], size: int) -> list[pa.Table]:
     Args:
         lengths: number of rows of each shard, by URI.
     """
-    return [pa.table({"slices": [slices]}) for slices in _slices(lengths, size)]
+    return [pa.table({"slices": [part]}) for part in slices(lengths, size)]
 
 
 def read(batch: pa.Table) -> pa.Table:
     """The rows of the slices of a batch."""
-    return pa.concat_tables(
-        shards.read_shard(part["shard"]).slice(part["start"], part["rows"]) for part in batch["slices"][0].as_py()
-    )
+    return read_slices(batch["slices"][0].as_py())
 
 
-def _slices(lengths: Mapping[str, int], size: int) -> Iterator[list[dict[str, Any]]]:
+def read_slices(wanted: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """The rows of slices; see `slices`."""
+    return pa.concat_tables(shards.read_shard(part["shard"]).slice(part["start"], part["rows"]) for part in wanted)
+
+
+def slices(lengths: Mapping[str, int], size: int) -> Iterator[list[dict[str, Any]]]:
+    """Batches of `size` rows, each as a list of slices: shard, first row (`start`) and number of rows (`rows`).
+
+    Args:
+        lengths: number of rows of each shard, by URI.
+    """
     batch: list[dict[str, Any]] = []
     room = size
     for uri, length in lengths.items():

@@ -13,8 +13,8 @@ class Progress:
     """Progress of one stage of a job.
 
     Attributes:
-        stage: `open` (documents) or `recognise` (pages) of an ingest, `encode` (pages), `answer` (pages) or `write`
-            (documents).
+        stage: `open` (documents) or `recognise` (pages) of an ingest, `encode` (pages) or `merge` (files) of an
+            encode, `answer` (pages) or `write` (documents).
         done: number processed by this run.
         skipped: number processed by earlier runs.
         failures: failures of this run, by reason code.

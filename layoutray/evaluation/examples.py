@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from layoutray.batching.examples import ExampleSet
+from layoutray.batching.examples import ExampleSet, TableBlocks
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError, Reason
 from layoutray.evaluation.page_selection import PageSelection
@@ -64,4 +64,4 @@ def encode_pages(loaded: Checkpoint, selection: PageSelection, max_length: int =
     if not examples.num_rows:
         reason = letters[0].message if letters else "none has words"
         raise InputError(f"no page of {', '.join(selection.folders)} can be measured: {reason}")
-    return EncodedPages(ExampleSet(examples), tuple(letters))
+    return EncodedPages(ExampleSet(TableBlocks(examples)), tuple(letters))

@@ -27,8 +27,6 @@ from layoutray.store.schema import EXAMPLES
 from layoutray.tasks import TagsWords, Task, WritesTexts, fields_of
 from layoutray.tokenizer import Tokenizer
 
-SPLITS = ("train", "dev", "test")
-
 _LIMITS = {
     Reason.CUT: ("the document", "max_length"),
     Reason.TEXT_CUT: ("the expected text", "task.writing.max_length"),
@@ -177,12 +175,14 @@ def labels_for(task: Task, data_sets: Iterable[DataSet]) -> tuple[str, ...]:
     return task.label_names([tag for tag in tags if tag is not None] for tags in page_tags)
 
 
-def digest_of(encoder: Encoder, page_ids: Iterable[str]) -> str:
-    """Identity of the examples of these pages."""
-    hashed = hashlib.sha256(repr(encoder).encode())
-    for page_id in sorted(page_ids):
-        hashed.update(page_id.encode())
-    return hashed.hexdigest()[:16]
+def pages_digest(page_ids: Iterable[str]) -> int:
+    """The sum of the pages' SHA-256, modulo 2**256. It does not depend on their order, and parts can be added."""
+    return sum(int.from_bytes(hashlib.sha256(page_id.encode()).digest()) for page_id in page_ids) % 2**256
+
+
+def digest_of(encoder: Encoder, pages: int) -> str:
+    """Identity of the examples of the pages with digest `pages`."""
+    return hashlib.sha256(f"{encoder!r} {pages % 2**256:x}".encode()).hexdigest()[:16]
 
 
 def _expected_words(names: Collection[str], data_sets: Sequence[DataSet]) -> Iterator[str]:

@@ -84,15 +84,24 @@ EXAMPLES = _table(
     _required("window", pa.int32()),
     _required("split", pa.string()),
     _required("input_ids", _INTS),
-    _required("boxes", pa.large_list(pa.list_(pa.int32(), 4))),
+    _required("boxes", pa.large_list(pa.list_(pa.int16(), 4))),
     _required("word_index", _INTS),  # word of the page for each token; -1 for special tokens
     # neighbours of each word of the window, counted from 0 in the window; padded with -1
-    _required("neighbours", pa.large_list(pa.list_(pa.int32(), MAX_NEIGHBOURS))),
+    _required("neighbours", pa.large_list(pa.list_(pa.int16(), MAX_NEIGHBOURS))),
     _required("page_width", pa.int32()),
     _required("page_height", pa.int32()),
     pa.field("labels", _INTS),
-    version="3",  # version 1 has no neighbours, version 2 no page size
+    version="4",  # version 1 has no neighbours, version 2 no page size, version 3 no index of blocks
 )
+
+EXAMPLE_BLOCKS = _table(
+    "example_blocks",
+    _required("file", pa.string()),
+    _required("offset", pa.int64()),  # in bytes, in the file
+    _required("size", pa.int64()),
+    _required("lengths", pa.large_list(pa.uint32())),  # tokens of each example
+)
+"""One row for each record batch of the files of EXAMPLES, in the order of the examples."""
 
 ANSWERS = _table(
     "answers",

@@ -109,6 +109,14 @@ def list_files(root: str) -> Iterator[str]:
         yield from map(local_uri, _local_files(local))
 
 
+def sizes(root: str) -> Iterator[tuple[str, int]]:
+    """The files of `list_files`, each with its size in bytes."""
+    local = local_path(root)
+    if local is None:
+        return ((uri, size) for uri, size, _ in _remote_files(root))
+    return ((local_uri(path), _size_and_time(path)[0]) for path in _local_files(local))
+
+
 def stamps(root: str) -> Iterator[tuple[str, str]]:
     """The files of `list_files`, each with a stamp of its size and the time of its last change.
 

@@ -7,12 +7,12 @@ same numbers.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 import torch
 
-from layoutray.batching.collate import collate
+from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example, ExampleSet
 from layoutray.batching.jitter import jitter
 from layoutray.errors import InputError
@@ -20,6 +20,8 @@ from layoutray.recipe import Recipe
 from layoutray.tasks import Corruption
 from layoutray.tensors import Batch
 from layoutray.tokenizer import Tokenizer
+from layoutray.training.prefetch import prefetched
+from layoutray.training.shuffle import Rows, Shuffle
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,15 @@ class MicroBatch:
 
     Attributes:
         seed: for the random numbers of that pass (dropout).
+        tokens: number of tokens, without padding.
+        targets: number of tokens with a target.
     """
 
     batch: Batch
     examples: tuple[Example, ...]
     seed: int
+    tokens: int
+    targets: int
 
 
 @dataclass(frozen=True)
@@ -44,12 +50,16 @@ class BatchPlan:
         micro_batch_size: examples per forward pass; divides `batch_size`.
         seed: of the shuffle, masking and dropout.
         box_jitter: of training boxes, see `batching.jitter`.
+        shuffle_window: see `training.shuffle`.
+        evaluated: largest number of examples of an evaluation; 0 takes all.
     """
 
     batch_size: int
     micro_batch_size: int
     seed: int
     box_jitter: float = 0.0
+    shuffle_window: int = 1 << 20
+    evaluated: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class Feed:
         """
         batch_size, micro_batch_size = self.plan.batch_size, self.plan.micro_batch_size
         parts = check_share(batch_size, micro_batch_size, size)
-        rows = np.array([self._row(position) for position in range(step * batch_size, (step + 1) * batch_size)])
+        rows = self._shuffle.rows(step * batch_size, (step + 1) * batch_size)
         chunks = rows[np.argsort(self.examples.lengths[rows], kind="stable")].reshape(parts, micro_batch_size)
         return [
             self._micro_batch(chunks[part], (self.plan.seed, 1, step, part), self.plan.box_jitter)
@@ -88,32 +98,55 @@ class Feed:
         ]
 
     def evaluation(self, rank: int, size: int) -> Iterator[MicroBatch]:
-        """This worker's share of all examples, each once, sorted by length; the masks are the same every time."""
-        order = np.argsort(self.examples.lengths, kind="stable")
+        """This worker's share of the examples, each once, sorted by length.
+
+        Examples and masks are the same every time. A thread prepares the next micro-batches.
+        """
+        rows = self._evaluated_rows()
+        order = rows[np.argsort(self.examples.lengths[rows], kind="stable")]
         step = self.plan.micro_batch_size
         chunks = [order[start : start + step] for start in range(0, len(order), step)]
-        for part in range(rank, len(chunks), size):
-            yield self._micro_batch(chunks[part], (self.plan.seed, 2, part), 0.0)
 
-    def _row(self, position: int) -> int:
-        epoch, offset = divmod(position, len(self.examples))
-        return int(_shuffle(self.plan.seed, epoch, len(self.examples))[offset])
+        def make(part: int) -> MicroBatch:
+            return self._micro_batch(chunks[part], (self.plan.seed, 2, part), 0.0)
 
-    def _micro_batch(self, rows: np.ndarray, key: tuple[int, ...], box_jitter: float) -> MicroBatch:
+        return prefetched(make, range(rank, len(chunks), size))
+
+    @cached_property
+    def _shuffle(self) -> Shuffle:
+        return Shuffle(self.plan.seed, self.examples.starts, self.plan.shuffle_window)
+
+    def _evaluated_rows(self) -> Rows:
+        size, limit = len(self.examples), self.plan.evaluated
+        if not 0 < limit < size:
+            return np.arange(size)
+        return np.sort(np.random.default_rng((self.plan.seed, 3)).choice(size, limit, replace=False))
+
+    def _micro_batch(self, rows: Rows, key: tuple[int, ...], box_jitter: float) -> MicroBatch:
         masking, dropout = (
             int(number) for number in np.random.SeedSequence(key).generate_state(2, np.uint64) >> np.uint64(1)
         )
-        examples = tuple(self.examples[int(row)] for row in rows)
+        examples = tuple(self.examples.take(rows))
         generator = torch.Generator().manual_seed(masking)
         batch = self.corruption(collate(examples, self.pad_id), generator)
-        return MicroBatch(jitter(batch, box_jitter, generator) if box_jitter else batch, examples, dropout)
+        if box_jitter:
+            batch = jitter(batch, box_jitter, generator)
+        targets = 0 if batch.labels is None else int((batch.labels != IGNORED).sum())
+        return MicroBatch(batch, examples, dropout, int(batch.mask.sum()), targets)
 
 
-def recipe_feed(recipe: Recipe, tokenizer: Tokenizer, examples: ExampleSet) -> Feed:
-    """The batches of `examples` by the settings of `recipe`."""
+def recipe_feed(recipe: Recipe, tokenizer: Tokenizer, examples: ExampleSet, *, evaluated: int = 0) -> Feed:
+    """The batches of `examples` by the settings of `recipe`; for `evaluated`, see `BatchPlan`."""
     corruption = recipe.task.corruption(tokenizer)
     settings = recipe.train
-    plan = BatchPlan(settings.batch_size, settings.micro_batch_size, recipe.seed, settings.box_jitter)
+    plan = BatchPlan(
+        settings.batch_size,
+        settings.micro_batch_size,
+        recipe.seed,
+        settings.box_jitter,
+        settings.shuffle_window,
+        evaluated,
+    )
     return Feed(examples, corruption, tokenizer.pad_id, plan)
 
 
@@ -126,8 +159,3 @@ def check_share(batch_size: int, micro_batch_size: int, workers: int) -> int:
             f"make train.batch_size / train.micro_batch_size at least {workers}, ideally a multiple of it"
         )
     return parts
-
-
-@lru_cache(maxsize=2)
-def _shuffle(seed: int, epoch: int, size: int) -> np.ndarray:
-    return np.random.default_rng((seed, 0, epoch)).permutation(size)

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import pyarrow as pa
-
 from layoutray import checkpoint
 from layoutray.batching.examples import ExampleSet
 from layoutray.errors import InputError
-from layoutray.store import shards, sources
+from layoutray.store import sources
 from layoutray.store.card import Card
-from layoutray.store.schema import EXAMPLES
+from layoutray.store.example_files import ExampleFiles
 from layoutray.tasks import TaskModel
 from layoutray.tokenizer import Tokenizer
 from layoutray.training.feed import check_share
@@ -42,7 +40,7 @@ class TrainingInputs:
     Attributes:
         tokenizer: of the examples.
         model: before the first step.
-        splits: the examples of each split; read on first use, as a driver needs none.
+        train, dev: the examples of these splits; opened on first use, as a driver needs none.
     """
 
     checked: CheckedJob
@@ -58,8 +56,12 @@ class TrainingInputs:
         return self.checked.card
 
     @cached_property
-    def splits(self) -> dict[str, ExampleSet]:
-        return read_splits(self.job.examples)
+    def train(self) -> ExampleSet:
+        return open_split(self.job.examples, "train")
+
+    @cached_property
+    def dev(self) -> ExampleSet:
+        return open_split(self.job.examples, "dev")
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -96,15 +98,9 @@ def check(job: Job, workers: int) -> CheckedJob:
     return prepare(job, workers).checked
 
 
-def read_splits(folder: str) -> dict[str, ExampleSet]:
-    """The examples of each split, in an order that does not depend on how they are sharded."""
-    return {split: ExampleSet(_examples(sources.join(folder, split))) for split in ("train", "dev", "test")}
-
-
-def _examples(folder: str) -> pa.Table:
-    # A split without pages has no folder.
-    table = shards.read(folder, EXAMPLES) if shards.shards(folder) else EXAMPLES.empty_table()
-    return table.sort_by([("doc_id", "ascending"), ("page", "ascending"), ("window", "ascending")])
+def open_split(folder: str, split: str) -> ExampleSet:
+    """The examples of a split, in the order of their files; none if the split has no pages."""
+    return ExampleSet(ExampleFiles(sources.join(folder, split)))
 
 
 def _fitting_card(job: Job) -> Card:

@@ -3,8 +3,8 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from layoutray.batching.collate import IGNORED
 from layoutray.errors import TrainingError
 from layoutray.recipe import TrainRecipe
 from layoutray.tasks import TagsWords, Task, TaskModel
@@ -20,6 +19,7 @@ from layoutray.tensors import Scheduled
 from layoutray.training import resume
 from layoutray.training.feed import Feed, MicroBatch
 from layoutray.training.optimizer import adamw, learning_rate
+from layoutray.training.prefetch import prefetched
 from layoutray.training.reporter import Reporter
 from layoutray.training.resume import Progress
 from layoutray.training.world import World
@@ -70,7 +70,7 @@ class Loop:
         self.model = self.learner.model
         self._wrapped = self.world.wrap(self.model)
         self._optimizer = adamw(self.model, self.settings)
-        self._saved = -1
+        self._saved: Progress | None = None
         self.progress = Progress()
 
     def run(self, resume_from: Path | None, keep_best: KeepBest) -> Progress:
@@ -83,28 +83,38 @@ class Loop:
             self.progress = resume.load(resume_from, self.model, self._optimizer)
         if self.world.leads:
             self.reporter.start(self.progress.step, self.settings.steps)
-        while self.progress.step < self.settings.steps and not self._out_of_patience():
-            started = time.perf_counter()
-            loss, tokens = self._step(self.progress.step)
-            self.progress.step += 1
-            speed = tokens / (time.perf_counter() - started)
-            self._report({"loss": loss, "learning_rate": self._rate(), "tokens_per_second": speed})
-            if self._due(self.settings.evaluate_every):
-                self._evaluate(keep_best)
-            if self._due(self.settings.checkpoint_every):
-                self._save()
-        if self._saved != self.progress.step:  # early stopping between two saves
+        self._evaluate_if_due(keep_best)  # the state may have been saved before its evaluation
+        with contextlib.closing(self._batches()) as batches:
+            while self.progress.step < self.settings.steps and not self._out_of_patience():
+                started = time.perf_counter()
+                loss, tokens = self._step(next(batches))
+                self.progress.step += 1
+                speed = tokens / (time.perf_counter() - started)
+                self._report({"loss": loss, "learning_rate": self._rate(), "tokens_per_second": speed})
+                if self._due(self.settings.checkpoint_every):
+                    self._save()
+                self._evaluate_if_due(keep_best)
+        if self._saved != self.progress:  # evaluated since then, or stopped between two saves
             self._save()
         if self.feeds.dev is not None and self.progress.best is None:
             name = self.learner.task.objective[0]
             raise TrainingError(f"dev.{name} was NaN in every evaluation, so no checkpoint was kept; {_DIVERGED}")
         return self.progress
 
-    def _step(self, step: int) -> tuple[float, float]:
-        parts = self.feeds.train.training(step, self.world.rank, self.world.size)
-        targets, tokens = self.world.sum(
-            sum(_num_targets(part) for part in parts), sum(int(part.batch.mask.sum()) for part in parts)
-        )
+    def _batches(self) -> Generator[list[MicroBatch]]:
+        """This worker's micro-batches of each step that is left."""
+
+        def make(step: int) -> list[MicroBatch]:
+            return [self._pinned(part) for part in self.feeds.train.training(step, self.world.rank, self.world.size)]
+
+        return prefetched(make, range(self.progress.step, self.settings.steps))
+
+    def _pinned(self, part: MicroBatch) -> MicroBatch:
+        return replace(part, batch=part.batch.pinned()) if self.world.device.type == "cuda" else part
+
+    def _step(self, parts: Sequence[MicroBatch]) -> tuple[float, float]:
+        step = self.progress.step
+        targets, tokens = self.world.sum(sum(part.targets for part in parts), sum(part.tokens for part in parts))
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(step, self.settings)
         if isinstance(self.model.encoder, Scheduled):
@@ -122,7 +132,7 @@ class Loop:
             total += loss.detach()
         mean = self.world.sum(float(total))[0] / max(targets, 1.0)
         if not math.isfinite(mean):
-            saved = f"the state of step {self._saved} is kept" if self._saved >= 0 else "no state was saved in this run"
+            saved = f"the state of step {self._saved.step} is kept" if self._saved else "no state was saved in this run"
             raise TrainingError(f"the loss of step {step + 1} is {mean}; {saved}; {_DIVERGED}")
         if self.settings.clip:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
@@ -134,11 +144,15 @@ class Loop:
         with _autocast(self.world.device, self.settings.precision):
             return self._wrapped(part.batch.to(self.world.device))
 
-    def _evaluate(self, keep_best: KeepBest) -> None:
-        if self.feeds.dev is None:
-            return
+    def _evaluate_if_due(self, keep_best: KeepBest) -> None:
+        step = self.progress.step
+        if self.feeds.dev is not None and step != self.progress.evaluated and self._due(self.settings.evaluate_every):
+            self.progress.evaluated = step
+            self._evaluate(self.feeds.dev, keep_best)
+
+    def _evaluate(self, dev: Feed, keep_best: KeepBest) -> None:
         task = self.learner.task
-        observations = observe(self.model, task, self.feeds.dev, self.world)
+        observations = observe(self.model, task, dev, self.world)
         values = task.summarise(observations, self.learner.labels)
         self._report({f"dev.{name}": value for name, value in values.items()})
         name, direction = task.objective
@@ -155,7 +169,7 @@ class Loop:
             self.progress.worse += 1
 
     def _save(self) -> None:
-        self._saved = self.progress.step
+        self._saved = replace(self.progress)
         if self.world.leads:
             resume.save(self.state, self.model, self._optimizer, self.progress)
         self.reporter.saved(self.progress.step, self.state if self.world.leads else None)
@@ -184,11 +198,6 @@ def observe(model: TaskModel, task: Task, feed: Feed, world: World) -> list[Any]
     for part in feed.evaluation(world.rank, world.size):
         observations += task.observe(model, part.batch.to(world.device), part.examples)
     return world.gather(observations)
-
-
-def _num_targets(part: MicroBatch) -> int:
-    assert part.batch.labels is not None
-    return int((part.batch.labels != IGNORED).sum())
 
 
 def _without_sync(model: nn.Module) -> contextlib.AbstractContextManager[None]:

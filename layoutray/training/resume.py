@@ -29,12 +29,14 @@ class Progress:
         best: value of the objective at the best evaluation; None before the first.
         best_step: its step.
         worse: evaluations since the best one.
+        evaluated: step of the last evaluation.
     """
 
     step: int = 0
     best: float | None = None
     best_step: int = 0
     worse: int = 0
+    evaluated: int = 0
 
 
 def save(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
@@ -81,7 +83,8 @@ def _names(progress: Progress) -> tuple[str, str]:
 
 def _progress(folder: str | Path) -> Progress:
     values = json.loads(sources.read_bytes(sources.join(folder, _PROGRESS)))
-    return Progress(**values | {"best": None if values["best"] is None else float(values["best"])})
+    values["best"] = None if values["best"] is None else float(values["best"])
+    return Progress(**{"evaluated": values["step"], **values})  # states without this key were saved after evaluation
 
 
 def _write(folder: str, tensors: Mapping[str, bytes], progress: Progress) -> None:

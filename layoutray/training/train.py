@@ -90,9 +90,11 @@ class _StateKeeper:
 
 
 def _feeds(inputs: TrainingInputs) -> Feeds:
-    recipe, splits = inputs.job.recipe, inputs.splits
-    dev = recipe_feed(recipe, inputs.tokenizer, splits["dev"]) if len(splits["dev"]) else None
-    return Feeds(recipe_feed(recipe, inputs.tokenizer, splits["train"]), dev)
+    recipe = inputs.job.recipe
+    dev = None
+    if len(inputs.dev):
+        dev = recipe_feed(recipe, inputs.tokenizer, inputs.dev, evaluated=recipe.train.dev_examples)
+    return Feeds(recipe_feed(recipe, inputs.tokenizer, inputs.train), dev)
 
 
 def _save_checkpoint(

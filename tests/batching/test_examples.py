@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from layoutray.batching.examples import ExampleSet, unlabelled
+from layoutray.batching.examples import ExampleSet, TableBlocks, unlabelled
 from layoutray.store.schema import EXAMPLES
 from tests.jobs import page, vocabulary
 
@@ -44,9 +44,9 @@ def assert_same(examples: ExampleSet, rows: list[dict[str, Any]]) -> None:
 def test_rows_come_back_whole_sliced_and_in_chunks(labels: list[int] | None) -> None:
     rows = [row(number, labels) for number in range(7)]
     table = pa.Table.from_pylist(rows, schema=EXAMPLES)
-    assert_same(ExampleSet(table), rows)
-    assert_same(ExampleSet(table.slice(2, 3)), rows[2:5])
-    assert_same(ExampleSet(pa.concat_tables([table.slice(5), table.slice(0, 2)])), rows[5:] + rows[:2])
+    assert_same(ExampleSet(TableBlocks(table)), rows)
+    assert_same(ExampleSet(TableBlocks(table.slice(2, 3))), rows[2:5])
+    assert_same(ExampleSet(TableBlocks(pa.concat_tables([table.slice(5), table.slice(0, 2)]))), rows[5:] + rows[:2])
 
 
 def test_windows_of_a_page_know_its_size() -> None:
@@ -57,4 +57,4 @@ def test_windows_of_a_page_know_its_size() -> None:
 
 
 def test_an_empty_table_is_an_empty_set() -> None:
-    assert_same(ExampleSet(EXAMPLES.empty_table()), [])
+    assert_same(ExampleSet(TableBlocks(EXAMPLES.empty_table())), [])

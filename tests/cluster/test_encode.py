@@ -15,11 +15,11 @@ from layoutray.document import Document, Field, Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.filters import Filters
 from layoutray.errors import InputError, SchemaError
-from layoutray.prepare.encode import Encoder, digest_of, labels_for, vocabulary_for
-from layoutray.store import codec, shards
+from layoutray.prepare.encode import Encoder, digest_of, labels_for, pages_digest, vocabulary_for
+from layoutray.store import codec, example_files, shards
 from layoutray.store.card import Card
 from layoutray.store.data_set import DataSet
-from layoutray.store.schema import DEAD_LETTERS, EXAMPLES
+from layoutray.store.schema import DEAD_LETTERS
 from layoutray.tasks.entities import Entities
 from tests.jobs import page, pages, recipe, write_pages
 
@@ -32,7 +32,7 @@ def untagged(one: Page) -> Page:
 
 
 def rows(table: pa.Table) -> list[dict[str, Any]]:
-    return sorted(table.to_pylist(), key=lambda row: (row["doc_id"], row["page"], row["window"]))
+    return table.sort_by([(name, "ascending") for name in ("doc_id", "page", "window")]).to_pylist()
 
 
 def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Path) -> None:
@@ -40,9 +40,9 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     folders = [write_pages(tmp_path / "a", made[:20]), write_pages(tmp_path / "b", made[20:])]
     out = str(tmp_path / "examples")
     heard: list[Progress] = []
-    card = encode(RECIPE, folders, out, heard.append)
-    assert {(one.stage, one.total) for one in heard} == {("encode", 37)}
-    assert (heard[0].done, heard[-1].done) == (0, 37)
+    card = encode(RECIPE, folders, out, progress=heard.append)
+    assert [(one.stage, one.total) for one in heard if not one.done] == [("encode", 37), ("merge", 2)]
+    assert {one.stage for one in heard if one.done == one.total} == {"encode", "merge"}
 
     data_sets = list(map(DataSet, folders))
     vocabulary = vocabulary_for(RECIPE.tokenizer, data_sets, RECIPE.filters)
@@ -51,7 +51,8 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     encoder = Encoder(RECIPE.task, RECIPE.max_length, labels, vocabulary.inner.to_str())
     expected, dead = encoder(table)
     for split in ("train", "dev"):
-        assert rows(shards.read(f"{out}/{split}", EXAMPLES)) == [row for row in rows(expected) if row["split"] == split]
+        written = example_files.read_table(f"{out}/{split}").to_pylist()
+        assert written == [row for row in rows(expected) if row["split"] == split], "sorted"
     assert tokenizer.load(out).inner.to_str() == vocabulary.inner.to_str()
     assert [letter.doc_id for letter in codec.dead_letters_of(shards.read(f"{out}/dead_letters", DEAD_LETTERS))] == [
         dead[0].doc_id
@@ -59,12 +60,18 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     assert Card.read(out) == card
     assert (card.pages, card.dead, card.labels) == ({"train": 31, "dev": 6, "test": 0}, 1, labels)
     assert sum(card.examples.values()) == expected.num_rows
-    assert card.digest == digest_of(encoder, table["page_id"].to_pylist())
+    assert card.digest == digest_of(encoder, pages_digest(table["page_id"].to_pylist()))
+    assert {file.name for file in Path(out).iterdir()} == {
+        *("train", "dev", "dead_letters", "dataset.json", "encode.json", "tokenizer.json")
+    }
 
-    with pytest.raises(InputError, match="already contains encoded examples"):
-        encode(RECIPE, folders, out)
-    Path(out, "dataset.json").unlink()  # as a killed run leaves it
-    with pytest.raises(InputError, match="did not finish"):
+    heard.clear()
+    assert encode(RECIPE, folders, out, progress=heard.append) == card, "the same call finds its work done"
+    assert not heard
+    with pytest.raises(InputError, match=r"contains examples that differ in max_length; give another --out"):
+        encode(dataclasses.replace(RECIPE, max_length=25), folders, out)
+    shards.write(table.slice(0, 1), f"{folders[0]}/pages", "part-two.parquet")
+    with pytest.raises(InputError, match=r"contains examples that differ in pages"):
         encode(RECIPE, folders, out)
 
 
@@ -93,7 +100,7 @@ def test_pages_that_do_not_pass_are_counted_by_filter_and_are_in_no_example_and_
     assert refused[odd.doc_id] == "min_words"
     assert refused[strange.doc_id] == "languages"
     assert card.filtered == Counter(filter(None, refused.values()))
-    encoded = {row["doc_id"] for row in rows(shards.read(str(tmp_path / "out/train"), EXAMPLES))}
+    encoded = set(example_files.read_table(str(tmp_path / "out/train"))["doc_id"].to_pylist())
     assert encoded == {doc_id for doc_id, refusal in refused.items() if not refusal}
     assert sum(card.pages.values()) == len(encoded) + sum(card.filtered.values()) + card.dead
     assert tokenizer.load(str(tmp_path / "out")).words_to_ids(["ω"]) == [

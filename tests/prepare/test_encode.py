@@ -8,7 +8,7 @@ import pyarrow as pa
 from layoutray import tasks
 from layoutray.document import Page
 from layoutray.document.filters import Filters
-from layoutray.prepare.encode import Encoder, digest_of, labels_for, vocabulary_for
+from layoutray.prepare.encode import Encoder, digest_of, labels_for, pages_digest, vocabulary_for
 from layoutray.recipe import TokenizerRecipe
 from layoutray.store import codec
 from layoutray.store.data_set import DataSet
@@ -97,11 +97,13 @@ def test_labels_are_of_tagged_words_alone(tmp_path: Path) -> None:
 
 
 def test_the_digest_changes_with_pages_settings_and_vocabulary_but_not_with_order() -> None:
-    digest = digest_of(encoder(), ["a", "b"])
-    assert digest == digest_of(encoder(), ["b", "a"])
+    both = pages_digest(["a", "b"])
+    digest = digest_of(encoder(), both)
+    assert digest == digest_of(encoder(), pages_digest(["b", "a"]))
+    assert digest == digest_of(encoder(), pages_digest(["a"]) + pages_digest(["b"])), "parts can be added"
     others = {
-        digest_of(encoder(), ["a"]),
-        digest_of(encoder(max_length=25), ["a", "b"]),
-        digest_of(encoder("masked_lm"), ["a", "b"]),
+        digest_of(encoder(), pages_digest(["a"])),
+        digest_of(encoder(max_length=25), both),
+        digest_of(encoder("masked_lm"), both),
     }
     assert len(others | {digest}) == 4

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from layoutray.batching.collate import collate
-from layoutray.batching.examples import ExampleSet
+from layoutray.batching.examples import ExampleSet, TableBlocks
 from layoutray.document import Field, Page
 from layoutray.document.field_lines import parse
 from layoutray.document.filters import Filters
@@ -74,7 +74,7 @@ def test_a_document_is_one_example_with_the_text_to_write(data_set: DataSet) -> 
 
 
 def test_texts_of_other_lengths_than_documents_are_read_and_collated(data_set: DataSet) -> None:
-    examples = ExampleSet(encoder(data_set)(shards.read(data_set.pages, PAGES))[0])
+    examples = ExampleSet(TableBlocks(encoder(data_set)(shards.read(data_set.pages, PAGES))[0]))
     expected = {whole[0].doc_id: [*VOCABULARY.text_to_ids(summary(whole)), VOCABULARY.end_id] for whole in WHOLES}
     batch = collate(list(examples), VOCABULARY.pad_id)
     assert batch.labels is not None

@@ -153,12 +153,12 @@ def test_another_version_is_refused(pages: pa.Table, folder: str) -> None:
 
 
 def test_pages_outlive_a_new_version_of_examples(pages: pa.Table, folder: str) -> None:
-    assert (PAGES.metadata[b"layoutray.version"], EXAMPLES.metadata[b"layoutray.version"]) == (b"1", b"3")
+    assert (PAGES.metadata[b"layoutray.version"], EXAMPLES.metadata[b"layoutray.version"]) == (b"1", b"4")
     old = EXAMPLES.remove(EXAMPLES.get_field_index("neighbours")).with_metadata(
         {**EXAMPLES.metadata, b"layoutray.version": b"1"}
     )
     shards.write(old.empty_table(), folder, "part-1.parquet")
-    with pytest.raises(SchemaError, match="version 1, this program reads version 3; create it again"):
+    with pytest.raises(SchemaError, match="version 1, this program reads version 4; create it again"):
         shards.read(folder, EXAMPLES)
 
 

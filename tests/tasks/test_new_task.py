@@ -20,7 +20,7 @@ from layoutray.tasks.summary import Summary
 from layoutray.training import job as jobs
 from layoutray.training import loop, world
 from layoutray.training.feed import recipe_feed
-from layoutray.training.inputs import read_splits
+from layoutray.training.inputs import open_split
 from tests.jobs import job, recipe
 from tests.training.runs import alone
 
@@ -115,7 +115,7 @@ def test_it_is_trained_evaluated_and_loaded_by_its_name(upper_part: ModuleType, 
     assert jobs.finished(one)
     loaded = checkpoint.load(one.out)
     assert (loaded.recipe, loaded.labels, loaded.temperature) == (chosen, (), 1.0)
-    dev = recipe_feed(loaded.recipe, loaded.tokenizer, read_splits(one.examples)["dev"])
+    dev = recipe_feed(loaded.recipe, loaded.tokenizer, open_split(one.examples, "dev"))
     seen = loop.observe(loaded.model, loaded.recipe.task, dev, world.single_process())
     metrics = loaded.recipe.task.summarise(seen, loaded.labels)
     assert metrics["accuracy"] == pytest.approx(jobs.best_objective(one))

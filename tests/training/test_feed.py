@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from layoutray import tasks
-from layoutray.batching.examples import ExampleSet
+from layoutray.batching.examples import ExampleSet, TableBlocks
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.prepare.encode import Encoder
@@ -32,7 +32,9 @@ def feed(
     encoder = Encoder(chosen, 32, labels, VOCABULARY.inner.to_str())
     table, _ = encoder(codec.pages_table(made, [page.source for page in made]))
     corruption = chosen.corruption(VOCABULARY)
-    return Feed(ExampleSet(table), corruption, VOCABULARY.pad_id, BatchPlan(batch_size, micro_batch_size, seed))
+    return Feed(
+        ExampleSet(TableBlocks(table)), corruption, VOCABULARY.pad_id, BatchPlan(batch_size, micro_batch_size, seed)
+    )
 
 
 def same(one: MicroBatch, other: MicroBatch) -> bool:
@@ -129,4 +131,4 @@ def test_evaluation_sees_every_example_once_the_same_way(size: int) -> None:
 def test_an_empty_set_is_refused() -> None:
     one = feed()
     with pytest.raises(InputError, match="no examples to feed"):
-        Feed(ExampleSet(EXAMPLES.empty_table()), one.corruption, 0, BatchPlan(4, 2, 1))
+        Feed(ExampleSet(TableBlocks(EXAMPLES.empty_table())), one.corruption, 0, BatchPlan(4, 2, 1))

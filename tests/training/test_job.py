@@ -5,18 +5,18 @@ import json
 import math
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
 import torch
 
 from layoutray import checkpoint
 from layoutray.errors import CheckpointError, DocumentError, InputError, Reason
-from layoutray.store import codec, shards, sources
+from layoutray.store import codec, example_files, shards, sources
 from layoutray.store.dead_letter import DeadLetter
-from layoutray.store.schema import EXAMPLES
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
-from layoutray.training.inputs import prepare, read_splits
+from layoutray.training.inputs import open_split, prepare
 from layoutray.training.reporter import HISTORY, History, JsonLines, read_history
 from layoutray.training.train import train_in_place
 from tests.jobs import elsewhere, job, pages, recipe
@@ -187,16 +187,17 @@ def test_the_dead_letters_beside_the_examples_are_no_examples(tmp_path: Path) ->
     one = job(tmp_path, recipe("entities"))
     letter = DeadLetter.of(DocumentError(Reason.BAD_ANNOTATION, "no tag", stage="encode"), "receipt.png")
     shards.write(codec.dead_letters_table([letter]), f"{one.examples}/dead_letters", "part.parquet")
-    counts = {split: len(examples) for split, examples in read_splits(one.examples).items()}
-    assert counts["train"] > counts["dev"] > counts["test"] == 0
+    train, dev, test = (len(open_split(one.examples, split)) for split in ("train", "dev", "test"))
+    assert train > dev > test == 0
 
 
-def test_how_examples_are_sharded_does_not_matter(tmp_path: Path) -> None:
+def test_sizes_of_files_and_blocks_do_not_matter(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=2))
     losses = alone(one)["loss"]
     for split in ("train", "dev"):
         folder = f"{one.examples}/{split}"
-        table = shards.read(folder, EXAMPLES)
-        shards.remove(shards.shards(folder))
-        shards.write(table.take(list(reversed(range(table.num_rows)))), folder, "part-all.parquet")
+        table = example_files.read_table(folder)
+        files = [example_files.write_shard(table.slice(at, 7), folder, f"{at}") for at in range(0, table.num_rows, 7)]
+        assert len(files) > 1
+        example_files.write_index(pa.concat_tables(files), folder)
     assert alone(elsewhere(one, tmp_path / "again"))["loss"] == losses

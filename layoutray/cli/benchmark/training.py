@@ -25,7 +25,7 @@ from layoutray.cluster.train import Workers
 from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import InputError
 from layoutray.recipe import Recipe
-from layoutray.store import shards, sources
+from layoutray.store import example_files, sources
 from layoutray.store.card import Card
 from layoutray.store.schema import EXAMPLES
 from layoutray.training import world as worlds
@@ -96,7 +96,9 @@ def _random_examples(masked_lm: Recipe, out: str) -> str:
     words = ["".join(random.choice(list("abcdefghijklmnop"), random.integers(2, 9))) for _ in range(5000)]
     vocabulary = tokenizer.train_wordpiece(words, 4000)
     rows = [_row(number, random, vocabulary.vocab_size) for number in range(256)]
-    shards.write(pa.Table.from_pylist(rows, schema=EXAMPLES), sources.join(out, "train"), "part-0.parquet")
+    folder = sources.join(out, "train")
+    blocks = example_files.write_shard(pa.Table.from_pylist(rows, schema=EXAMPLES), folder, "part-0.arrow")
+    example_files.write_index(blocks, folder)
     vocabulary.save(Path(out, "tokenizer.json"))
     Card(masked_lm.task.name, _LENGTH, (), (), {}, {"train": len(rows)}, 0, "random").write(out)
     return out

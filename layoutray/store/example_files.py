@@ -1,0 +1,95 @@
+"""The EXAMPLES of one split on disk: few large files, which are read in blocks of rows, and an index of the blocks.
+
+| file | content |
+| --- | --- |
+| `part-….arrow` | EXAMPLES as an Arrow IPC file without compression; each of its record batches is a block |
+| `index.arrow` | EXAMPLE_BLOCKS: place of each block, and the number of tokens of each of its examples |
+
+A block of a local file is mapped into memory. A block in an object store is one range read, and the node keeps a copy
+(`node_cache`).
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from layoutray.errors import InputError, SchemaError
+from layoutray.store import shards, sources
+from layoutray.store.byte_ranges import ByteRange, open_folder
+from layoutray.store.schema import EXAMPLE_BLOCKS, EXAMPLES, check
+
+BLOCK_ROWS = 256
+_INDEX = "index.arrow"
+
+
+def write_shard(table: pa.Table, folder: str, name: str) -> pa.Table:
+    """Write EXAMPLES as the file `name`, and return the EXAMPLE_BLOCKS rows of its blocks."""
+    stream = pa.BufferOutputStream()
+    blocks: list[dict[str, object]] = []
+    with pa.ipc.new_file(stream, EXAMPLES) as writer:
+        for batch in table.combine_chunks().to_batches(max_chunksize=BLOCK_ROWS):
+            writer.write_batch(batch)
+            size = pa.ipc.get_record_batch_size(batch)
+            lengths = np.diff(batch.column("input_ids").offsets.to_numpy())
+            blocks.append({"file": name, "offset": stream.tell() - size, "size": size, "lengths": lengths})
+    shards.write_bytes(stream.getvalue(), folder, name)
+    return pa.Table.from_pylist(blocks, schema=EXAMPLE_BLOCKS)
+
+
+def write_index(blocks: pa.Table, folder: str) -> None:
+    """Write the index of all files of `folder`; the order of `blocks` is that of the examples."""
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_file(stream, EXAMPLE_BLOCKS) as writer:
+        writer.write_table(blocks.combine_chunks())
+    shards.write_bytes(stream.getvalue(), folder, _INDEX)
+
+
+def read_table(folder: str) -> pa.Table:
+    """All EXAMPLES of a split, in order. Raises SchemaError and InputError like `ExampleFiles`."""
+    files = ExampleFiles(folder)
+    return pa.Table.from_batches(files.read(range(len(files.starts) - 1)), EXAMPLES)
+
+
+class ExampleFiles:
+    """The examples of one split, in blocks of at most BLOCK_ROWS rows.
+
+    Attributes:
+        lengths: number of tokens of each example; mapped into memory.
+        starts: number of the first example of each block, and at the end the number of all examples.
+    """
+
+    lengths: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+
+    def __init__(self, folder: str) -> None:
+        """Open a split. A split without a folder has no examples.
+
+        Raises:
+            SchemaError: if the folder contains no EXAMPLES of this version.
+        """
+        self._folder = folder
+        self._index = EXAMPLE_BLOCKS.empty_table()
+        if sources.exists(sources.join(folder, _INDEX)):
+            self._files = open_folder(folder, _INDEX)
+            reader = pa.ipc.open_file(self._files.whole(_INDEX))
+            check(reader.schema, EXAMPLE_BLOCKS, folder)
+            self._index = reader.read_all().combine_chunks()
+        elif any(sources.list_files(folder)):
+            raise SchemaError(f"{folder} has no {_INDEX}; make the examples again with `layoutray encode`")
+        lengths = self._index.column("lengths").combine_chunks()
+        self.lengths, self.starts = lengths.values.to_numpy(), lengths.offsets.to_numpy()
+
+    def read(self, numbers: Iterable[int]) -> list[pa.RecordBatch]:
+        """The blocks with these numbers, as EXAMPLES. Raises InputError if one cannot be read."""
+        rows = self._index.select(["file", "offset", "size"]).take(pa.array(numbers, pa.int64())).to_pylist()
+        try:
+            buffers = self._files.ranges(ByteRange(**row) for row in rows) if rows else []
+            return [pa.ipc.read_record_batch(pa.ipc.read_message(buffer), EXAMPLES) for buffer in buffers]
+        except (OSError, pa.ArrowException) as error:
+            names = ", ".join(sorted({row["file"] for row in rows}))
+            raise InputError(
+                f"examples of {self._folder} cannot be read from {names}: {error}; if a file is damaged, make the "
+                "examples again with `layoutray encode`"
+            ) from error
