@@ -22,13 +22,14 @@ from layoutray import tracking
 from layoutray.cluster.ingest import plan_ingest
 from layoutray.prepare.manifest import Manifest
 from layoutray.prepare.output import Output
+from layoutray.store.card import Card
 from layoutray.training import job as jobs
 from layoutray.training.job import Job
 from layoutray.training.reporter import HISTORY
 from tests.cluster.test_ingest import BAD, checked, page_ids
 from tests.cluster.two_hosts import two_hosts
 from tests.cluster.two_nodes import Kill, TwoNodes, two_nodes
-from tests.jobs import encode, pages, recipe, recipe_file
+from tests.jobs import encode, pages, recipe, recipe_file, write_pages
 from tests.mlflow_store import new_store
 from tests.training.runs import alone, read_history
 
@@ -148,6 +149,29 @@ def test_every_page_is_there_once_whatever_dies(
     sys.stdout.write(f"{starts} starts; {manifest.pages_out} pages; {redone} read again\n")
     assert 0 <= redone <= sum(REDONE[kill.victim] for kill in chosen)
     assert not list(out.rglob(".*")), "nothing half-written is left"
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(1800)
+def test_examples_are_those_of_an_undisturbed_encode_whatever_dies(tmp_path: Path) -> None:
+    made, out, undisturbed = pages(10_000), tmp_path / "killed", tmp_path / "whole"
+    folder, file = write_pages(tmp_path / "pages", made), recipe_file(tmp_path, recipe("masked_lm", max_length=24))
+    chosen = drawn([*(8 * ["driver"]), "PieceWorker", "raylet"], 36, Random())
+    command = [sys.executable, "-m", "pipelines.encode", file, folder, "--workers", "2", "--out"]
+
+    def pieces() -> int:
+        return len(list(out.glob("pieces/*.json")))
+
+    with two_nodes({"OMP_NUM_THREADS": "1"}) as nodes:
+        starts = nodes.run_through([*command, str(out)], tmp_path / "log", chosen, pieces)
+        nodes.run_through([*command, str(undisturbed)], tmp_path / "log", [], pieces)
+    sys.stdout.write(f"{starts} starts\n")
+    assert starts > 1
+    card = Card.read(str(out))
+    assert card == Card.read(str(undisturbed))
+    assert card.pages["train"] == len(made)
+    written = {file.relative_to(out): file.read_bytes() for file in out.rglob("*") if file.is_file()}
+    assert written == {file.relative_to(undisturbed): file.read_bytes() for file in undisturbed.rglob("*.*")}
 
 
 @pytest.fixture

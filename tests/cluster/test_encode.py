@@ -75,6 +75,34 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
         encode(RECIPE, folders, out)
 
 
+def test_an_interrupted_run_is_continued(tmp_path: Path) -> None:
+    folder, whole, halted = write_pages(tmp_path / "pages", pages(600)), tmp_path / "whole", tmp_path / "halted"
+    card = encode(RECIPE, [folder], str(whole))
+
+    def receipts() -> dict[str, int]:
+        return {file.name: file.stat().st_mtime_ns for file in halted.glob("pieces/*.json")}
+
+    def halt(progress: Progress) -> None:
+        if progress.done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        encode(RECIPE, [folder], str(halted), workers=1, progress=halt)
+    made = receipts()
+    assert made
+    assert not (halted / "dataset.json").exists()
+    kept: list[bool] = []
+
+    def watch(progress: Progress) -> None:
+        if progress.stage == "merge" and not progress.done:
+            kept.append(made.items() <= receipts().items() and len(receipts()) == 3)
+
+    assert encode(RECIPE, [folder], str(halted), workers=2, progress=watch) == card
+    assert kept == [True], "what was encoded is not encoded again"
+    assert example_files.read_table(f"{halted}/train") == example_files.read_table(f"{whole}/train")
+    assert not (halted / "pieces").exists()
+
+
 def test_what_cannot_be_encoded_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is in train"):
         encode(RECIPE, [write_pages(tmp_path / "dev", pages(0, 3))], str(tmp_path / "out"))
