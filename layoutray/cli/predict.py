@@ -35,7 +35,7 @@ class PredictOptions(RecipeOptions):
     out: str
     recipe: str
     workers: int
-    gpus: float
+    gpus: float | None
     beams: int
     tracking_uri: str
 

@@ -13,6 +13,7 @@ from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import ServeSettings, running
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.replicas import load_model, served_path
+from layoutray.devices import CPU
 from layoutray.ocr import engines
 
 
@@ -31,7 +32,7 @@ class ServeOptions(RecipeOptions):
     port: int
     ocr_replicas: int
     model_replicas: int
-    gpus: float
+    gpus: float | None
     beams: int
     timeout: float
     tracking_uri: str
@@ -64,13 +65,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def serve(settings: ServeSettings) -> int:
     """Serve until the process is told to stop; says where, and how to call the endpoint."""
     # Fail here with one clear line if OCR engine or checkpoint is broken; a replica would fail with many retries.
-    model = load_model(checkpoint.load(settings.checkpoint), settings.beams)
+    path = served_path(load_model(checkpoint.load(settings.checkpoint), settings.beams, CPU))
     engines.load(settings.recognition.engine).version(settings.recognition.settings)
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
             signal.signal(number, signal.default_int_handler)
         with running(settings) as url:
-            terminal.say(f"serving at {url} (API: {url}/docs); try: curl -F file=@page.png {url}{served_path(model)}")
+            terminal.say(f"serving at {url} (API: {url}/docs); try: curl -F file=@page.png {url}{path}")
             threading.Event().wait()
     terminal.say("stopped")
     return 0

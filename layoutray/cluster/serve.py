@@ -13,6 +13,7 @@ from ray.serve.handle import DeploymentHandle
 from ray.serve.schema import LoggingConfig
 
 from layoutray import config
+from layoutray.cluster import gpus
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.page_reader import PageReader
@@ -35,7 +36,8 @@ class ServeSettings:
         model_version: version stated in answers; empty: the checkpoint's own.
         ocr_replicas, model_replicas: processes for OCR and for the model.
         cpus_per_replica: CPUs that each replica requests from Ray. The start waits until their sum is free.
-        gpus_per_model: GPUs that each model replica requests from Ray.
+        gpus_per_model: GPUs that each model replica requests from Ray; None is one if the cluster has one for each
+            replica, else 0.
         batch_size: most pages (or documents, for text generation) in one model batch.
         batch_wait_s: seconds that the first item of a batch waits for others.
         beams: beam width of text generation (1 = greedy).
@@ -49,7 +51,7 @@ class ServeSettings:
     ocr_replicas: int = 1
     model_replicas: int = 1
     cpus_per_replica: float = 0.5
-    gpus_per_model: float = 0.0
+    gpus_per_model: float | None = None
     batch_size: int = 8
     batch_wait_s: float = 0.01
     beams: int = 1
@@ -77,7 +79,7 @@ class Ingress:
 
 
 def build_app(settings: ServeSettings) -> serve.Application:
-    """The application for `serve.run`."""
+    """The application for `serve.run` on the connected cluster."""
     cpus = {"num_cpus": settings.cpus_per_replica}
     reader = serve.deployment(num_replicas=settings.ocr_replicas, max_ongoing_requests=1, ray_actor_options=cpus)(
         PageReader
@@ -85,7 +87,7 @@ def build_app(settings: ServeSettings) -> serve.Application:
     model = serve.deployment(
         num_replicas=settings.model_replicas,
         max_ongoing_requests=_UNBOUNDED,
-        ray_actor_options={**cpus, "num_gpus": settings.gpus_per_model},
+        ray_actor_options={**cpus, "num_gpus": gpus.of_each(settings.model_replicas, settings.gpus_per_model)},
     )(ModelReplica)
     ingress = serve.deployment(name="Ingress", max_ongoing_requests=_UNBOUNDED, ray_actor_options={"num_cpus": 0})(
         serve.ingress()(Ingress)

@@ -70,7 +70,7 @@ def test_only_rank_0_registers_a_finished_training(
     rank: int, versions: int, call: list[str], store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
-    def second_of_two() -> Generator[World]:
+    def second_of_two(gpus: int) -> Generator[World]:
         yield World(rank, 2, torch.device("cpu"))
 
     assert pretrain(call) == 0
