@@ -44,7 +44,9 @@ class SweepOptions(TrainingOptions):
 
     def share(self) -> Share:
         """The resources that the trials may use."""
-        return Share(self.at_once, cpus=self.cpus, gpus=self.gpus, threads=self.threads, max_failures=self.max_failures)
+        return Share(
+            at_once=self.at_once, cpus=self.cpus, gpus=self.gpus, threads=self.threads, max_failures=self.max_failures
+        )
 
 
 @dataclass(frozen=True)

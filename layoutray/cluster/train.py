@@ -3,7 +3,7 @@
 import logging
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,28 +67,27 @@ def train(
         ray.train.TrainingFailedError: if workers failed more than `workers.max_failures` times, or with our own error.
     """
     job = checked.job
-    workers = replace(workers, gpus=int(gpus.of_each(workers.count, workers.gpus)))
     check_share(job.recipe.train.batch_size, job.recipe.train.micro_batch_size, workers.count)
     logging.getLogger("ray.train").setLevel(logging.WARNING)
     with relay_to(watching) as relay:
-        progress = _fit(
-            job, workers, {"job": job, "threads": workers.num_threads, "reporters": reporters, "relay": relay}
-        )
+        config = {"job": job, "threads": workers.num_threads, "reporters": reporters, "relay": relay}
+        progress = _fit(job, workers, config)
     sources.remove_folder(sources.join(job.out, _STATES))
     return progress
 
 
 def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
+    num_gpus = gpus.of_each(workers.count, workers.gpus)
     trainer = TorchTrainer(
         _work,
         train_loop_config=config,
-        torch_config=TorchConfig(backend="nccl" if workers.gpus else "gloo"),
+        torch_config=TorchConfig(backend="nccl" if num_gpus else "gloo"),
         scaling_config=ScalingConfig(
             num_workers=(workers.least, workers.count) if workers.least else workers.count,
-            use_gpu=workers.gpus > 0,
-            resources_per_worker={"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {}),
+            use_gpu=num_gpus > 0,
+            resources_per_worker={"CPU": workers.cpus} | ({"GPU": num_gpus} if num_gpus else {}),
             # GPUs communicate fastest within a machine; CPU workers on one machine compete for its cores.
-            placement_strategy="PACK" if workers.gpus else "SPREAD",
+            placement_strategy="PACK" if num_gpus else "SPREAD",
         ),
         run_config=RunConfig(
             name=_STATES,
