@@ -126,6 +126,7 @@ def _planned(chosen: SweepOptions) -> _Sweep:
                 examples,
                 sources.join(out, assignment(key, value)),
                 start,
+                tracking.fetcher(chosen.tracking_uri),
             )
             for value in values
         },

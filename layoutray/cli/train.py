@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from layoutray import recipe
+from layoutray import recipe, tracking
 from layoutray.cli import options, terminal, tracked_training
 from layoutray.cli.options import TrainingOptions
 from layoutray.cluster import train as on_ray
@@ -57,6 +57,7 @@ def _main(verb: str, arguments: Sequence[str] | None) -> int:
         sources.absolute(chosen.examples),
         sources.absolute(chosen.out),
         tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri),
+        tracking.fetcher(chosen.tracking_uri),
     )
     if chosen.dry_run:
         plan = {"examples": job.examples, "checkpoint": job.out, "init": chosen.init, "workers": chosen.workers}

@@ -5,6 +5,7 @@ from typing import Any
 
 from ray.data import ActorPoolStrategy
 
+from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
 from layoutray.errors import InputError
 
@@ -18,10 +19,12 @@ class Replicas:
 
     Attributes:
         gpus: GPUs of each replica; None is one if the cluster has one for each replica, else 0.
+        fetch: gives the folder of the model's checkpoint in the process that reads it.
     """
 
     count: int = 1
     gpus: float | None = None
+    fetch: Fetch = str
 
     def placement(self) -> dict[str, Any]:
         """Arguments of Ray Data's `map_batches` on the connected cluster."""

@@ -17,7 +17,7 @@ from ray import serve
 
 from layoutray import checkpoint
 from layoutray.answers import Entity, Problem
-from layoutray.checkpoint import Checkpoint
+from layoutray.checkpoint import Checkpoint, Fetch
 from layoutray.cluster import gpus
 from layoutray.cluster.serving.failures import problem_of
 from layoutray.cluster.serving.schema import ServedPath
@@ -94,8 +94,8 @@ def served_path(model: Extractor | TextGenerator) -> ServedPath:
 class ModelReplica:
     """Runs the model. Pages or documents of requests that arrive together share a batch."""
 
-    def __init__(self, folder: str, version: str, batch_size: int, batch_wait_s: float, beams: int) -> None:
-        self._model = load_model(checkpoint.load(folder), beams, gpus.assigned_device())
+    def __init__(self, name: str, fetch: Fetch, version: str, batch_size: int, batch_wait_s: float, beams: int) -> None:
+        self._model = load_model(checkpoint.load(fetch(name)), beams, gpus.assigned_device())
         self._version = version or self._model.model_version
         batched: tuple[Any, Any] = (self.extract, self.summarize)  # Any: serve.batch adds the two methods called below
         for method in batched:
