@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 import tempfile
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,9 @@ from layoutray.store import json_text, shards, sources
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Encoder
 from layoutray.tokenizer import Tokenizer
+
+Fetch = Callable[[str], str]
+"""Gives the folder or address at which the calling process can read the checkpoint that a name means."""
 
 REQUIRED = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "metrics.json", "provenance.json")
 FILES = (*REQUIRED, "calibration.json")

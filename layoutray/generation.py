@@ -9,7 +9,7 @@ from typing import cast
 
 import torch
 
-from layoutray import checkpoint
+from layoutray import checkpoint, devices
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled_document
 from layoutray.checkpoint import Checkpoint
@@ -90,13 +90,13 @@ class TextGenerator:
         self.model_version = loaded.version
 
     @classmethod
-    def load(cls, folder: str | Path, beams: int = 1) -> "TextGenerator":
-        """The model in a checkpoint folder, on the first GPU if there is one.
+    def load(cls, folder: str | Path, beams: int = 1, device: torch.device | None = None) -> "TextGenerator":
+        """The model in a checkpoint folder, on `device`; by default on the first visible GPU, else the CPU.
 
         Raises:
             CheckpointError: when the folder is not a checkpoint of a model that generates texts.
         """
-        return cls(checkpoint.load(folder), torch.device("cuda" if torch.cuda.is_available() else "cpu"), beams)
+        return cls(checkpoint.load(folder), devices.first_visible() if device is None else device, beams)
 
     def write(self, documents: Sequence[Sequence[Page]]) -> list[Text]:
         """The text about each document; a document is given as its pages in order."""

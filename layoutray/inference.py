@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from layoutray import checkpoint
+from layoutray import checkpoint, devices
 from layoutray.answers import Answer, Entity, FieldAnswer, PageAnswer
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled
@@ -47,14 +47,14 @@ class Extractor:
         self.model_version = loaded.version
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Extractor":
-        """The extractor in a checkpoint folder, on the first GPU if there is one.
+    def load(cls, folder: str | Path, device: torch.device | None = None) -> "Extractor":
+        """The extractor in a checkpoint folder, on `device`; by default on the first visible GPU, else the CPU.
 
         Raises:
             CheckpointError: when the folder holds no checkpoint, or one whose model finds no entities.
         """
         loaded = checkpoint.load(folder)
-        return cls(loaded, loaded.recipe.name, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+        return cls(loaded, loaded.recipe.name, devices.first_visible() if device is None else device)
 
     @property
     def entity_types(self) -> tuple[str, ...]:

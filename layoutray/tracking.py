@@ -3,7 +3,6 @@
 The driver opens a run once; workers get its id, so that a recovered worker continues the same run.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -13,6 +12,7 @@ import uuid
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -23,9 +23,11 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from layoutray import checkpoint
+from layoutray.checkpoint import Fetch
 from layoutray.errors import InputError
 from layoutray.store import shards, sources
 from layoutray.store.card import Card
+from layoutray.store.local_copies import local_copy, locked
 
 ALIAS = "champion"
 """Alias of the newest registered version: `models:/NAME@champion`."""
@@ -37,8 +39,7 @@ _CLAIM = "layoutray.claim"
 """Tag of a run, and key of the note until the run's id is noted. Finds a run whose opening was killed."""
 _FLUSH_SECONDS = 2.0
 _MAX_BATCH = 1000  # MLflow's limit for one log_batch call
-_CACHE = "LAYOUTRAY_CACHE"
-"""Environment variable: folder for copies of models that only the tracking server can read; nodes must share it."""
+_MODELS = "models:/"
 
 
 def default_uri() -> str:
@@ -224,58 +225,80 @@ class MlflowReporter:
         self._flushed = time.monotonic()
 
 
-def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
-    """The folder or address of the checkpoint that `model` names, and its version for answers (empty for a folder).
-
-    A registered model is read where MLflow stores it, if that is a local folder or an s3:// address. Otherwise its
-    files are downloaded once into a cache (`LAYOUTRAY_CACHE`, by default `~/.cache/layoutray`), keyed by model and
-    version. Either way a version has the same folder every time.
+def resolve(model: str, uri: str) -> str:
+    """The checkpoint that `model` names now, as a name that always means the same one: the identity for a job.
 
     Args:
         model: a folder, its s3:// address, or `models:/NAME@ALIAS` or `models:/NAME/VERSION` of the registry at `uri`.
 
+    Returns:
+        The absolute folder, the address, or `models:/NAME/VERSION`. Every process that needs the files of the last
+        calls `fetch`.
+
+    Raises:
+        InputError: if the registry does not have the model.
+    """
+    if not model.startswith(_MODELS):
+        return sources.absolute(model)
+    name, separator, alias = model.removeprefix(_MODELS).partition("@")
+    with _refused(model, uri):
+        client = MlflowClient(tracking_uri=uri)
+        if separator:
+            return f"{_MODELS}{name}/{client.get_model_version_by_alias(name, alias).version}"
+        name, _, number = name.partition("/")
+        return f"{_MODELS}{name}/{client.get_model_version(name, number).version}"
+
+
+def version_of(resolved: str) -> str:
+    """The version of a registered model, as answers state it; empty for a folder or address."""
+    return resolved.rpartition("/")[2] if resolved.startswith(_MODELS) else ""
+
+
+def fetch(resolved: str, uri: str) -> str:
+    """A folder or s3:// address at which this process can read the checkpoint that `resolve` has returned.
+
+    A registered model is read where MLflow stores it, if that is an s3:// address or a folder that exists here.
+    Otherwise its files are downloaded once into a cache of this machine, see `store.local_copies`.
+
     Raises:
         InputError: if the registry does not have the model, or its files cannot be read.
     """
-    if not model.startswith("models:/"):
-        return sources.absolute(model), ""
-    client = MlflowClient(tracking_uri=uri)
-    name, separator, alias = model.removeprefix("models:/").partition("@")
+    if not resolved.startswith(_MODELS):
+        return resolved
+    name, _, number = resolved.removeprefix(_MODELS).partition("/")
+    with _refused(resolved, uri):
+        address = MlflowClient(tracking_uri=uri).get_model_version_download_uri(name, number)
+        if address.startswith("s3://"):
+            return address
+        local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
+        if local is not None and local.is_dir():
+            return str(local)
+        digest = hashlib.sha256(f"{_without_password(_absolute(uri))} {address}".encode()).hexdigest()[:12]
+        return str(local_copy(f"{quote(name, safe='')}-{number}-{digest}", partial(_download, address, uri)))
+
+
+def fetcher(uri: str) -> Fetch:
+    """`fetch` with the registry at `uri`, for other processes."""
+    return partial(fetch, uri=_absolute(uri))
+
+
+def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
+    """`fetch` of what `model` names now, and its `version_of`. Raises InputError as both do."""
+    resolved = resolve(model, uri)
+    return fetch(resolved, uri), version_of(resolved)
+
+
+@contextmanager
+def _refused(model: str, uri: str) -> Generator[None]:
+    """Raise InputError for MLflow's exceptions, whose messages may contain a password."""
     try:
-        if separator:
-            number = str(client.get_model_version_by_alias(name, alias).version)
-        else:
-            name, _, number = name.partition("/")
-        address = client.get_model_version_download_uri(name, number)
-        return _readable(address, uri, name, number), number
+        yield
     except MlflowException as error:
         raise InputError(f"MLflow at {_without_password(uri)} cannot provide {model}: {error.error_code}") from None
 
 
-def _readable(address: str, uri: str, name: str, version: str) -> str:
-    """A folder or s3:// address with the artifacts at `address`; the same for every call."""
-    if address.startswith("s3://"):
-        return address
-    local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
-    return str(local) if local is not None and local.is_dir() else str(_downloaded(address, uri, name, version))
-
-
-def _downloaded(address: str, uri: str, name: str, version: str) -> Path:
-    """The cached copy of the artifacts at `address`; downloaded on the first call."""
-    root = Path(os.environ.get(_CACHE) or Path.home() / ".cache" / "layoutray").absolute()
-    digest = hashlib.sha256(f"{_without_password(_absolute(uri))} {address}".encode()).hexdigest()[:12]
-    folder = root / "models" / f"{quote(name, safe='')}-{version}-{digest}"
-    if folder.is_dir():
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        copy = Path(download_artifacts(address, dst_path=scratch, tracking_uri=uri))
-        try:
-            copy.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # if it is, another process has downloaded it meanwhile
-                raise
-    return folder
+def _download(address: str, uri: str, folder: Path) -> Path:
+    return Path(download_artifacts(address, dst_path=str(folder), tracking_uri=uri))
 
 
 def _read_note(folder: str | Path) -> dict[str, str]:
@@ -302,12 +325,8 @@ def _locked(uri: str) -> Generator[None]:
     if not uri.startswith("sqlite:///"):
         yield
         return
-    folder = os.open(Path(uri.removeprefix("sqlite:///")).parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)  # on the folder, so that no lock file is left behind
+    with locked(Path(uri.removeprefix("sqlite:///")).parent):
         yield
-    finally:
-        os.close(folder)
 
 
 def _artifacts(uri: str) -> str | None:

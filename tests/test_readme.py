@@ -1,5 +1,6 @@
 """What README, CONTRIBUTING and docs/ state exists: commands, flags, columns, recipe keys, files and anchors."""
 
+import json
 import re
 import shlex
 import tomllib
@@ -14,13 +15,16 @@ import yaml
 from benchmarks.__main__ import main as benchmark
 from layoutray import config
 from layoutray import recipe as recipes
+from layoutray.cli import train
 from layoutray.cli.main import main
 from layoutray.recipe import RECIPES
 from layoutray.store import schema
+from layoutray.training.feed import check_share
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = sorted(str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "docs").rglob("*.md"))
 GUIDES = ("README.md", "CONTRIBUTING.md", *DOCS)
+_TRAINERS = {"pretrain": train.pretrain, "finetune": train.finetune}
 HAVE_NAMES = ("benchmark", "dead-letters", "export", "picture")
 """Verbs whose first argument names another verb."""
 
@@ -115,6 +119,30 @@ def test_the_table_of_verbs_is_complete(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["--help"]) == 0
     verbs = set(re.findall(r"^  ([a-z-]+)  ", "".join(capsys.readouterr()), re.M))
     assert listed == verbs - {"demo"}
+
+
+def training_calls() -> list[tuple[str, tuple[str, ...]]]:
+    """The trainings that the guides start on Ray workers."""
+    return sorted({(verb, words) for verb, words in verb_calls() if verb in _TRAINERS and "--workers" in words})
+
+
+@pytest.mark.parametrize(("verb", "words"), training_calls())
+def test_every_training_that_is_shown_can_be_shared_by_its_workers(
+    verb: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _TRAINERS[verb]([*words, "--dry-run"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    settings, workers = shown["recipe"]["train"], shown["plan"]["workers"]
+    assert check_share(settings["batch_size"], settings["micro_batch_size"], workers) >= workers
+
+
+@pytest.mark.parametrize(
+    ("name", "workers"),
+    [("pretrain-tiny", 4), ("pretrain-skimformer", 4), ("finetune-formnet", 4), ("pretrain-lambert", 16)],
+)
+def test_recipes_for_several_workers_can_be_shared_by_them(name: str, workers: int) -> None:
+    settings = recipes.load(name).train
+    assert check_share(settings.batch_size, settings.micro_batch_size, workers) % workers == 0
 
 
 def recipe_names() -> set[str]:

@@ -31,6 +31,7 @@ class TrainingOptions(RecipeOptions):
 
     Attributes:
         init: checkpoints to start from; none trains from scratch.
+        cpus, gpus, threads, max_failures: see `TrainingResources`.
         register: name of the registered model; empty registers none.
     """
 
@@ -38,7 +39,10 @@ class TrainingOptions(RecipeOptions):
     examples: str
     out: str
     init: Sequence[str]
-    gpus: int
+    cpus: float
+    gpus: int | None
+    threads: int | None
+    max_failures: int
     experiment: str
     tracking_uri: str
     register: str
@@ -70,8 +74,13 @@ def add_overrides(made: argparse.ArgumentParser, help_text: str) -> None:
     made.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help=help_text)
 
 
-def add_training_options(made: argparse.ArgumentParser) -> None:
-    """The fields of `TrainingOptions`."""
+def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: float, max_failures: int) -> None:
+    """The fields of `TrainingOptions`.
+
+    Args:
+        process: what Ray starts, a worker or a trial.
+        cpus, max_failures: defaults of these options.
+    """
     add_recipe(made, "training")
     made.add_argument("examples", help="folder written by `layoutray encode`")
     made.add_argument(
@@ -87,7 +96,7 @@ def add_training_options(made: argparse.ArgumentParser) -> None:
         help="start from the encoder (and decoder, if both have one) of this folder, s3:// address or "
         "models:/NAME@ALIAS; repeatable for architectures that combine several (default: train from scratch)",
     )
-    add_gpus(made, "worker", int)
+    _add_resources(made, process, cpus, max_failures)
     made.add_argument("--experiment", default="layoutray", help="MLflow experiment (default: %(default)s)")
     add_tracking_uri(made)
     made.add_argument(
@@ -124,7 +133,11 @@ def add_reading_workers(made: argparse.ArgumentParser) -> None:
 
 def add_gpus(made: argparse.ArgumentParser, process: str, kind: type[int] | type[float] = float) -> None:
     """`--gpus`, of each `process`."""
-    made.add_argument("--gpus", type=kind, default=0, help=f"GPUs of each {process} (default: %(default)s)")
+    made.add_argument(
+        "--gpus",
+        type=kind,
+        help=f"GPUs of each {process}; 0 uses CPUs (default: 1 if there is one for each {process}, else 0)",
+    )
 
 
 def add_beams(made: argparse.ArgumentParser) -> None:
@@ -168,6 +181,20 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1; give e.g. 20")
     return int(text)
+
+
+def _add_resources(made: argparse.ArgumentParser, process: str, cpus: float, max_failures: int) -> None:
+    made.add_argument("--cpus", type=float, default=cpus, help=f"Ray's CPUs of each {process} (default: %(default)s)")
+    add_gpus(made, process, int)
+    made.add_argument(
+        "--threads", type=int, help=f"PyTorch threads of each {process} (default: one for each whole CPU, at least 1)"
+    )
+    made.add_argument(
+        "--max-failures",
+        type=int,
+        default=max_failures,
+        help=f"losses of a {process} to recover from before the training fails (default: %(default)s)",
+    )
 
 
 def _picture_file(text: str, suffixes: Sequence[str]) -> Path:

@@ -35,7 +35,7 @@ class PredictOptions(RecipeOptions):
     out: str
     recipe: str
     workers: int
-    gpus: float
+    gpus: float | None
     beams: int
     tracking_uri: str
 
@@ -47,15 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return terminal.show_plan(
             ingest_recipe, {"checkpoint": chosen.checkpoint, "source": chosen.source, "answers": chosen.out}
         )
-    folder, _ = tracking.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    name, fetch = tracking.resolve(chosen.checkpoint, chosen.tracking_uri), tracking.fetcher(chosen.tracking_uri)
     with ProgressDisplay() as progress, connect():
         ingested = _ingested(chosen, ingest_recipe, progress)
-        out, replicas = sources.absolute(chosen.out), Replicas(chosen.workers, chosen.gpus)
-        if isinstance(checkpoint.load(folder).recipe.task, WritesTexts):
-            done = write(folder, ingested, out, replicas=replicas, beams=chosen.beams, progress=progress)
+        out, replicas = sources.absolute(chosen.out), Replicas(chosen.workers, chosen.gpus, fetch)
+        if isinstance(checkpoint.load(fetch(name)).recipe.task, WritesTexts):
+            done = write(name, ingested, out, replicas=replicas, beams=chosen.beams, progress=progress)
             _summarise_texts(done, ingested, chosen.out)
         else:
-            done = predict(folder, ingested, out, replicas=replicas, progress=progress)
+            done = predict(name, ingested, out, replicas=replicas, progress=progress)
             _summarise_pages(done, ingested, chosen.out)
     if done.fields or done.without_fields:
         terminal.say(f"{done.fields} field values; {done.without_fields} documents without any")

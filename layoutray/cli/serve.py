@@ -4,15 +4,18 @@ import contextlib
 import signal
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from layoutray import checkpoint, recipe, tracking
+from layoutray import checkpoint, config, recipe, tracking
+from layoutray.checkpoint import Fetch
 from layoutray.cli import options, terminal
 from layoutray.cli.options import RecipeOptions
 from layoutray.cluster.connect import connect
-from layoutray.cluster.serve import ServeSettings, running
+from layoutray.cluster.serve import Application, ServeSettings, build_app, running
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.replicas import load_model, served_path
+from layoutray.devices import CPU
 from layoutray.ocr import engines
 
 
@@ -31,7 +34,7 @@ class ServeOptions(RecipeOptions):
     port: int
     ocr_replicas: int
     model_replicas: int
-    gpus: float
+    gpus: float | None
     beams: int
     timeout: float
     tracking_uri: str
@@ -44,11 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return terminal.show_plan(
             ingest_recipe, {"checkpoint": chosen.checkpoint, "host": chosen.host, "port": chosen.port}
         )
-    folder, version = tracking.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    name = tracking.resolve(chosen.checkpoint, chosen.tracking_uri)
     return serve(
         ServeSettings(
-            checkpoint=folder,
-            model_version=version,
+            checkpoint=name,
+            model_version=tracking.version_of(name),
             recognition=ingest_recipe.recognition,
             limits=Limits(timeout_s=chosen.timeout),
             ocr_replicas=chosen.ocr_replicas,
@@ -57,20 +60,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
             beams=chosen.beams,
             host=chosen.host,
             port=chosen.port,
-        )
+        ),
+        tracking.fetcher(chosen.tracking_uri),
     )
 
 
-def serve(settings: ServeSettings) -> int:
-    """Serve until the process is told to stop; says where, and how to call the endpoint."""
+def application(arguments: dict[str, Any]) -> Application:
+    """The application for a Serve configuration file (`import_path`); its `args` are keys of `ServeSettings`.
+
+    `checkpoint` may also be `models:/NAME@ALIAS`. `host` and `port` have no effect: the configuration file itself
+    states where Serve listens.
+
+    Raises:
+        RecipeError: when a key is unknown or a value has the wrong type.
+        InputError: when the registry does not have the model.
+    """
+    settings, uri = config.build(ServeSettings, arguments), tracking.default_uri()
+    name = tracking.resolve(settings.checkpoint, uri)
+    version = settings.model_version or tracking.version_of(name)
+    return build_app(replace(settings, checkpoint=name, model_version=version), tracking.fetcher(uri))
+
+
+def serve(settings: ServeSettings, fetch: Fetch = str) -> int:
+    """Serve until the process is told to stop; says where, and how to call the endpoint.
+
+    Args:
+        fetch: gives the folder of the checkpoint in the process that reads it.
+    """
     # Fail here with one clear line if OCR engine or checkpoint is broken; a replica would fail with many retries.
-    model = load_model(checkpoint.load(settings.checkpoint), settings.beams)
+    path = served_path(load_model(checkpoint.load(fetch(settings.checkpoint)), settings.beams, CPU))
     engines.load(settings.recognition.engine).version(settings.recognition.settings)
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
             signal.signal(number, signal.default_int_handler)
-        with running(settings) as url:
-            terminal.say(f"serving at {url} (API: {url}/docs); try: curl -F file=@page.png {url}{served_path(model)}")
+        with running(settings, fetch=fetch) as url:
+            terminal.say(f"serving at {url} (API: {url}/docs); try: curl -F file=@page.png {url}{path}")
             threading.Event().wait()
     terminal.say("stopped")
     return 0

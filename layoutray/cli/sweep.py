@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import torch
+
 from layoutray import config, recipe, tracking
 from layoutray.cli import options, terminal, tracked_training
 from layoutray.cli.options import TrainingOptions
@@ -34,12 +36,17 @@ class SweepOptions(TrainingOptions):
 
     Attributes:
         over: `KEY=VALUE,VALUE`; exactly one.
-        at_once, cpus: see `Share`.
+        at_once: see `Share`.
     """
 
     over: Sequence[str]
     at_once: int
-    cpus: int
+
+    def share(self) -> Share:
+        """The resources that the trials may use."""
+        return Share(
+            at_once=self.at_once, cpus=self.cpus, gpus=self.gpus, threads=self.threads, max_failures=self.max_failures
+        )
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class _Sweep:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
-    share = Share(chosen.at_once, chosen.cpus, chosen.gpus)
+    share = chosen.share()
     planned = _planned(chosen)
     first = next(iter(planned.jobs.values()))
     if chosen.dry_run:
@@ -88,7 +95,7 @@ def assignment(key: str, value: Value) -> str:
 
 def _parse(arguments: Sequence[str] | None) -> SweepOptions:
     parser = options.parser("sweep")
-    options.add_training_options(parser)
+    options.add_training_options(parser, "trial", cpus=Share.cpus, max_failures=Share.max_failures)
     parser.add_argument(
         "--over",
         action="append",
@@ -100,9 +107,9 @@ def _parse(arguments: Sequence[str] | None) -> SweepOptions:
         "--at-once",
         type=int,
         default=0,
-        help="concurrent trials; 0 is as many as the cores allow (default: %(default)s)",
+        help="concurrent trials; 0 is as many as the cores allow, or all if nodes may join the cluster "
+        "(default: %(default)s)",
     )
-    parser.add_argument("--cpus", type=int, default=1, help="CPUs of each trial (default: %(default)s)")
     return options.parse(parser, arguments, SweepOptions)
 
 
@@ -119,6 +126,7 @@ def _planned(chosen: SweepOptions) -> _Sweep:
                 examples,
                 sources.join(out, assignment(key, value)),
                 start,
+                tracking.fetcher(chosen.tracking_uri),
             )
             for value in values
         },
@@ -177,7 +185,7 @@ def _train(waiting: Mapping[Value, CheckedJob], planned: _Sweep, parent: Run, ch
         terminal.say(f"{len(waiting)} trials; MLflow shows their progress in run {parent.run_id}")
         work = partial(_trial, {value: checked.job for value, checked in waiting.items()}, runs)
         with connect():
-            trained = sweep.train(waiting, chosen.out, Share(chosen.at_once, chosen.cpus, chosen.gpus), work, ended)
+            trained = sweep.train(waiting, chosen.out, chosen.share(), work, ended)
     except BaseException:
         for run in runs.values():
             if not run.finished:
@@ -191,11 +199,11 @@ def _train(waiting: Mapping[Value, CheckedJob], planned: _Sweep, parent: Run, ch
     return trained
 
 
-def _trial(waiting: Mapping[Value, Job], runs: Mapping[Value, Run], value: Value) -> None:
+def _trial(waiting: Mapping[Value, Job], runs: Mapping[Value, Run], value: Value, device: torch.device) -> None:
     """The work of a trial's process."""
     job, run = waiting[value], runs[value]
     reporter = CompositeReporter(tracked_training.reporters(job, run))
-    train_in_place(prepare(job, workers=1), worlds.single_process(), reporter)
+    train_in_place(prepare(job, workers=1), worlds.single_process(device), reporter)
     tracked_training.close_run(job, run, "")
 
 

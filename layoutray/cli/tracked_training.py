@@ -14,8 +14,8 @@ from layoutray.training.reporter import HISTORY, JsonLines, Reporter, read_histo
 
 
 def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:
-    """The folders or addresses of the checkpoints `init`; the same for the same checkpoints every time."""
-    return tuple(tracking.checkpoint_folder(model, uri)[0] for model in init)
+    """The checkpoints `init` by names that always mean the same ones."""
+    return tuple(tracking.resolve(model, uri) for model in init)
 
 
 def describe_start(checked: CheckedJob) -> None:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from layoutray import recipe
+from layoutray import recipe, tracking
 from layoutray.cli import options, terminal, tracked_training
 from layoutray.cli.options import TrainingOptions
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
+from layoutray.devices import visible_gpus
 from layoutray.store import sources
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
@@ -43,12 +44,20 @@ def finetune(arguments: Sequence[str] | None = None) -> int:
 
 def _main(verb: str, arguments: Sequence[str] | None) -> int:
     chosen = _parse(verb, arguments)
-    workers = Workers(chosen.workers, chosen.min_workers, gpus=chosen.gpus)
+    workers = Workers(
+        chosen.workers,
+        chosen.min_workers,
+        cpus=chosen.cpus,
+        gpus=chosen.gpus,
+        threads=chosen.threads,
+        max_failures=chosen.max_failures,
+    )
     job = Job(
         recipe.load(chosen.recipe, chosen.overrides),
         sources.absolute(chosen.examples),
         sources.absolute(chosen.out),
         tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri),
+        tracking.fetcher(chosen.tracking_uri),
     )
     if chosen.dry_run:
         plan = {"examples": job.examples, "checkpoint": job.out, "init": chosen.init, "workers": chosen.workers}
@@ -56,14 +65,14 @@ def _main(verb: str, arguments: Sequence[str] | None) -> int:
     if chosen.workers:
         _train_on_ray(job, workers, chosen)
     else:
-        with worlds.from_environment() as world:
+        with worlds.from_environment(0 if chosen.gpus == 0 else visible_gpus()) as world:
             _train_here(job, world, chosen)
     return 0
 
 
 def _parse(verb: str, arguments: Sequence[str] | None) -> TrainOptions:
     parser = options.parser(verb)
-    options.add_training_options(parser)
+    options.add_training_options(parser, "worker", cpus=Workers.cpus, max_failures=Workers.max_failures)
     options.add_workers(
         parser, 0, "Ray Train workers; 0 trains in this process, or under torchrun (default: %(default)s)"
     )

@@ -11,6 +11,7 @@ import ray.data
 from ray.data import DataContext
 from ray.exceptions import AuthenticationError
 
+from layoutray.devices import visible_gpus
 from layoutray.errors import ClusterError
 
 _NO_PROGRESS_SECONDS = 120.0
@@ -122,6 +123,7 @@ def _start(cores: int, *, dashboard: bool) -> None:
             ray.init(
                 address="local",
                 num_cpus=2 * cores + 2,
+                num_gpus=visible_gpus(),  # Ray would also declare GPUs that this build of PyTorch cannot use
                 resources={_CORES: cores},
                 include_dashboard=dashboard,
                 dashboard_host="127.0.0.1",

@@ -14,10 +14,12 @@ import pyarrow.compute as pc
 import ray.data
 
 from layoutray.answers import Answer, DocumentFields, Problem
-from layoutray.cluster import page_slices
+from layoutray.checkpoint import Fetch
+from layoutray.cluster import gpus, page_slices
 from layoutray.cluster.connect import allow_slow_batches
 from layoutray.cluster.placement import ONE_REPLICA, Replicas
 from layoutray.cluster.progress import Progress, follow, ignore_progress
+from layoutray.devices import CPU
 from layoutray.errors import InputError
 from layoutray.inference import Extractor
 from layoutray.store import codec, shards, sources
@@ -69,7 +71,7 @@ def predict(
         CheckpointError: if `checkpoint` is not a checkpoint of a model that finds entities.
     """
     # The checkpoint, the output and the shards' schemas are checked here, so that errors occur before workers start.
-    extractor = Extractor.load(checkpoint)
+    extractor = Extractor.load(replicas.fetch(str(checkpoint)), CPU)
     check_no_answers(out)
     data_set = DataSet(ingested)
     data_set.check()
@@ -82,7 +84,7 @@ def predict(
         allow_slow_batches(pages)
         answered = pages.map_batches(
             _AnswerShard,
-            fn_constructor_args=(sources.absolute(str(checkpoint)), out),
+            fn_constructor_args=(sources.absolute(str(checkpoint)), replicas.fetch, out),
             batch_size=1,
             batch_format="pyarrow",
             **replicas.placement(),
@@ -111,8 +113,8 @@ def check_no_answers(out: str) -> None:
 class _AnswerShard:
     """Answers the pages of a batch and writes its shard under a name made from the pages."""
 
-    def __init__(self, checkpoint: str, out: str) -> None:
-        self._extractor = Extractor.load(checkpoint)
+    def __init__(self, checkpoint: str, fetch: Fetch, out: str) -> None:
+        self._extractor = Extractor.load(fetch(checkpoint), gpus.assigned_device())
         self._out = out
 
     def __call__(self, batch: pa.Table) -> pa.Table:

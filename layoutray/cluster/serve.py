@@ -5,14 +5,15 @@ import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from fastapi import FastAPI
 from ray import serve
+from ray.serve import Application
 from ray.serve.handle import DeploymentHandle
 from ray.serve.schema import LoggingConfig
 
-from layoutray import config
+from layoutray.checkpoint import Fetch
+from layoutray.cluster import gpus
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.page_reader import PageReader
@@ -31,11 +32,13 @@ class ServeSettings:
     """Settings of an endpoint.
 
     Attributes:
-        checkpoint: folder with the same path on every node that runs a model replica, or an `s3://` address.
+        checkpoint: folder with the same path on every node that runs a model replica, an `s3://` address, or a name
+            that `fetch` takes.
         model_version: version stated in answers; empty: the checkpoint's own.
         ocr_replicas, model_replicas: processes for OCR and for the model.
         cpus_per_replica: CPUs that each replica requests from Ray. The start waits until their sum is free.
-        gpus_per_model: GPUs that each model replica requests from Ray.
+        gpus_per_model: GPUs that each model replica requests from Ray; None is one if the cluster has one for each
+            replica, else 0.
         batch_size: most pages (or documents, for text generation) in one model batch.
         batch_wait_s: seconds that the first item of a batch waits for others.
         beams: beam width of text generation (1 = greedy).
@@ -49,7 +52,7 @@ class ServeSettings:
     ocr_replicas: int = 1
     model_replicas: int = 1
     cpus_per_replica: float = 0.5
-    gpus_per_model: float = 0.0
+    gpus_per_model: float | None = None
     batch_size: int = 8
     batch_wait_s: float = 0.01
     beams: int = 1
@@ -76,8 +79,12 @@ class Ingress:
         return self._routes.api()
 
 
-def build_app(settings: ServeSettings) -> serve.Application:
-    """The application for `serve.run`."""
+def build_app(settings: ServeSettings, fetch: Fetch = str) -> Application:
+    """The application for `serve.run` on the connected cluster.
+
+    Args:
+        fetch: gives the folder of the checkpoint in the process that reads it.
+    """
     cpus = {"num_cpus": settings.cpus_per_replica}
     reader = serve.deployment(num_replicas=settings.ocr_replicas, max_ongoing_requests=1, ray_actor_options=cpus)(
         PageReader
@@ -85,7 +92,7 @@ def build_app(settings: ServeSettings) -> serve.Application:
     model = serve.deployment(
         num_replicas=settings.model_replicas,
         max_ongoing_requests=_UNBOUNDED,
-        ray_actor_options={**cpus, "num_gpus": settings.gpus_per_model},
+        ray_actor_options={**cpus, "num_gpus": gpus.of_each(settings.model_replicas, settings.gpus_per_model)},
     )(ModelReplica)
     ingress = serve.deployment(name="Ingress", max_ongoing_requests=_UNBOUNDED, ray_actor_options={"num_cpus": 0})(
         serve.ingress()(Ingress)
@@ -94,24 +101,18 @@ def build_app(settings: ServeSettings) -> serve.Application:
         settings,
         reader.bind(_limited_recognition(settings)),
         model.bind(
-            settings.checkpoint, settings.model_version, settings.batch_size, settings.batch_wait_s, settings.beams
+            settings.checkpoint,
+            fetch,
+            settings.model_version,
+            settings.batch_size,
+            settings.batch_wait_s,
+            settings.beams,
         ),
     )
 
 
-def application(arguments: dict[str, Any]) -> serve.Application:
-    """The application for a Serve configuration file (`import_path`); its `args` are keys of `ServeSettings`.
-
-    `host` and `port` have no effect: the configuration file itself states where Serve listens.
-
-    Raises:
-        RecipeError: when a key is unknown or a value has the wrong type.
-    """
-    return build_app(config.build(ServeSettings, arguments))
-
-
 @contextmanager
-def running(settings: ServeSettings, name: str = "layoutray") -> Generator[str]:
+def running(settings: ServeSettings, name: str = "layoutray", fetch: Fetch = str) -> Generator[str]:
     """Serve on the connected Ray during the `with` block; yields the URL when all replicas are ready.
 
     The application is deleted at the end. Serve itself keeps running: it may host other applications.
@@ -125,7 +126,7 @@ def running(settings: ServeSettings, name: str = "layoutray") -> Generator[str]:
     if not serve.status().proxies:
         serve.start(http_options={"host": settings.host, "port": settings.port}, logging_config=quiet)
     try:
-        serve.run(build_app(settings), name=name, logging_config=quiet)
+        serve.run(build_app(settings, fetch), name=name, logging_config=quiet)
         _check_listening(settings)
         yield f"http://{settings.host}:{settings.port}"
     finally:

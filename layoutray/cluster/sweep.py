@@ -5,7 +5,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ import torch
 from ray import tune
 from ray.exceptions import RayTaskError
 
+from layoutray.cluster import gpus
 from layoutray.cluster.connect import grows, num_workers
+from layoutray.cluster.placement import TrainingResources
 from layoutray.errors import InputError
 from layoutray.store import sources
 from layoutray.training import inputs
@@ -33,24 +35,22 @@ _PLAIN_TUNE = {
 }
 
 
-@dataclass(frozen=True)
-class Share:
+@dataclass(frozen=True, kw_only=True)
+class Share(TrainingResources):
     """The resources that trials may use.
 
     Attributes:
-        at_once: number of concurrent trials; 0 is as many as the cores allow.
-        cpus: of each trial, in Ray's logical CPUs and in threads of PyTorch.
-        gpus: of each trial.
+        at_once: number of concurrent trials; 0 is as many as the cores allow, or all if nodes may join the cluster.
     """
 
     at_once: int = 0
-    cpus: int = 1
-    gpus: int = 0
+    cpus: float = 1
+    max_failures: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("at_once", 0), ("cpus", 1), ("gpus", 0)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+        super().__post_init__()
+        if self.at_once < 0:
+            raise InputError(f"at_once is {self.at_once}; it must be at least 0")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def train(
     trials: Mapping[Value, CheckedJob],
     out: str | Path,
     share: Share,
-    work: Callable[[Value], None],
+    work: Callable[[Value, torch.device], None],
     ended: Callable[[Value], None],
 ) -> list[Trial]:
     """Train every job on the connected cluster; a failed one does not stop the others.
@@ -96,23 +96,29 @@ def train(
     Args:
         trials: the jobs, which `check` accepted, by value.
         out: folder on a disk that all nodes share, or an s3:// address.
-        work: trains the job of a value to its end, in the trial's process; must be picklable: a module's function or a
-            `partial` of one.
+        work: trains the job of a value to its end, in the trial's process and on the given device; must be picklable: a
+            module's function or a `partial` of one.
         ended: called in this process after each trial, failed or not.
 
     Raises:
         InputError: if the cluster is too small for a trial; raised before any trial starts.
     """
+    share = replace(share, gpus=int(gpus.of_each(1, share.gpus)))
     _check_resources(share)
+    at_once = len(trials) if grows() else max(int(num_workers() / share.cpus), 1)
     logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # errors are in the result
     os.environ.update(_PLAIN_TUNE)
     try:
         grid = tune.Tuner(
-            tune.with_resources(tune.with_parameters(_work, work=work, threads=share.cpus), _resources(share)),
+            tune.with_resources(tune.with_parameters(_work, work=work, threads=share.num_threads), _resources(share)),
             param_space={"value": tune.grid_search(list(trials))},
-            tune_config=tune.TuneConfig(max_concurrent_trials=share.at_once or max(num_workers() // share.cpus, 1)),
+            tune_config=tune.TuneConfig(max_concurrent_trials=share.at_once or at_once),
             run_config=tune.RunConfig(
-                name=_STATES, storage_path=sources.absolute(str(out)), verbose=0, callbacks=[_Listener(ended)]
+                name=_STATES,
+                storage_path=sources.absolute(str(out)),
+                failure_config=tune.FailureConfig(max_failures=share.max_failures),
+                verbose=0,
+                callbacks=[_Listener(ended)],
             ),
         ).fit()
     finally:
@@ -153,7 +159,7 @@ def _check_resources(share: Share) -> None:
 
 
 def _resources(share: Share) -> dict[str, float]:
-    return {"CPU": share.cpus, "GPU": share.gpus}
+    return {"CPU": share.cpus, "GPU": share.gpus or 0}
 
 
 class _Listener(tune.Callback):
@@ -169,10 +175,10 @@ class _Listener(tune.Callback):
         self._ended(trial.config["value"])
 
 
-def _work(config: dict[str, Any], work: Callable[[Value], None], threads: int) -> dict[str, float]:
+def _work(config: dict[str, Any], work: Callable[[Value, torch.device], None], threads: int) -> dict[str, float]:
     torch.set_num_threads(threads)
     started = time.monotonic()
-    work(config["value"])
+    work(config["value"], gpus.assigned_device())
     return {"seconds": time.monotonic() - started}
 
 

@@ -12,7 +12,9 @@ import torch
 from ray.train import Checkpoint, FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 
+from layoutray.cluster import gpus
 from layoutray.cluster.meters import TrainingMeter
+from layoutray.cluster.placement import TrainingResources
 from layoutray.cluster.relay import relay_to
 from layoutray.errors import InputError
 from layoutray.store import sources
@@ -28,25 +30,19 @@ _STATES = "ray"
 
 
 @dataclass(frozen=True)
-class Workers:
+class Workers(TrainingResources):
     """How many processes train, and what each may use.
 
     Attributes:
         least: minimum number of workers to continue with after nodes are lost, until others join (Ray looks once a
             minute); 0 waits until all are back.
-        cpus: logical CPUs of each worker; a fraction leaves room for Ray's own tasks on a small machine.
-        threads: PyTorch threads of each worker.
-        max_failures: losses of workers to recover from before the run fails.
     """
 
     count: int = 2
     least: int = 0
-    cpus: float = 0.5
-    gpus: int = 0
-    threads: int = 1
-    max_failures: int = 3
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.least <= self.count:
             raise InputError(
                 f"the minimum number of workers is {self.least}; it must be from 0 to their number, {self.count}"
@@ -74,22 +70,24 @@ def train(
     check_share(job.recipe.train.batch_size, job.recipe.train.micro_batch_size, workers.count)
     logging.getLogger("ray.train").setLevel(logging.WARNING)
     with relay_to(watching) as relay:
-        progress = _fit(job, workers, {"job": job, "threads": workers.threads, "reporters": reporters, "relay": relay})
+        config = {"job": job, "threads": workers.num_threads, "reporters": reporters, "relay": relay}
+        progress = _fit(job, workers, config)
     sources.remove_folder(sources.join(job.out, _STATES))
     return progress
 
 
 def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
+    num_gpus = gpus.of_each(workers.count, workers.gpus)
     trainer = TorchTrainer(
         _work,
         train_loop_config=config,
-        torch_config=TorchConfig(backend="nccl" if workers.gpus else "gloo"),
+        torch_config=TorchConfig(backend="nccl" if num_gpus else "gloo"),
         scaling_config=ScalingConfig(
             num_workers=(workers.least, workers.count) if workers.least else workers.count,
-            use_gpu=workers.gpus > 0,
-            resources_per_worker={"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {}),
+            use_gpu=num_gpus > 0,
+            resources_per_worker={"CPU": workers.cpus} | ({"GPU": num_gpus} if num_gpus else {}),
             # GPUs communicate fastest within a machine; CPU workers on one machine compete for its cores.
-            placement_strategy="PACK" if workers.gpus else "SPREAD",
+            placement_strategy="PACK" if num_gpus else "SPREAD",
         ),
         run_config=RunConfig(
             name=_STATES,
@@ -118,7 +116,8 @@ class _StateReporter:
 
 def _work(config: dict[str, Any]) -> dict[str, Any]:
     torch.set_num_threads(config["threads"])
-    world = worlds.joined() if ray.train.get_context().get_world_size() > 1 else worlds.single_process()
+    device = gpus.assigned_device()
+    world = worlds.joined(device) if ray.train.get_context().get_world_size() > 1 else worlds.single_process(device)
     job: Job = config["job"]
     of_rank_0 = [*config["reporters"](), config["relay"], TrainingMeter(job.recipe.name)] if world.leads else []
     reporter = CompositeReporter([*of_rank_0, _StateReporter()])

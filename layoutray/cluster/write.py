@@ -10,10 +10,13 @@ import pyarrow as pa
 import ray.data
 
 from layoutray.answers import DocumentFields
+from layoutray.checkpoint import Fetch
+from layoutray.cluster import gpus
 from layoutray.cluster.connect import allow_slow_batches
 from layoutray.cluster.placement import ONE_REPLICA, Replicas
 from layoutray.cluster.predict import check_no_answers, write_answers, write_fields
 from layoutray.cluster.progress import Progress, follow, ignore_progress
+from layoutray.devices import CPU
 from layoutray.document import Document, Page
 from layoutray.generation import Text, TextGenerator
 from layoutray.prepare.whole_documents import whole_documents
@@ -68,7 +71,7 @@ def write(
         SchemaError: if `ingested` is not a data set, or has no documents.
         CheckpointError: if `checkpoint` is not a checkpoint of a model that generates texts.
     """
-    generator = TextGenerator.load(checkpoint, beams)  # fails before any worker starts
+    generator = TextGenerator.load(replicas.fetch(str(checkpoint)), beams, CPU)  # fails before any worker starts
     check_no_answers(out)
     data_set = DataSet(ingested)
     ids = sorted(document.doc_id for document in data_set.read_documents())
@@ -81,7 +84,7 @@ def write(
         allow_slow_batches(batches)
         written = batches.map_batches(
             _WriteShard,
-            fn_constructor_args=(sources.absolute(str(checkpoint)), data_set, out, beams),
+            fn_constructor_args=(sources.absolute(str(checkpoint)), replicas.fetch, data_set, out, beams),
             batch_size=1,
             batch_format="pyarrow",
             **replicas.placement(),
@@ -97,8 +100,8 @@ def write(
 class _WriteShard:
     """Generates texts for a batch of documents and writes its shards under names made from the documents."""
 
-    def __init__(self, checkpoint: str, data_set: DataSet, out: str, beams: int) -> None:
-        self._generator = TextGenerator.load(checkpoint, beams)
+    def __init__(self, checkpoint: str, fetch: Fetch, data_set: DataSet, out: str, beams: int) -> None:
+        self._generator = TextGenerator.load(fetch(checkpoint), beams, gpus.assigned_device())
         self._data_set = data_set
         self._out = out
 

@@ -79,7 +79,7 @@ def join(root: str | Path, *parts: str) -> str:
 
 def absolute(uri: str) -> str:
     """`uri` as an absolute path or address, for processes with another working folder, such as Ray's workers."""
-    return uri if "://" in uri else str(Path(uri).absolute())
+    return uri if "://" in uri or uri.startswith("models:/") else str(Path(uri).absolute())
 
 
 def exists(uri: str) -> bool:

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from layoutray import recipe as recipes
+from layoutray.checkpoint import Fetch
 from layoutray.errors import CheckpointError, RecipeError
 from layoutray.recipe import Recipe
 from layoutray.store import shards, sources
@@ -27,12 +28,14 @@ class Job:
         examples: folder of EXAMPLES with their vocabulary and card.
         out: checkpoint folder, on a disk that all workers share, or an s3:// address; holds the best model so far.
         init: checkpoints whose encoders, and decoders, the model starts from; empty trains from scratch.
+        fetch: gives the folder of such a checkpoint in the process that reads it.
     """
 
     recipe: Recipe
     examples: str
     out: str | Path
     init: tuple[str, ...] = ()
+    fetch: Fetch = field(default=str, compare=False)
 
 
 def write_identity(job: Job) -> None:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from layoutray import architectures, checkpoint
 from layoutray.architectures import Parent
-from layoutray.checkpoint import Checkpoint
+from layoutray.checkpoint import Checkpoint, Fetch
 from layoutray.errors import CheckpointError
 from layoutray.nn.decoder import Decoder, DecoderConfig
 from layoutray.recipe import Recipe
@@ -16,11 +16,16 @@ from layoutray.tasks.text_generation import TextGenerationHead
 from layoutray.tokenizer import Tokenizer
 
 
-def start_model(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folders: Sequence[str]) -> tuple[str, ...]:
-    """Load the encoders of the checkpoints in `folders` into that of `model`; also the decoder if both models have one.
+def start_model(
+    model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, init: Sequence[str], fetch: Fetch = str
+) -> tuple[str, ...]:
+    """Load the encoders of the checkpoints `init` into that of `model`; also the decoder if both models have one.
 
     A checkpoint of the recipe's architecture gives the whole encoder; one of another architecture gives the tensors
     that the recipe's architecture inherits from it. All other heads keep their random weights.
+
+    Args:
+        fetch: gives the folder or address of a checkpoint.
 
     Returns:
         Names of the encoder's parameters that no checkpoint gives; empty without checkpoints.
@@ -31,20 +36,20 @@ def start_model(model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, folders
     """
     target = model.encoder.state_dict()
     giver: dict[str, str] = {}
-    for folder in folders:
-        source = _loaded(folder, vocabulary)
-        tensors = _fitting(folder, source, recipe, target)
+    for start in init:
+        source = _loaded(fetch(start), vocabulary)
+        tensors = _fitting(start, source, recipe, target)
         if twice := tensors.keys() & giver.keys():
             others = {giver[name] for name in twice}
             raise CheckpointError(
-                f"{folder} and {', '.join(sorted(others))} both give {checkpoint.listed(twice)}; start from one of them"
+                f"{start} and {', '.join(sorted(others))} both give {checkpoint.listed(twice)}; start from one of them"
             )
-        giver |= dict.fromkeys(tensors, folder)
+        giver |= dict.fromkeys(tensors, start)
         model.encoder.load_state_dict(tensors, strict=False)
         if isinstance(recipe.task, HasDecoder) and isinstance(source.recipe.task, HasDecoder):
-            _check_decoder(folder, source.recipe.task.writing.decoder, recipe.task.writing.decoder)
+            _check_decoder(start, source.recipe.task.writing.decoder, recipe.task.writing.decoder)
             _decoder(model).load_state_dict(_decoder(source.model).state_dict())
-    return tuple(sorted({name for name, _ in model.encoder.named_parameters()} - giver.keys())) if folders else ()
+    return tuple(sorted({name for name, _ in model.encoder.named_parameters()} - giver.keys())) if init else ()
 
 
 def _loaded(folder: str, vocabulary: Tokenizer) -> Checkpoint:
@@ -57,16 +62,16 @@ def _loaded(folder: str, vocabulary: Tokenizer) -> Checkpoint:
     return source
 
 
-def _fitting(folder: str, source: Checkpoint, recipe: Recipe, target: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that the checkpoint in `folder` gives to an encoder with tensors `target`, by its names."""
+def _fitting(start: str, source: Checkpoint, recipe: Recipe, target: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors that checkpoint `start` gives to an encoder with tensors `target`, by its names."""
     given, expected = source.model.encoder.state_dict(), target
     if source.recipe.arch != recipe.arch:
-        given = _parent(folder, source, recipe).names.state_to_ours(given)
+        given = _parent(start, source, recipe).names.state_to_ours(given)
         expected = {name: target[name] for name in given.keys() & target.keys()}
     if problems := checkpoint.mismatch(given, expected):
         raise CheckpointError(
-            f"the encoder of {folder} does not fit the recipe's {recipe.arch}: {problems}; "
-            f"set [model] to the sizes of {folder}"
+            f"the encoder of {start} does not fit the recipe's {recipe.arch}: {problems}; "
+            f"set [model] to the sizes of {start}"
         )
     return given
 
@@ -75,31 +80,31 @@ def _decoder(model: TaskModel) -> Decoder:
     return cast(TextGenerationHead, model.head).decoder
 
 
-def _check_decoder(folder: str, source: DecoderConfig, recipe: DecoderConfig) -> None:
+def _check_decoder(start: str, source: DecoderConfig, recipe: DecoderConfig) -> None:
     for name in ("layers", "heads", "feed_forward", "positions"):
         theirs, ours = getattr(source, name), getattr(recipe, name)
         if theirs != ours:
             key = f"task.writing.decoder.{name}"
-            raise CheckpointError(f"{folder} has {key} {theirs!r}, the recipe has {ours!r}; they must agree")
+            raise CheckpointError(f"{start} has {key} {theirs!r}, the recipe has {ours!r}; they must agree")
 
 
-def _parent(folder: str, source: Checkpoint, recipe: Recipe) -> Parent:
+def _parent(start: str, source: Checkpoint, recipe: Recipe) -> Parent:
     inherits = architectures.load(recipe.arch).inherits
     arch, theirs, ours = source.recipe.arch, source.recipe.model, recipe.model
     if arch not in inherits:
         known = ", ".join([recipe.arch, *inherits])
         raise CheckpointError(
-            f"{folder} is of architecture {arch}; {recipe.arch} starts only from checkpoints of {known}"
+            f"{start} is of architecture {arch}; {recipe.arch} starts only from checkpoints of {known}"
         )
     parent = inherits[arch]
     for name, value in parent.fixed.items():
         if theirs[name] != value:
             raise CheckpointError(
-                f"{folder} has model.{name} {theirs[name]!r}; {recipe.arch} starts only from {arch} with {value!r}"
+                f"{start} has model.{name} {theirs[name]!r}; {recipe.arch} starts only from {arch} with {value!r}"
             )
     for name, own in parent.shared.items():
         if theirs[name] != ours[own]:
             raise CheckpointError(
-                f"{folder} has model.{name} {theirs[name]!r}, the recipe has model.{own} {ours[own]!r}; they must agree"
+                f"{start} has model.{name} {theirs[name]!r}, the recipe has model.{own} {ours[own]!r}; they must agree"
             )
     return parent

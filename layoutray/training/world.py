@@ -11,6 +11,8 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from layoutray import devices
+
 
 @dataclass(frozen=True)
 class World:
@@ -48,32 +50,39 @@ class World:
         return [value for part in parts for value in part]
 
 
-def single_process() -> World:
-    """A world of only this process, on the first GPU if there is one."""
-    return World(0, 1, _device(0))
+def single_process(device: torch.device | None = None) -> World:
+    """A world of only this process, on `device`; by default on the first visible GPU, else the CPU."""
+    return World(0, 1, _selected(devices.first_visible() if device is None else device))
 
 
-def joined() -> World:
-    """The world of a process group that is already set up, by Ray Train or torchrun."""
-    return World(dist.get_rank(), dist.get_world_size(), _device(int(os.environ.get("LOCAL_RANK", "0"))))
+def joined(device: torch.device) -> World:
+    """The world of a process group that is already set up, by Ray Train or torchrun; this process uses `device`."""
+    return World(dist.get_rank(), dist.get_world_size(), _selected(device))
 
 
 @contextmanager
-def from_environment() -> Generator[World]:
-    """The world that torchrun's environment variables describe; without them, only this process."""
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield single_process()
+def from_environment(gpus: int) -> Generator[World]:
+    """The world that torchrun's environment variables describe; without them, only this process.
+
+    Args:
+        gpus: number of this machine's GPUs that the training may use. Its processes use the CPU if there are fewer GPUs
+            than processes.
+    """
+    size = os.environ.get("WORLD_SIZE", "1")
+    processes = int(os.environ.get("LOCAL_WORLD_SIZE", size))
+    device = devices.of_local_rank(int(os.environ.get("LOCAL_RANK", "0")), processes, gpus)
+    if int(size) == 1:
+        yield single_process(device)
         return
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
-        yield joined()
+        yield joined(device)
     finally:
         dist.destroy_process_group()
 
 
-def _device(index: int) -> torch.device:
-    if not torch.cuda.is_available():
-        return torch.device("cpu")
-    device = torch.device("cuda", index % torch.cuda.device_count())
-    torch.cuda.set_device(device)
+def _selected(device: torch.device) -> torch.device:
+    """`device`, made the current one of CUDA, which NCCL uses for objects."""
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
     return device

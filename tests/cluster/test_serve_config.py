@@ -7,7 +7,8 @@ import yaml
 from ray import serve
 from ray.serve.schema import ServeDeploySchema
 
-from layoutray.cluster import serve as ours
+from layoutray.cli import serve as ours
+from layoutray.cluster.serve import ServeSettings
 from layoutray.errors import InputError, RecipeError
 from tests.infra.manifests import manifests
 
@@ -46,4 +47,4 @@ def test_a_key_that_the_endpoint_does_not_know_is_named() -> None:
 
 def test_there_is_at_least_one_beam() -> None:
     with pytest.raises(InputError, match="beams is 0"):
-        ours.ServeSettings("checkpoint", beams=0)
+        ServeSettings("checkpoint", beams=0)

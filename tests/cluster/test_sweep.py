@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import torch
 
 from layoutray.cluster import sweep
 from layoutray.cluster.sweep import Share, Trial, Value
@@ -37,17 +38,19 @@ def checked(trials: Mapping[Value, Job]) -> dict[Value, CheckedJob]:
     return {value: sweep.check(one) for value, one in trials.items()}
 
 
-def train(trials: Mapping[Value, Job], value: Value) -> None:
+def train(trials: Mapping[Value, Job], value: Value, device: torch.device) -> None:
     trials[value].out.mkdir()
-    train_in_place(prepare(trials[value], 1), worlds.single_process(), JsonLines(trials[value].out / "history.jsonl"))
+    train_in_place(
+        prepare(trials[value], 1), worlds.single_process(device), JsonLines(trials[value].out / "history.jsonl")
+    )
 
 
-def train_only_the_first(trials: Mapping[Value, Job], value: Value) -> None:
+def train_only_the_first(trials: Mapping[Value, Job], value: Value, device: torch.device) -> None:
     if value == 2:
         raise InputError("two is a bad\nnumber")
     if value == 3:
         os.kill(os.getpid(), signal.SIGKILL)
-    train(trials, value)
+    train(trials, value, device)
 
 
 @pytest.mark.ray
@@ -113,8 +116,10 @@ def test_a_training_that_has_diverged_has_no_metric(best: float | str, tmp_path:
     ("share", "message"),
     [
         ({"at_once": -1}, "at_once is -1; it must be at least 0"),
-        ({"cpus": 0}, "cpus is 0"),
-        ({"gpus": -1}, "gpus is -1"),
+        ({"cpus": 0}, "cpus is 0; it must be above 0"),
+        ({"gpus": -1}, "gpus is -1; it must be at least 0"),
+        ({"threads": 0}, "threads is 0; it must be at least 1"),
+        ({"max_failures": -1}, "max_failures is -1; it must be at least 0"),
     ],
 )
 def test_an_impossible_share_is_refused(share: dict[str, int], message: str) -> None:

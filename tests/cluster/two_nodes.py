@@ -20,11 +20,14 @@ _PATIENCE = 300.0  # seconds without the next moment of a hunt, after which some
 _CLUSTER = """
 import os, signal, sys
 from ray.cluster_utils import Cluster
-nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 3, "include_dashboard": False})
+def own_disk(name):
+    return {"LAYOUTRAY_CACHE": os.environ["RAY_TMPDIR"] + "/cache-" + name}
+head = {"num_cpus": 3, "include_dashboard": False, "env_vars": own_disk("first")}
+nodes = Cluster(initialize_head=True, head_node_args=head)
 def another():
     for attempt in range(5):
         try:
-            return nodes.add_node(num_cpus=3)
+            return nodes.add_node(num_cpus=3, env_vars=own_disk("second"))
         except Exception as error:
             print(error, file=sys.stderr)
     sys.exit("no second node")

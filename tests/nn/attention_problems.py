@@ -23,6 +23,11 @@ class Problem:
     mask: Tensor
     places: Tensor
 
+    def on(self, device: str) -> "Problem":
+        """The same problem on `device`."""
+        states = self.states.detach().to(device).requires_grad_()
+        return Problem(self.attention.to(device), states, self.mask.to(device), self.places.to(device))
+
     def context(self, compute: Compute) -> Tensor:
         value = split_heads(self.attention.value(self.states), HEADS)
         return compute(self.attention.attention_inputs(self.states, self.mask, self.places), value)
@@ -38,11 +43,11 @@ class Problem:
         return {name: tensor for name, tensor in found.items() if tensor is not None}
 
 
-def problem(length: int, reach: int, *, clip: int = 0, rich: bool = True, seed: int = 0) -> Problem:
+def problem(length: int, reach: int, *, clip: int = 0, rich: bool = True, seed: int = 0, size: int = SIZE) -> Problem:
     """Two windows, the second half padding; weights are large enough that every term matters."""
     torch.manual_seed(seed)
-    width = HEADS * SIZE
-    maps = RichAttention(HEADS, SIZE) if rich else None
+    width = HEADS * size
+    maps = RichAttention(HEADS, size) if rich else None
     attention = GlobalLocalAttention(width, HEADS, reach, clip=clip, rich=maps, dropout=0.0)
     for parameter in attention.parameters():
         torch.nn.init.normal_(parameter, std=0.5)

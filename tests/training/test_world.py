@@ -15,5 +15,5 @@ def test_alone_leads_and_sums_with_nobody() -> None:
 
 
 def test_without_torchruns_variables_the_environment_is_this_process() -> None:
-    with world.from_environment() as one:
-        assert one.size == 1
+    with world.from_environment(0) as one:
+        assert (one.size, one.device.type) == (1, "cpu")

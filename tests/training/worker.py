@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from layoutray import recipe
+from layoutray.devices import visible_gpus
 from layoutray.training import world as worlds
 from layoutray.training.inputs import prepare
 from layoutray.training.job import Job
@@ -19,7 +20,7 @@ def main() -> None:
     torch.set_num_threads(1)
     job = Job(recipe.from_dict(json.loads(values)), examples, Path(out))
     job.out.mkdir(parents=True, exist_ok=True)
-    with worlds.from_environment() as world:
+    with worlds.from_environment(visible_gpus()) as world:
         train(
             prepare(job, world.size),
             world,

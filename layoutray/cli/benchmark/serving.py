@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from layoutray import checkpoint, recipe, tracking
+from layoutray import checkpoint, devices, recipe, tracking
 from layoutray.benchmark.serving import Endpoint, Load, in_process, measure_load
 from layoutray.cli import terminal
 from layoutray.cli.benchmark import page_sample
@@ -75,7 +75,7 @@ def _documents(folders: Sequence[Path], pages: int) -> list[bytes]:
 def _bare(folder: str, recognition: Recognition, documents: Sequence[bytes]) -> Load:
     """One document after the other in this process, with one thread for the model, as in a model replica."""
     torch.set_num_threads(1)
-    model = load_model(checkpoint.load(folder), 1)
+    model = load_model(checkpoint.load(folder), 1, devices.first_visible())
     answer: Callable[[Sequence[Page]], object] = (
         (lambda pages: model.write([pages])) if isinstance(model, TextGenerator) else model.extract
     )

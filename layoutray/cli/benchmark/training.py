@@ -22,6 +22,7 @@ from layoutray.cli import terminal
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
+from layoutray.devices import visible_gpus
 from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import InputError
 from layoutray.recipe import Recipe
@@ -115,6 +116,8 @@ def _row(number: int, random: np.random.Generator, vocab_size: int) -> dict[str,
         "boxes": corners.reshape(_LENGTH, 4).tolist(),
         "word_index": np.arange(_LENGTH),
         "neighbours": [[-1] * MAX_NEIGHBOURS] * _LENGTH,
+        "page_width": 1000,
+        "page_height": 1000,
         "labels": None,
     }
 
@@ -145,7 +148,7 @@ def _plain_worker(examples: str, out: Path, values: str) -> None:
     """What torchrun runs in each process: the same training function, without Ray."""
     torch.set_num_threads(1)
     job = Job(recipe.from_dict(json.loads(values)), examples, out)
-    with worlds.from_environment() as world:
+    with worlds.from_environment(visible_gpus()) as world:
         reporter = CompositeReporter(_step_timer(out) if world.leads else [])
         train(prepare(job, world.size), world, reporter, out / "state")
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+import torch
 from ray import serve
 
 from layoutray import checkpoint
 from layoutray.answers import Entity, Problem
-from layoutray.checkpoint import Checkpoint
+from layoutray.checkpoint import Checkpoint, Fetch
+from layoutray.cluster import gpus
 from layoutray.cluster.serving.failures import problem_of
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.document import Page
@@ -26,7 +28,6 @@ from layoutray.generation import Text, TextGenerator
 from layoutray.inference import Extractor
 from layoutray.selection import Selection
 from layoutray.tasks import WritesTexts
-from layoutray.training import world
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -71,8 +72,8 @@ class ModelDescription:
     explains: bool
 
 
-def load_model(loaded: Checkpoint, beams: int) -> Extractor | TextGenerator:
-    """The model of a checkpoint, for inference.
+def load_model(loaded: Checkpoint, beams: int, device: torch.device) -> Extractor | TextGenerator:
+    """The model of a checkpoint, for inference on `device`.
 
     Args:
         beams: beam width of a model that generates text.
@@ -81,8 +82,8 @@ def load_model(loaded: Checkpoint, beams: int) -> Extractor | TextGenerator:
         CheckpointError: when the checkpoint was only pretrained.
     """
     if isinstance(loaded.recipe.task, WritesTexts):
-        return TextGenerator(loaded, world.single_process().device, beams)
-    return Extractor(loaded, loaded.recipe.name, world.single_process().device)
+        return TextGenerator(loaded, device, beams)
+    return Extractor(loaded, loaded.recipe.name, device)
 
 
 def served_path(model: Extractor | TextGenerator) -> ServedPath:
@@ -93,8 +94,8 @@ def served_path(model: Extractor | TextGenerator) -> ServedPath:
 class ModelReplica:
     """Runs the model. Pages or documents of requests that arrive together share a batch."""
 
-    def __init__(self, folder: str, version: str, batch_size: int, batch_wait_s: float, beams: int) -> None:
-        self._model = load_model(checkpoint.load(folder), beams)
+    def __init__(self, name: str, fetch: Fetch, version: str, batch_size: int, batch_wait_s: float, beams: int) -> None:
+        self._model = load_model(checkpoint.load(fetch(name)), beams, gpus.assigned_device())
         self._version = version or self._model.model_version
         batched: tuple[Any, Any] = (self.extract, self.summarize)  # Any: serve.batch adds the two methods called below
         for method in batched:
