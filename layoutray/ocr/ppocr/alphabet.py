@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from layoutray.errors import InputError
 
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
-_SYMBOLS = "£€¥¢§©®°±·×÷–—‘’“”…•™"
+# Without the sign of multiplication: on receipts the network reads it for the letter x, between numbers too.
+_SYMBOLS = "£€¥¢§©®°±·÷–—‘’“”…•™"
 _LETTERS: Mapping[str, str] = {
     "eng": "",
     "ces": "áčďéěíňóřšťúůýž",

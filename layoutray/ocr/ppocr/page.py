@@ -13,6 +13,7 @@ from layoutray.ocr.ppocr.correct import corrected
 from layoutray.ocr.ppocr.ctc import Reading
 from layoutray.ocr.ppocr.detect import Detector
 from layoutray.ocr.ppocr.lines import Line, cut
+from layoutray.ocr.ppocr.lookalikes import resolved
 from layoutray.ocr.ppocr.order import blocks_of, rows_of
 from layoutray.ocr.ppocr.read import LineReader
 from layoutray.ocr.ppocr.settings import RapidocrSettings
@@ -58,7 +59,7 @@ class PageReader:
     def _words(self, page: NDArray[np.uint8], corners: NDArray[np.float64]) -> list[Word]:
         line, reading = self._best_reading(cut(page, corners))
         grey = np.asarray(cv2.cvtColor(line.picture, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
-        words = words_of(reading, grey)
+        words = resolved(words_of(reading, grey), reading)
         if self._lexicon:
             words = corrected(words, reading, self._lexicon)
         height, width = page.shape[:2]
