@@ -1,6 +1,6 @@
 """Generated EXAMPLES of any number, and what a training worker needs to read them: time, memory, tokens per second.
 
-`python -m benchmarks.measure.feed FOLDER JSON` measures in a process of its own, so that its memory is that of a worker.
+`python -m benchmarks.measure.feed FOLDER RUN` measures in a process of its own, so that its memory is that of a worker.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Copies of remote folders on this machine's disk, shared by its processes.
 
-The folder that `LAYOUTRAY_CACHE` names (by default `~/.cache/layoutray`) has them. Its size is bounded: a new copy
-removes those that were used least recently. Copies used within the last hour stay, because a process may read them.
+They are in the node's cache folder (`store.node_cache`). Their size is limited: a new copy removes those that were used
+least recently. Copies used within the last hour stay, because a process may read them.
 """
 
 import fcntl
@@ -13,8 +13,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-LARGEST = 20 * 2**30
-"""Bytes of all copies together, unless those used within the last hour are larger."""
+from layoutray.store import node_cache
+
 _IN_USE_SECONDS = 3600.0
 _HALF_MADE = ".tmp-"
 
@@ -29,7 +29,7 @@ def local_copy(name: str, fetch: Callable[[Path], Path]) -> Path:
         name: of the copy, a file name. The same name always means the same content.
         fetch: writes the content into the given empty folder, and returns the folder below it that has the content.
     """
-    root = Path(os.environ.get("LAYOUTRAY_CACHE") or Path.home() / ".cache" / "layoutray").absolute() / "models"
+    root = node_cache.root() / "models"
     folder = root / name
     if not folder.is_dir():
         root.mkdir(parents=True, exist_ok=True)
@@ -54,12 +54,12 @@ def locked(folder: Path) -> Generator[None]:
 
 
 def _remove_least_used(root: Path) -> None:
-    """Remove old copies until the others fit into `LARGEST`, and what killed processes have left half made."""
+    """Remove old copies until the others fit into the limit, and what killed processes have left half made."""
     newest_first = sorted(root.iterdir(), key=lambda folder: folder.stat().st_mtime, reverse=True)
-    total = 0
+    total, limit = 0, node_cache.limit()
     for folder in newest_first:
         total += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         unused = time.time() - folder.stat().st_mtime > _IN_USE_SECONDS
-        if unused and (total > LARGEST or folder.name.startswith(_HALF_MADE)):
+        if unused and (total > limit or folder.name.startswith(_HALF_MADE)):
             removed = folder.rename(root / f"{_HALF_MADE}{folder.name}")  # at once, for processes that look it up
             shutil.rmtree(removed)

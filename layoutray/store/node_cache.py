@@ -1,9 +1,8 @@
-"""Local copies of parts of an object store. All processes of a node share them, and their size is limited."""
+"""Local copies of ranges of an object store's files. All processes of a node share them, and their size is limited."""
 
 import contextlib
 import hashlib
 import os
-import tempfile
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from layoutray.errors import InputError
 
 FOLDER, GIBIBYTES = "LAYOUTRAY_CACHE", "LAYOUTRAY_CACHE_GIB"
-"""Environment variables: folder of the copies, and their largest size together."""
+"""Environment variables: folder of the copies, and the largest size of those of one kind."""
 _DEFAULT_GIBIBYTES = 20.0
 _SCANS_PER_LIMIT = 16
 """The size of the folder is measured each time that a process has added this fraction of the limit."""
@@ -64,21 +63,27 @@ class NodeCache:
             size -= number
 
 
-def of_this_node() -> NodeCache:
-    """The cache in the folder that LAYOUTRAY_CACHE names, by default one of this user in the temporary folder.
+def root() -> Path:
+    """The folder of everything that this node keeps: LAYOUTRAY_CACHE, by default `~/.cache/layoutray`."""
+    return Path(os.environ.get(FOLDER) or Path.home() / ".cache" / "layoutray").absolute()
+
+
+def limit() -> int:
+    """Largest size of the copies of one kind, in bytes.
 
     Raises:
-        InputError: if the folder belongs to another user, or LAYOUTRAY_CACHE_GIB is no positive number.
+        InputError: if LAYOUTRAY_CACHE_GIB is no positive number.
     """
-    folder = Path(os.environ.get(FOLDER) or Path(tempfile.gettempdir(), f"layoutray-{os.getuid()}"))
     stated = os.environ.get(GIBIBYTES, str(_DEFAULT_GIBIBYTES))
     try:
-        limit = float(stated)
+        gibibytes = float(stated)
     except ValueError:
-        limit = 0.0
-    if not limit > 0:
+        gibibytes = 0.0
+    if not gibibytes > 0:
         raise InputError(f"{GIBIBYTES} is {stated!r}; it must be a positive number of gibibytes")
-    cache = NodeCache(folder, int(limit * 2**30))
-    if folder.stat().st_uid != os.getuid():
-        raise InputError(f"the cache folder {folder} belongs to another user; set {FOLDER} to a folder of your own")
-    return cache
+    return int(gibibytes * 2**30)
+
+
+def of_this_node() -> NodeCache:
+    """The cache below `root`. Raises InputError as `limit`."""
+    return NodeCache(root() / "ranges", limit())

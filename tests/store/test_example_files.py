@@ -78,7 +78,7 @@ def test_a_bucket_is_read_by_ranges_and_the_node_keeps_them(tmp_path: Path, monk
     pafs.copy_files(str(tmp_path / "made"), "s3://scans/blocks")
     files = ExampleFiles("s3://scans/blocks")
     assert pa.Table.from_batches(files.read([1, 3])) == pa.concat_tables([table(256, 256), table(768, 232)])
-    kept = {file.stat().st_size for file in (tmp_path / "cache").iterdir()}
+    kept = {file.stat().st_size for file in (tmp_path / "cache/ranges").iterdir()}
     assert len(kept) == 3, "the index and two blocks"
     assert sum(kept) < (tmp_path / "made/part-0.arrow").stat().st_size
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.store import local_copies
+from layoutray.store import node_cache
 from layoutray.store.local_copies import local_copy
 
 
@@ -76,7 +76,7 @@ def test_the_copies_used_least_recently_make_room(cache: Path, monkeypatch: pyte
     for number, hours in (("1", 5), ("2", 3), ("3", 2)):
         folder = local_copy(f"model-{number}", lambda scratch: fetched(scratch, 100))
         os.utime(folder, (now - 3600 * hours,) * 2)
-    monkeypatch.setattr(local_copies, "LARGEST", 250)
+    monkeypatch.setenv(node_cache.GIBIBYTES, str(250 / 2**30))
     (cache / ".tmp-killed").mkdir()
     os.utime(cache / ".tmp-killed", (now - 3600 * 5,) * 2)
     local_copy("model-1", fetched)  # it is there already, and now the newest
@@ -85,7 +85,7 @@ def test_the_copies_used_least_recently_make_room(cache: Path, monkeypatch: pyte
 
 
 def test_copies_in_use_stay(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_copies, "LARGEST", 1)
+    monkeypatch.setenv(node_cache.GIBIBYTES, str(1 / 2**30))
     for number in (1, 2):
         local_copy(f"model-{number}", lambda scratch: fetched(scratch, 100))
     assert sorted(path.name for path in cache.iterdir()) == ["model-1", "model-2"]

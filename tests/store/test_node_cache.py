@@ -44,7 +44,7 @@ def test_the_files_unused_for_the_longest_time_are_deleted(tmp_path: Path) -> No
 
 def test_the_environment_names_folder_and_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(node_cache.FOLDER, str(tmp_path / "mine"))
-    assert node_cache.of_this_node().file("key", lambda: b"x").parent == tmp_path / "mine"
+    assert node_cache.of_this_node().file("key", lambda: b"x").parent == tmp_path / "mine/ranges"
     for wrong in ("0", "-1", "many"):
         monkeypatch.setenv(node_cache.GIBIBYTES, wrong)
         with pytest.raises(InputError, match=f"LAYOUTRAY_CACHE_GIB is '{wrong}'; it must be a positive number"):
