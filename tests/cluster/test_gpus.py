@@ -30,4 +30,4 @@ def test_pages_are_answered_by_a_replica_with_a_gpu(tmp_path: Path) -> None:
     save_untrained(tmp_path / "checkpoint")
     ingested = write_pages(tmp_path / "ingested", pages(3))
     answered = predict(tmp_path / "checkpoint", ingested, str(tmp_path / "out"), replicas=Replicas(1, gpus=1))
-    assert answered.pages == 3
+    assert answered.answered == 3
