@@ -1,7 +1,9 @@
 """A trained model that tags words: pages in, entities out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import torch
 from jaxtyping import Float
@@ -20,29 +22,79 @@ from layoutray.errors import CheckpointError
 from layoutray.tasks import TagsWords, fields_of
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tensors import Encoded
+from layoutray.tokenizer import Tokenizer
 
-_WINDOWS_PER_PASS = 16
-"""Bounds the memory of one forward pass, whatever the length of the documents."""
+_TOKENS_PER_PASS = {"cpu": 2048, "cuda": 32768}
+"""Tokens of one forward pass by device, padding included. They bound its memory. A CPU is fastest with few tokens."""
+
+
+@dataclass(frozen=True)
+class Tagging:
+    """All parts of an extractor but its model: from pages to windows, and from label probabilities to entities.
+
+    Attributes:
+        labels: names of the model's outputs, in order.
+        tokenizer: cuts words into tokens.
+        max_length: tokens of a window, at most.
+    """
+
+    task: TagsWords
+    labels: tuple[str, ...]
+    tokenizer: Tokenizer
+    max_length: int
+
+    @classmethod
+    def of(cls, loaded: Checkpoint) -> Self:
+        """The tagging of a checkpoint.
+
+        Raises:
+            CheckpointError: when the model labels no words: it was only pretrained, or it generates text.
+        """
+        task = loaded.recipe.task
+        if not (isinstance(task, TagsWords) and loaded.labels):
+            raise CheckpointError(
+                f"{loaded.recipe.name} is a model of task {task.name}, which finds no entities; "
+                "fine-tune a model for a task such as entities with `layoutray finetune` and use that checkpoint"
+            )
+        return cls(task, loaded.labels, loaded.tokenizer, loaded.recipe.max_length)
+
+    @property
+    def fields(self) -> Mapping[str, FieldType]:
+        """The document fields that the model answers, by name; empty when its recipe names none."""
+        return fields_of(self.task)
+
+    def windows(self, pages: Iterable[Page]) -> list[list[Example]]:
+        """The windows of each page."""
+        return [unlabelled(page, self.tokenizer, self.max_length) for page in pages]
+
+    def entities(
+        self, pages: Sequence[Page], windows: Sequence[Sequence[Example]], probabilities: Iterable[Tensor]
+    ) -> list[tuple[Entity, ...]]:
+        """Entities of each page.
+
+        Args:
+            windows: of each page.
+            probabilities: label probabilities (length, labels) of each window; those of all pages in one sequence.
+        """
+        following = iter(probabilities)
+        return [
+            self.task.answer(page, [(window, next(following)) for window in of_page], self.labels)
+            for page, of_page in zip(pages, windows, strict=True)
+        ]
 
 
 class Extractor:
     """A checkpoint that answers pages. Not thread safe: use one per process or actor.
 
     Raises:
-        CheckpointError: when the model labels no words: it was only pretrained, or it generates text.
+        CheckpointError: as `Tagging.of`.
     """
 
     def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
-        task = loaded.recipe.task
-        if not (isinstance(task, TagsWords) and loaded.labels):
-            raise CheckpointError(
-                f"{model_id} is a model of task {task.name}, which finds no entities; "
-                "fine-tune a model for a task such as entities with `layoutray finetune` and use that checkpoint"
-            )
-        self._checkpoint = loaded
+        self.tagging = Tagging.of(loaded)
+        self._temperature = loaded.temperature
         self._model = loaded.model.to(device)
         self._device = device
-        self._task = task
         self.model_id = model_id
         self.model_version = loaded.version
 
@@ -59,53 +111,86 @@ class Extractor:
     @property
     def entity_types(self) -> tuple[str, ...]:
         """Types of the entities that this model finds, sorted."""
-        return entity_types(self._checkpoint.labels)
+        return entity_types(self.tagging.labels)
 
     @property
     def fields(self) -> Mapping[str, FieldType]:
         """The document fields that this model answers, by name; empty when its recipe names none."""
-        return fields_of(self._task)
+        return self.tagging.fields
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in the order of `pages`; windows of different pages share forward passes."""
-        tokenizer, max_length = self._checkpoint.tokenizer, self._checkpoint.recipe.max_length
-        examples = [
-            (row, example) for row, page in enumerate(pages) for example in unlabelled(page, tokenizer, max_length)
-        ]
-        outputs: list[list[tuple[Example, Tensor]]] = [[] for _ in pages]
-        for start in range(0, len(examples), _WINDOWS_PER_PASS):
-            chunk = examples[start : start + _WINDOWS_PER_PASS]
-            probabilities = self._probabilities([example for _, example in chunk])
-            for (row, example), of_tokens in zip(chunk, probabilities, strict=True):
-                outputs[row].append((example, of_tokens))
-        return [
-            self._task.answer(page, windows, self._checkpoint.labels)
-            for page, windows in zip(pages, outputs, strict=True)
-        ]
+        windows = self.tagging.windows(pages)
+        return self.tagging.entities(pages, windows, self.probabilities(windows))
 
     def answers(self, pages: Sequence[Page]) -> list[Answer]:
         """One answer per page, in the order of `pages`."""
-        return [
-            Answer(
-                doc_id=page.doc_id,
-                source=page.source,
-                model_id=self.model_id,
-                model_version=self.model_version,
-                status="success",
-                entities=entities,
-                pages=(PageAnswer(page.number, page.width, page.height, len(page.words)),),
-            )
-            for page, entities in zip(pages, self.extract(pages), strict=True)
-        ]
+        return page_answers(pages, self.extract(pages), self.model_id, self.model_version)
 
     def answer_fields(self, pages: Sequence[Page]) -> tuple[FieldAnswer, ...]:
         """The field values of one document, from all its pages; empty when the model answers no fields."""
         return field_answers((entity for entities in self.extract(pages) for entity in entities), self.fields)
 
+    def probabilities(self, windows: Iterable[Sequence[Example]]) -> list[Tensor]:
+        """Label probabilities (length, labels) of all windows in one sequence, on the CPU.
+
+        Windows of similar length share a forward pass, so that little of a batch is padding.
+
+        Args:
+            windows: of each page.
+        """
+        examples = [example for of_page in windows for example in of_page]
+        found: dict[int, Tensor] = {}
+        for numbers in batches_by_length(
+            [len(example.input_ids) for example in examples], _TOKENS_PER_PASS[self._device.type]
+        ):
+            found |= zip(numbers, self._of_batch([examples[number] for number in numbers]), strict=True)
+        return [found[number] for number in range(len(examples))]
+
     @torch.inference_mode()
-    def _probabilities(self, examples: Sequence[Example]) -> list[Tensor]:
-        batch = collate(examples, self._checkpoint.tokenizer.pad_id).to(self._device)
-        return token_probabilities(*self._model.scores(batch), examples, self._checkpoint.temperature)
+    def _of_batch(self, examples: Sequence[Example]) -> list[Tensor]:
+        batch = collate(examples, self.tagging.tokenizer.pad_id).to(self._device)
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+            encoded, logits = self._model.scores(batch)
+        return token_probabilities(encoded, logits, examples, self._temperature)
+
+
+def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Batches of windows of similar length, longest first. Each window is in one batch.
+
+    Args:
+        lengths: number of tokens of each window.
+        budget: largest number of tokens of a batch, with all windows padded to the longest. A longer window is alone.
+
+    Yields:
+        The indices of a batch's windows.
+    """
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > budget:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+def page_answers(
+    pages: Sequence[Page], entities: Sequence[tuple[Entity, ...]], model_id: str, model_version: str
+) -> list[Answer]:
+    """One answer per page, with the page's entities."""
+    return [
+        Answer(
+            doc_id=page.doc_id,
+            source=page.source,
+            model_id=model_id,
+            model_version=model_version,
+            status="success",
+            entities=of_page,
+            pages=(PageAnswer(page.number, page.width, page.height, len(page.words)),),
+        )
+        for page, of_page in zip(pages, entities, strict=True)
+    ]
 
 
 def entity_types(labels: Sequence[str]) -> tuple[str, ...]:

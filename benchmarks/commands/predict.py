@@ -72,11 +72,11 @@ def _run(options: PredictOptions, scratch: Path) -> int:
         ]
     done = bulk.done
     rows = [(name, *_row(rounds, seconds, done)) for name, seconds in _STAGES.items()]
-    counts = f"{done.pages} pages ({done.failed} failed), {done.fields} field values"
+    counts = f"{done.answered} pages ({done.failed} failed), {done.fields} field values"
     title = f"{counts}: mean (range) of {len(rounds)} rounds"
     terminal.show_table(title, ("", "pages/s", "fields/s"), rows)
     report = {
-        "pages": done.pages,
+        "pages": done.answered,
         "failed": done.failed,
         "fields": done.fields,
         "rounds": [dict(one.seconds) for one in rounds],
@@ -91,7 +91,7 @@ class _Bulk:
     def __init__(self, options: PredictOptions, source: Path, scratch: Path) -> None:
         self._options, self._source, self._scratch = options, source, scratch
         self._folder = ""
-        self.done = Prediction(0, 0, 0)
+        self.done = Prediction(0, 0, 0, 0, 0, 0)
 
     def read(self) -> float:
         self._folder = tempfile.mkdtemp(dir=self._scratch)
@@ -119,4 +119,4 @@ _STAGES: dict[str, Callable[[TimedRound], float]] = {
 
 
 def _row(rounds: Sequence[TimedRound], seconds: Callable[[TimedRound], float], done: Prediction) -> list[str]:
-    return [str(Spread.of([count / seconds(one) for one in rounds])) for count in (done.pages, done.fields)]
+    return [str(Spread.of([count / seconds(one) for one in rounds])) for count in (done.answered, done.fields)]

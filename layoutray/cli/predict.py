@@ -9,6 +9,7 @@ from layoutray import checkpoint, recipe, tracking
 from layoutray.cli import options, terminal
 from layoutray.cli.options import RecipeOptions
 from layoutray.cli.progress import ProgressDisplay
+from layoutray.cluster.answer_job import JobIdentity
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.placement import Replicas
@@ -48,15 +49,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ingest_recipe, {"checkpoint": chosen.checkpoint, "source": chosen.source, "answers": chosen.out}
         )
     name, fetch = tracking.resolve(chosen.checkpoint, chosen.tracking_uri), tracking.fetcher(chosen.tracking_uri)
+    loaded = checkpoint.load(fetch(name))
+    source, out = sources.absolute(chosen.source), sources.absolute(chosen.out)
+    JobIdentity.of(loaded, source, chosen.beams).claim(out)  # before a long ingest
     with ProgressDisplay() as progress, connect():
-        ingested = _ingested(chosen, ingest_recipe, progress)
-        out, replicas = sources.absolute(chosen.out), Replicas(chosen.workers, chosen.gpus, fetch)
-        if isinstance(checkpoint.load(fetch(name)).recipe.task, WritesTexts):
-            done = write(name, ingested, out, replicas=replicas, beams=chosen.beams, progress=progress)
+        ingested = _ingested(source, out, ingest_recipe, progress)
+        replicas = Replicas(chosen.workers, chosen.gpus, fetch)
+        if isinstance(loaded.recipe.task, WritesTexts):
+            done = write(name, ingested, out, source=source, replicas=replicas, beams=chosen.beams, progress=progress)
             _summarise_texts(done, ingested, chosen.out)
         else:
-            done = predict(name, ingested, out, replicas=replicas, progress=progress)
+            done = predict(name, ingested, out, source=source, replicas=replicas, progress=progress)
             _summarise_pages(done, ingested, chosen.out)
+    if not done.new:
+        terminal.say("there was nothing left to answer")
     if done.fields or done.without_fields:
         terminal.say(f"{done.fields} field values; {done.without_fields} documents without any")
     sys.stdout.write(json.dumps(asdict(done)) + "\n")
@@ -68,7 +74,9 @@ def _parse(arguments: Sequence[str] | None) -> PredictOptions:
     options.add_checkpoint(parser)
     parser.add_argument("source", help="folder of images and PDFs, or a folder written by `layoutray ingest`")
     parser.add_argument(
-        "--out", required=True, help="folder for the answers: parquet/, jsonl/, and fields/ for fields of documents"
+        "--out",
+        required=True,
+        help="folder for the answers: parquet/, jsonl/, and fields/ for fields of documents; a killed job resumes",
     )
     parser.add_argument(
         "--recipe",
@@ -83,27 +91,26 @@ def _parse(arguments: Sequence[str] | None) -> PredictOptions:
     return options.parse(parser, arguments, PredictOptions)
 
 
-def _ingested(chosen: PredictOptions, ingest_recipe: IngestRecipe, progress: ProgressDisplay) -> str:
+def _ingested(source: str, out: str, ingest_recipe: IngestRecipe, progress: ProgressDisplay) -> str:
     """The folder of the ingested pages: the source itself, or `ingested` below the output folder."""
-    source = sources.absolute(chosen.source)
     if sources.exists(DataSet(source).manifest):
         return source
-    ingested = sources.join(sources.absolute(chosen.out), "ingested")
+    ingested = sources.join(out, "ingested")
     ingest(source, ingested, ingest_recipe, progress=progress)
     return ingested
 
 
 def _summarise_texts(done: WrittenTexts, ingested: str, out: str) -> None:
-    terminal.say(f"{done.documents} documents answered, {_failures(done.failed, ingested)}; texts in {out}")
+    terminal.say(f"{done.answered} documents answered, {_failures(done.failed, ingested)}; texts in {out}")
     if done.cut:
         terminal.say(f"{done.cut} of them were truncated: compare the columns `tokens` and `tokens_read`")
 
 
 def _summarise_pages(done: Prediction, ingested: str, out: str) -> None:
     failures = _failures(done.failed, ingested)
-    terminal.say(f"{done.pages} pages answered, {failures}; {done.entities} entities; answers in {out}")
+    terminal.say(f"{done.answered} pages answered, {failures}; {done.entities} entities; answers in {out}")
 
 
 def _failures(failed: int, ingested: str) -> str:
     """The number of failures, and the command that lists their reasons (documents without words are not listed)."""
-    return f"{failed} of them with a failure" + (f" (see `layoutray dead-letters list {ingested}`)" if failed else "")
+    return f"{failed} failed" + (f" (see `layoutray dead-letters list {ingested}`)" if failed else "")

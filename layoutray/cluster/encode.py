@@ -171,7 +171,7 @@ class _PieceWorker:
 
     def _encode(self, slices: str) -> dict[str, Any]:
         piece = _name(slices)
-        pages = page_slices.read_slices(json.loads(slices))
+        pages = page_slices.read(json.loads(slices))
         passed, refused = filtered_pages(pages, self._filters)
         examples, dead = self._encoder(passed)
         if dead:

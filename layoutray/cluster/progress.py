@@ -50,3 +50,12 @@ def follow(
         done += count(row)
         progress(replace(start, done=done))
     return rows
+
+
+def watch(receipts: ray.data.Dataset, start: Progress, progress: Callable[[Progress], None]) -> None:
+    """Run `receipts` to its end, calling `progress` after each row. Column `rows` has what a row adds to `done`."""
+    progress(start)
+    done = start.done
+    for row in receipts.iter_rows():
+        done += int(row["rows"])
+        progress(replace(start, done=done))

@@ -1,52 +1,52 @@
 """Bulk text generation on the cluster: PAGES to TEXTS shards, JSON lines, and FIELDS of generated fields."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import ray.data
 
+from layoutray import checkpoint as checkpoints
 from layoutray.answers import DocumentFields
 from layoutray.checkpoint import Fetch
-from layoutray.cluster import gpus
-from layoutray.cluster.connect import allow_slow_batches
+from layoutray.cluster import answer_job, gpus
+from layoutray.cluster.answer_job import JobIdentity
 from layoutray.cluster.placement import ONE_REPLICA, Replicas
-from layoutray.cluster.predict import check_no_answers, write_answers, write_fields
-from layoutray.cluster.progress import Progress, follow, ignore_progress
+from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.devices import CPU
 from layoutray.document import Document, Page
 from layoutray.generation import Text, TextGenerator
-from layoutray.prepare.whole_documents import whole_documents
-from layoutray.store import shards, sources
+from layoutray.prepare.answer_plan import Unit, document_units, failures
+from layoutray.store import codec, shards, sources
+from layoutray.store.answer_set import AnswerSet
 from layoutray.store.data_set import DataSet
-from layoutray.store.schema import TEXTS
+from layoutray.store.dead_letter import DeadLetter
+from layoutray.store.schema import FIELDS, TEXTS
 from layoutray.tasks.generate_fields import written_fields
-
-_DOCUMENTS_PER_SHARD = 32
-_COUNTS = ("failed", "cut", "fields", "without_fields")
-"""Counts that a worker reports of the documents of a shard; see `WrittenTexts`."""
 
 
 @dataclass(frozen=True)
 class WrittenTexts:
-    """Counts of the output. Every document of the input has a text or has failed.
+    """Counts of the output: every document of the data set has a row, once.
 
     Attributes:
+        answered: documents with a text.
         failed: documents that cannot be opened, or have no words.
         cut: documents of which the model has read only the beginning.
         fields: values of fields, of all documents; 0 for a model that does not generate fields.
-        without_fields: documents with words for which no value was generated; 0 for a model that does not
-            generate fields.
+        without_fields: documents with a text but no value; 0 for a model that does not generate fields.
+        new: documents that this run has read. Earlier runs have read the others.
     """
 
-    documents: int
+    answered: int
     failed: int
     cut: int
-    fields: int = 0
-    without_fields: int = 0
+    fields: int
+    without_fields: int
+    new: int
 
 
 def write(
@@ -54,101 +54,145 @@ def write(
     ingested: str,
     out: str,
     *,
+    source: str = "",
     replicas: Replicas = ONE_REPLICA,
     beams: int = 1,
     progress: Callable[[Progress], None] = ignore_progress,
 ) -> WrittenTexts:
-    """Generate a text for every document of the data set `ingested`, as `out/parquet` and `out/jsonl`, one row each.
+    """Generate a text for every document of the data set `ingested` that no earlier run of the same job has read.
 
-    Documents that cannot be opened or have no words have a row with status `failure` and no text. The fields that a
-    model of the task `generate_fields` generates are written to `out/fields`, one row per value.
+    The texts are shards in `out/parquet` and `out/jsonl`, one row each. Documents that cannot be opened or have no
+    words have a row with status `failure` and no text. The fields that a model of the task `generate_fields` generates
+    are written to `out/fields`, one row per value. `out/answers.json` has the counts, and is written last.
 
     Args:
+        source: as of `predict`.
         beams: beam width (1 = greedy).
 
     Raises:
-        InputError: if `out` already contains answers.
+        InputError: if another job owns `out`: another model, source or beam width.
         SchemaError: if `ingested` is not a data set, or has no documents.
         CheckpointError: if `checkpoint` is not a checkpoint of a model that generates texts.
     """
-    generator = TextGenerator.load(replicas.fetch(str(checkpoint)), beams, CPU)  # fails before any worker starts
-    check_no_answers(out)
+    loaded = checkpoints.load(replicas.fetch(str(checkpoint)))
+    generator = TextGenerator(loaded, CPU, beams)  # errors occur before workers start
     data_set = DataSet(ingested)
-    ids = sorted(document.doc_id for document in data_set.read_documents())
-    receipts: list[dict[str, Any]] = []
-    if ids:
-        starts = range(0, len(ids), _DOCUMENTS_PER_SHARD)
-        batches = ray.data.from_blocks(
-            [pa.table({"doc_ids": [ids[start : start + _DOCUMENTS_PER_SHARD]]}) for start in starts]
+    data_set.check()
+    identity = JobIdentity.of(loaded, source or ingested, beams)
+    answers = identity.claim(out)
+    answerer = _TextAnswerer(
+        sources.absolute(str(checkpoint)),
+        replicas.fetch,
+        data_set,
+        answers,
+        beams,
+        generator.model_id,
+        generator.model_version,
+        bool(generator.fields),
+    )
+    return WrittenTexts(**answer_job.run(identity, answerer, answers, replicas, "write", progress))
+
+
+@dataclass(frozen=True, slots=True)
+class _TextAnswerer:
+    checkpoint: str
+    fetch: Fetch
+    data_set: DataSet
+    answers: AnswerSet
+    beams: int
+    model_id: str
+    model_version: str
+    has_fields: bool
+
+    def units(self) -> Iterator[Unit]:
+        return document_units(self.data_set)
+
+    def failures(self) -> Iterator[tuple[str, Sequence[DeadLetter]]]:
+        return failures(self.data_set, of_documents=True)
+
+    def answer(self, units: ray.data.Dataset, replicas: Replicas) -> ray.data.Dataset:
+        return units.map_batches(
+            _WriteShard, fn_constructor_args=(self,), batch_size=1, batch_format="pyarrow", **replicas.placement()
         )
-        allow_slow_batches(batches)
-        written = batches.map_batches(
-            _WriteShard,
-            fn_constructor_args=(sources.absolute(str(checkpoint)), replicas.fetch, data_set, out, beams),
-            batch_size=1,
-            batch_format="pyarrow",
-            **replicas.placement(),
-        )
-        receipts = follow(written, Progress("write", 0, len(ids)), itemgetter("documents"), progress)
-    unopened = [letter for letter in data_set.read_dead_letters() if letter.page is None]
-    if unopened:
-        _write_rows([_row(generator, letter.doc_id, letter.source, Text("", 0, 0)) for letter in unopened], out)
-    counts = {name: sum(receipt[name] for receipt in receipts) for name in _COUNTS}
-    return WrittenTexts(len(ids) + len(unopened), counts.pop("failed") + len(unopened), **counts)
+
+    def answer_failures(self, letters: Sequence[DeadLetter], name: str) -> None:
+        self.write_texts([(letter.doc_id, letter.source, Text("", 0, 0)) for letter in letters], name)
+
+    def write_texts(self, texts: Sequence[tuple[str, str, Text]], name: str) -> None:
+        """Write a shard of texts, each with the id and the source of its document."""
+        rows = [
+            {
+                "doc_id": doc_id,
+                "source": source,
+                "status": "success" if text.tokens else "failure",
+                "model_id": self.model_id,
+                "model_version": self.model_version,
+                "text": text.text,
+                "tokens": text.tokens,
+                "tokens_read": text.tokens_read,
+            }
+            for doc_id, source, text in texts
+        ]
+        self.answers.write(pa.Table.from_pylist(rows, schema=TEXTS), rows, name)
+
+    def count(self) -> Mapping[str, int]:
+        counts: dict[str, int] = dict.fromkeys(("answered", "failed", "cut", "fields", "without_fields"), 0)
+        for _, table in shards.read_each(self.answers.tables, TEXTS, ["status", "tokens", "tokens_read"]):
+            answered = table.filter(pc.field("status") == "success").num_rows
+            counts["answered"] += answered
+            counts["failed"] += table.num_rows - answered
+            counts["cut"] += table.filter(pc.field("tokens_read") < pc.field("tokens")).num_rows
+        if self.has_fields:
+            counts["without_fields"] = counts["answered"]
+            for _, table in shards.read_each(self.answers.fields, FIELDS, ["doc_id"]):
+                counts["fields"] += table.num_rows
+                counts["without_fields"] -= len(table["doc_id"].unique())
+        return counts
 
 
 class _WriteShard:
-    """Generates texts for a batch of documents and writes its shards under names made from the documents."""
+    """Generates texts for the documents of a unit and writes its shards."""
 
-    def __init__(self, checkpoint: str, fetch: Fetch, data_set: DataSet, out: str, beams: int) -> None:
-        self._generator = TextGenerator.load(fetch(checkpoint), beams, gpus.assigned_device())
-        self._data_set = data_set
-        self._out = out
+    def __init__(self, answerer: _TextAnswerer) -> None:
+        self._answerer = answerer
+        self._generator = TextGenerator.load(
+            answerer.fetch(answerer.checkpoint), answerer.beams, gpus.assigned_device()
+        )
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        documents = list(whole_documents([self._data_set], batch["doc_ids"][0].as_py()))
-        texts = self._generator.write([pages for _, pages in documents])
-        rows = [
-            _row(self._generator, document.doc_id, document.source, text)
-            for (document, _), text in zip(documents, texts, strict=True)
-        ]
-        _write_rows(rows, self._out)
-        failed = sum(not text.tokens for text in texts)
-        cut = sum(text.tokens_read < text.tokens for text in texts)
-        values, without_values = self._write_fields(documents, texts) if self._generator.fields else (0, 0)
-        counts = dict(zip(_COUNTS, ([failed], [cut], [values], [without_values]), strict=True))
-        return pa.table({"documents": [len(documents)], **counts})
+        (unit,) = batch.to_pylist()
+        documents = [*codec.documents_of(shards.read_rows(unit["shard"], unit["start"], unit["rows"]))]
+        pages = _pages_of(documents, unit["pages"])
+        texts = self._generator.write(pages)
+        if self._generator.fields:
+            self._write_fields(documents, pages, texts, unit["name"])
+        named = [(document.doc_id, document.source, text) for document, text in zip(documents, texts, strict=True)]
+        self._answerer.write_texts(named, unit["name"])
+        return pa.table({"rows": [len(documents)]})
 
-    def _write_fields(self, documents: Sequence[tuple[Document, list[Page]]], texts: Sequence[Text]) -> tuple[int, int]:
-        """Number of values, and of documents with words but without values."""
+    def _write_fields(
+        self, documents: Sequence[Document], pages: Sequence[Sequence[Page]], texts: Sequence[Text], name: str
+    ) -> None:
         generator = self._generator
-        answered = [
+        fields = [
             DocumentFields(
                 document.doc_id,
                 document.source,
                 generator.model_id,
                 generator.model_version,
-                written_fields(text.lines, pages, generator.fields),
+                written_fields(text.lines, of_document, generator.fields),
             )
-            for (document, pages), text in zip(documents, texts, strict=True)
+            for document, of_document, text in zip(documents, pages, texts, strict=True)
             if text.tokens
         ]
-        return write_fields(answered, self._out), sum(not document.fields for document in answered)
+        self._answerer.answers.write_fields(fields, name)
 
 
-def _row(generator: TextGenerator, doc_id: str, source: str, text: Text) -> dict[str, Any]:
-    return {
-        "doc_id": doc_id,
-        "source": source,
-        "status": "success" if text.tokens else "failure",
-        "model_id": generator.model_id,
-        "model_version": generator.model_version,
-        "text": text.text,
-        "tokens": text.tokens,
-        "tokens_read": text.tokens_read,
-    }
-
-
-def _write_rows(rows: list[dict[str, Any]], out: str) -> None:
-    name = shards.part_name(f"{row['doc_id']} {row['source']}" for row in rows)
-    write_answers(pa.Table.from_pylist(rows, schema=TEXTS), rows, out, name)
+def _pages_of(documents: Sequence[Document], uris: Sequence[str]) -> list[list[Page]]:
+    """The readable pages of each document, in order."""
+    wanted = pc.field("doc_id").isin([document.doc_id for document in documents])
+    pages: dict[str, list[Page]] = defaultdict(list)
+    for uri in uris:
+        for page in codec.pages_of(shards.read_shard(uri).filter(wanted)):
+            pages[page.doc_id].append(page)
+    return [sorted(pages[document.doc_id], key=lambda page: page.number) for document in documents]

@@ -140,7 +140,7 @@ def dead_letter_of(row: Mapping[str, Any]) -> DeadLetter:
 
 
 def answers_table(answers: Iterable[Answer]) -> pa.Table:
-    """ANSWERS rows, one per entity; one row of page 0 with an empty type for a document without entities."""
+    """ANSWERS rows, one per entity; one row with an empty type for a page or document without entities."""
     return pa.Table.from_pylist([row for answer in answers for row in _answer_rows(answer)], schema=ANSWERS)
 
 
@@ -157,9 +157,13 @@ def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
 
 def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
     shared = {name: getattr(answer, name) for name in ("doc_id", "source", "status", "model_id", "model_version")}
-    for entity in answer.entities or (Entity("", "", 0.0, (), ()),):
+    for entity in answer.entities:
         plain = {name: getattr(entity, name) for name in ("type", "content", "confidence")}
         yield shared | plain | _position(entity.bounding_regions)
+    if not answer.entities:
+        numbers = [page.page_number for page in answer.pages]
+        page = numbers[0] if len(numbers) == 1 else 0
+        yield shared | {"type": "", "content": "", "confidence": 0.0, "page": page, "polygons": []}
 
 
 def _field_rows(document: DocumentFields) -> Iterator[dict[str, Any]]:

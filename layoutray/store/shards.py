@@ -2,10 +2,11 @@
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -123,10 +124,55 @@ def read_each(folder: str, schema: pa.Schema, columns: Sequence[str]) -> Iterato
             yield uris[path], pa.Table.from_batches(shard_batches).select(list(columns))
 
 
+def existing(folder: str) -> list[str]:
+    """URIs of the shards in `folder`, sorted. Raises SchemaError if there are none."""
+    uris = shards(folder)
+    if not uris:
+        raise SchemaError(f"{folder} has no .parquet shards; give a data set that `layoutray` has written")
+    return uris
+
+
+def scan_shard(uri: str, schema: pa.Schema, columns: Sequence[str], rows: int) -> Iterator[tuple[int, pa.Table]]:
+    """Columns of one shard, at most `rows` rows at a time, each time with the number of the first row.
+
+    Raises:
+        SchemaError: if the shard does not have `schema`.
+    """
+    files, path = sources.filesystem(uri)
+    start = 0
+    with pq.ParquetFile(path, filesystem=files) as shard:
+        check(shard.schema_arrow, schema, uri)
+        for batch in shard.iter_batches(rows, columns=list(columns)):
+            yield start, pa.Table.from_batches([batch])
+            start += batch.num_rows
+
+
 def read_shard(uri: str) -> pa.Table:
     """All rows of one shard, in order."""
     files, path = sources.filesystem(uri)
     return pq.read_table(path, filesystem=files)
+
+
+def read_rows(uri: str, start: int, rows: int) -> pa.Table:
+    """`rows` rows of one shard from row `start`. Only their row groups are read."""
+    files, path = sources.filesystem(uri)
+    with pq.ParquetFile(path, filesystem=files) as shard:
+        ends = [*accumulate(shard.metadata.row_group(group).num_rows for group in range(shard.num_row_groups))]
+        first, last = bisect_right(ends, start), bisect_left(ends, start + rows)
+        table = shard.read_row_groups([*range(first, last + 1)])
+    return table.slice(start - (ends[first - 1] if first else 0), rows)
+
+
+def keep_only(folder: str, names: Container[str]) -> int:
+    """Delete the files of `folder` whose names without ending are not in `names`. Returns their number."""
+    others = [uri for uri in sources.list_files(folder) if stem(uri) not in names]
+    remove(others)
+    return len(others)
+
+
+def stem(uri: str) -> str:
+    """The name of a file without folder and ending."""
+    return uri.rpartition("/")[2].partition(".")[0]
 
 
 def remove(uris: Iterable[str]) -> None:
@@ -154,9 +200,7 @@ def _hidden(path: str, name: str) -> str:
 
 def _datasets(folder: str, schema: pa.Schema) -> Iterator[pads.Dataset]:
     """Arrow datasets of the shards in order, each with a limited number of shards."""
-    uris = shards(folder)
-    if not uris:
-        raise SchemaError(f"{folder} has no .parquet shards; give a data set that `layoutray` has written")
+    uris = existing(folder)
     files, _ = sources.filesystem(folder)
     paths = [sources.filesystem(uri)[1] for uri in uris]
     parts = [slice(start, start + _SHARDS_PER_DATASET) for start in range(0, len(paths), _SHARDS_PER_DATASET)]

@@ -144,7 +144,7 @@ def test_a_picture_of_curves_is_in_their_runs(here: Path) -> None:
 def test_the_registered_model_answers_every_page(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert predict.main(["models:/forms@champion", "pages", "--out", "answers"]) == 0
     done = json.loads(capsys.readouterr().out)
-    assert (done["pages"], done["failed"]) == (16, 0)
+    assert (done["answered"], done["failed"]) == (16, 0)
 
 
 def test_a_finished_training_is_left_alone(here: Path) -> None:

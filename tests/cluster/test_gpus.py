@@ -119,4 +119,4 @@ def test_pages_are_answered_with_and_without_a_gpu_and_the_driver_uses_none(
     save_untrained(tmp_path / "checkpoint")
     ingested = write_pages(tmp_path / "ingested", pages(3))
     answered = predict(tmp_path / "checkpoint", ingested, str(tmp_path / "out"), replicas=Replicas(1, gpus=requested))
-    assert answered.pages == 3
+    assert answered.answered == 3

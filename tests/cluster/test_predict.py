@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from layoutray.cluster import predict as bulk
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.progress import Progress
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference import Extractor
+from layoutray.prepare import answer_plan
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import ANSWERS, FIELDS
@@ -73,7 +73,7 @@ def test_every_page_and_every_dead_letter_is_answered_once(checkpoint: Path, ans
     heard, done = answered.heard, answered.done
     assert [(one.stage, one.done, one.total) for one in (heard[0], heard[-1])] == [("answer", 0, 9), ("answer", 9, 9)]
     expected = Extractor.load(checkpoint).extract(MADE)
-    assert done == Prediction(pages=11, failed=2, entities=sum(map(len, expected)))
+    assert done == Prediction(9, 2, sum(map(len, expected)), fields=0, without_fields=0, new=9)
     assert done.entities > 0
     answers = lines(answered.out)
     assert Counter(answer["source"] for answer in answers) == Counter([*(one.source for one in MADE), "a.pdf", "b.pdf"])
@@ -102,17 +102,20 @@ def test_the_table_says_what_the_lines_say(answered: Answered) -> None:
     )
 
 
-def test_a_few_pages_are_shared_by_all_replicas(checkpoint: Path, tmp_path: Path) -> None:
+def test_a_few_pages_are_shared_by_all_replicas(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_plan, "_PAGES_PER_UNIT", 2)
     ingested, out = write_pages(tmp_path / "ingested", MADE), tmp_path / "answers"
     heard: list[Progress] = []
-    assert predict(checkpoint, ingested, str(out), replicas=Replicas(2), progress=heard.append).pages == 9
-    assert len(list((out / "parquet").iterdir())) == 5, "batches of two pages, and one of a page"
+    assert predict(checkpoint, ingested, str(out), replicas=Replicas(2), progress=heard.append).answered == 9
+    assert len(list((out / "parquet").iterdir())) == 5, "units of two pages, and one of a page"
     assert [one.done for one in heard][-1] == 9
 
 
 def test_a_folder_where_everything_failed_is_answered_too(checkpoint: Path, tmp_path: Path) -> None:
     bury(tmp_path / "ingested", "a.pdf", "b.pdf", "c.pdf")
-    assert predict(checkpoint, str(tmp_path / "ingested"), str(tmp_path / "out")) == Prediction(3, 3, 0)
+    assert predict(checkpoint, str(tmp_path / "ingested"), str(tmp_path / "out")) == Prediction(0, 3, 0, 0, 0, new=0)
 
 
 def documents() -> list[Page]:
@@ -125,8 +128,7 @@ def documents() -> list[Page]:
 
 
 def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "_PAGES_PER_SHARD", 2)  # so that the document is in several shards
-    monkeypatch.setattr(bulk, "_DOCUMENTS_PER_SHARD", 1)
+    monkeypatch.setattr(answer_plan, "_PAGES_PER_UNIT", 2)  # so that the document is in several shards
     save_untrained(tmp_path / "checkpoint", fields={"date": {"many": True}, "total": {}})
     made = documents()
     shuffled = [made[at] for at in (5, 2, 7, 0, 8, 4, 1, 6, 3)]
@@ -157,10 +159,70 @@ def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeyp
             for answer in expected
         ]
     assert {row["doc_id"] for row in rows} == {made[0].doc_id, made[7].doc_id}
-    assert (done.pages, done.fields, done.without_fields) == (9, len(rows), 1)
+    assert (done.answered, done.fields, done.without_fields) == (9, len(rows), 1)
     assert len({row["page"] for row in rows if row["doc_id"] == "long"}) > 1
 
 
-def test_answers_are_not_mixed_with_older_ones(checkpoint: Path, answered: Answered) -> None:
-    with pytest.raises(InputError, match="already contains answers"):
+def sources_of(out: Path) -> list[str]:
+    """Sources of the answered pages, as both the tables and the lines have them."""
+    rows = shards.read(str(out / "parquet"), ANSWERS).select(["source", "page"]).to_pylist()
+    answered = sorted(answer["source"] for answer in lines(out))
+    assert {row["source"] for row in rows} == set(answered)
+    return answered
+
+
+def test_a_rerun_answers_only_what_is_missing(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_plan, "_PAGES_PER_UNIT", 2)
+    ingested, out = write_pages(tmp_path / "ingested", MADE), tmp_path / "answers"
+    bury(tmp_path / "ingested", "a.pdf")
+    first = predict(checkpoint, ingested, str(out))
+    assert (first.answered, first.failed, first.new) == (9, 1, 9)
+    whole = {file.name: file.stat().st_mtime_ns for file in (out / "parquet").iterdir()}
+    assert predict(checkpoint, ingested, str(out)) == dataclasses.replace(first, new=0)
+    # What a killed run leaves: a shard that is missing, one whose lines only are there, and no manifest.
+    *_, without_lines, without_table = sorted((out / "parquet").iterdir())
+    without_table.unlink()
+    (out / "jsonl" / without_lines.with_suffix(".jsonl").name).unlink()
+    without_lines.unlink()
+    (out / "parquet" / ".part-0.parquet.0.part").write_bytes(b"PAR1 half")
+    (out / "answers.json").unlink()
+    heard: list[Progress] = []
+    again = predict(checkpoint, ingested, str(out), replicas=Replicas(2), progress=heard.append)
+    assert dataclasses.replace(again, new=9) == first
+    assert 0 < again.new <= 4
+    assert (heard[0].total, heard[0].skipped) == (again.new, 9 - again.new)
+    assert sources_of(out) == sorted([*(page.source for page in MADE), "a.pdf"])
+    kept = {file.name for file in (out / "parquet").iterdir() if file.stat().st_mtime_ns == whole[file.name]}
+    assert kept == whole.keys() - {without_lines.name, without_table.name}
+    assert not list(out.rglob(".*"))
+
+
+def test_answers_follow_the_data_set(checkpoint: Path, tmp_path: Path) -> None:
+    ingested, out = write_pages(tmp_path / "ingested", MADE[:4]), tmp_path / "answers"
+    bury(tmp_path / "ingested", "a.pdf", "b.pdf")
+    predict(checkpoint, ingested, str(out))
+    shards.write(
+        codec.pages_table(MADE[4:], [page.source for page in MADE[4:]]), f"{ingested}/pages", "part-two.parquet"
+    )
+    bury(tmp_path / "ingested", "b.pdf")
+    grown = predict(checkpoint, ingested, str(out))
+    assert (grown.answered, grown.failed, grown.new) == (9, 1, 5)
+    assert sources_of(out) == sorted([*(page.source for page in MADE), "b.pdf"])
+    (tmp_path / "ingested/pages/part-one.parquet").unlink()
+    shrunk = predict(checkpoint, ingested, str(out))
+    assert (shrunk.answered, shrunk.failed, shrunk.new) == (5, 1, 0)
+    assert sources_of(out) == sorted([*(page.source for page in MADE[4:]), "b.pdf"])
+
+
+def test_another_job_is_refused_and_the_difference_named(checkpoint: Path, answered: Answered, tmp_path: Path) -> None:
+    save_untrained(tmp_path / "other", fields={"total": {}})
+    with pytest.raises(InputError, match=r'belongs to another job: model_version is "[0-9a-f]+" there and "'):
+        predict(tmp_path / "other", str(answered.ingested), str(answered.out))
+    with pytest.raises(InputError, match=r'another job: source is ".*ingested" there and ".*elsewhere" here; give'):
+        predict(checkpoint, write_pages(tmp_path / "elsewhere", MADE), str(answered.out))
+    (answered.out / "job.json").rename(tmp_path / "job.json")
+    with pytest.raises(InputError, match=r"has content but no job\.json, so no job can continue there"):
         predict(checkpoint, str(answered.ingested), str(answered.out))
+    (tmp_path / "job.json").rename(answered.out / "job.json")

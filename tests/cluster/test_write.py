@@ -1,5 +1,6 @@
 """Bulk writing answers every document that went in, once."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from layoutray.cluster.write import WrittenTexts, write
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.generation import TextGenerator
+from layoutray.prepare import answer_plan
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import FIELDS, TEXTS
@@ -43,7 +45,7 @@ def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
     assert [(one.stage, one.done, one.total) for one in (heard[0], heard[-1])] == [("write", 0, 6), ("write", 6, 6)]
     expected = TextGenerator.load(tmp_path / "checkpoint").write(wholes)
     cut = sum(text.tokens_read < text.tokens for text in expected)
-    assert done == WrittenTexts(documents=7, failed=2, cut=cut)
+    assert done == WrittenTexts(answered=5, failed=2, cut=cut, fields=0, without_fields=0, new=6)
     assert 0 < cut < 5
     rows = {row["source"]: row for row in shards.read(str(tmp_path / "out" / "parquet"), TEXTS).to_pylist()}
     assert {rows[source]["status"] for source in ("a.txt", lost[0].source)} == {"failure"}
@@ -59,8 +61,34 @@ def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
         json.loads(line) for file in (tmp_path / "out" / "jsonl").iterdir() for line in file.read_text().splitlines()
     ]
     assert {line["source"]: line for line in lines} == rows
-    with pytest.raises(InputError, match="already contains answers"):
-        write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"))
+
+
+def test_a_rerun_reads_only_the_documents_that_are_missing_or_have_another_page(
+    trained_on_fields: tuple[Path, list[list[Page]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_plan, "_DOCUMENTS_PER_UNIT", 3)
+    checkpoint, wholes = trained_on_fields
+    out = tmp_path / "out"
+    write_documents(tmp_path / "ingested", [document(whole) for whole in wholes])
+    all_pages = [page for whole in wholes for page in whole]
+    ingested = write_pages(tmp_path / "ingested", all_pages[:-1])
+    first = write(checkpoint, ingested, str(out))
+    assert (first.answered, first.new) == (8, 8)
+    assert write(checkpoint, ingested, str(out)) == dataclasses.replace(first, new=0)
+    with pytest.raises(InputError, match=r"another job: options\.beams is 1 there and 2 here"):
+        write(checkpoint, ingested, str(out), beams=2)
+    lost = sorted((out / "parquet").iterdir())[0]
+    missing = shards.read_shard(str(lost)).num_rows
+    lost.unlink()
+    again = write(checkpoint, ingested, str(out))
+    assert again == dataclasses.replace(first, new=missing)
+    write_pages(tmp_path / "ingested", all_pages)
+    grown = write(checkpoint, ingested, str(out))
+    assert grown.new == 2, "the unit of the document whose second page has been added"
+    texts = {row["doc_id"]: row["text"] for row in shards.read(str(out / "parquet"), TEXTS).to_pylist()}
+    expected = TextGenerator.load(checkpoint).write(wholes)
+    assert texts == {whole[0].doc_id: text.text for whole, text in zip(wholes, expected, strict=True)}
+    assert grown.fields == shards.read(str(out / "fields"), FIELDS).num_rows == sum(len(values(one)) for one in wholes)
 
 
 def test_documents_that_take_longer_than_ray_waits_for_a_sign_of_life_are_written_about(
@@ -72,7 +100,7 @@ def test_documents_that_take_longer_than_ray_waits_for_a_sign_of_life_are_writte
     write_pages(tmp_path / "ingested", pages(0))
     write_documents(tmp_path / "ingested", [document(pages(0))])
     monkeypatch.setattr(DataContext.get_current(), "execution_no_progress_timeout_s", 0.1)
-    assert write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out")).documents == 1
+    assert write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out")).answered == 1
 
 
 def test_fields_that_are_written_have_rows_of_their_own(
@@ -81,7 +109,7 @@ def test_fields_that_are_written_have_rows_of_their_own(
     checkpoint, wholes = trained_on_fields
     done = write(checkpoint, str(checkpoint.parent / "ingested"), str(tmp_path / "out"))
     assert done == WrittenTexts(
-        documents=8, failed=0, cut=0, fields=sum(len(values(whole)) for whole in wholes), without_fields=0
+        answered=8, failed=0, cut=0, fields=sum(len(values(whole)) for whole in wholes), without_fields=0, new=8
     )
     rows = shards.read(str(tmp_path / "out" / "fields"), FIELDS).to_pylist()
     assert len(rows) == done.fields

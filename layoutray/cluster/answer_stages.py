@@ -1,0 +1,128 @@
+"""The three stages of bulk extraction: pages to windows, windows to label probabilities, probabilities to a shard.
+
+Without GPUs, one process does all stages of a unit: moving data between processes would only cost time, because all
+compete for the same cores. With GPUs, the first and the last stage have their own processes on CPUs, so that a GPU does
+not wait for them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import ray.data
+from numpy.typing import NDArray
+from ray.data import ActorPoolStrategy
+from torch import Tensor
+
+from layoutray.batching.examples import Example
+from layoutray.checkpoint import Fetch
+from layoutray.cluster import gpus
+from layoutray.cluster.connect import num_workers
+from layoutray.cluster.placement import Replicas
+from layoutray.document import Page
+from layoutray.inference import Extractor, Tagging, page_answers
+from layoutray.store import codec, shards
+from layoutray.store.answer_set import AnswerSet
+
+_CPUS = 0.25
+"""CPUs of a process of the first or the last stage. Both and a replica fit on one CPU."""
+
+_Batch = dict[str, NDArray[Any]]
+"""Columns of one row, because Ray Data requires a batch size for workers with GPUs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """What the stages need besides the units.
+
+    Attributes:
+        checkpoint: name of the model.
+        fetch: gives the folder of the checkpoint in the process that reads it.
+    """
+
+    checkpoint: str
+    fetch: Fetch
+    tagging: Tagging
+    model_id: str
+    model_version: str
+    answers: AnswerSet
+
+    def run(self, units: ray.data.Dataset, replicas: Replicas) -> ray.data.Dataset:
+        """The number of answered pages of each unit, in column `rows`."""
+        on_cpus: dict[str, Any] = {
+            "num_cpus": _CPUS,
+            "compute": ActorPoolStrategy(min_size=1, max_size=max(1, num_workers() // 2)),
+        }
+        beside_gpus = ((_ReadPages, on_cpus), (_RunModel, replicas.placement()), (_WriteAnswers, on_cpus))
+        on_gpus = replicas.placement()["num_gpus"] is not None
+        for stage, placement in beside_gpus if on_gpus else ((_AllStages, replicas.placement()),):
+            units = units.map_batches(
+                stage, fn_constructor_args=(self,), batch_size=1, batch_format="numpy", **placement
+            )
+        return units
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A unit between two stages.
+
+    Attributes:
+        name: name of the shard of answers.
+        windows: of each page.
+        probabilities: label probabilities (length, labels) of all windows in one sequence; empty before the model.
+    """
+
+    name: str
+    pages: Sequence[Page]
+    windows: Sequence[Sequence[Example]]
+    probabilities: Sequence[Tensor] = ()
+
+
+class _ReadPages:
+    def __init__(self, answering: Answering) -> None:
+        self._tagging = answering.tagging
+
+    def __call__(self, batch: _Batch) -> _Batch:
+        shard, start, rows, name = (batch[column][0] for column in ("shard", "start", "rows", "name"))
+        pages = list(codec.pages_of(shards.read_rows(str(shard), int(start), int(rows))))
+        return _row(_Work(str(name), pages, self._tagging.windows(pages)))
+
+
+class _RunModel:
+    def __init__(self, answering: Answering) -> None:
+        self._extractor = Extractor.load(answering.fetch(answering.checkpoint), gpus.assigned_device())
+
+    def __call__(self, batch: _Batch) -> _Batch:
+        work: _Work = batch["work"][0]
+        probabilities = self._extractor.probabilities(work.windows)
+        return _row(_Work(work.name, work.pages, work.windows, probabilities))
+
+
+class _WriteAnswers:
+    def __init__(self, answering: Answering) -> None:
+        self._answering = answering
+
+    def __call__(self, batch: _Batch) -> _Batch:
+        work: _Work = batch["work"][0]
+        chosen = self._answering
+        entities = chosen.tagging.entities(work.pages, work.windows, work.probabilities)
+        answers = page_answers(work.pages, entities, chosen.model_id, chosen.model_version)
+        chosen.answers.write(codec.answers_table(answers), [answer.to_json() for answer in answers], work.name)
+        return {"rows": np.array([len(answers)])}
+
+
+class _AllStages:
+    def __init__(self, answering: Answering) -> None:
+        self._stages = [stage(answering) for stage in (_ReadPages, _RunModel, _WriteAnswers)]
+
+    def __call__(self, batch: _Batch) -> _Batch:
+        for stage in self._stages:
+            batch = stage(batch)
+        return batch
+
+
+def _row(work: _Work) -> _Batch:
+    column = np.empty(1, object)
+    column[0] = work
+    return {"work": column}

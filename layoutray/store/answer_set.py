@@ -1,0 +1,93 @@
+"""The folder of bulk answers. No other module knows the names of its parts."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from layoutray.answers import DocumentFields
+from layoutray.store import codec, job, shards, sources
+
+_MANIFEST = "answers.json"
+_TABLES, _LINES, _FIELDS = "parquet", "jsonl", "fields"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSet:
+    """The answers that `predict` writes.
+
+    | part | content |
+    | --- | --- |
+    | `job.json` | the job: model, data set and options; written first |
+    | `parquet/` | ANSWERS or TEXTS shards |
+    | `jsonl/` | the same as lines of JSON, under the same names |
+    | `fields/` | FIELDS shards; absent if the model finds no fields |
+    | `answers.json` | counts; written last |
+
+    Attributes:
+        folder: local path or address in an object store.
+    """
+
+    folder: str
+
+    @property
+    def tables(self) -> str:
+        return sources.join(self.folder, _TABLES)
+
+    @property
+    def lines(self) -> str:
+        return sources.join(self.folder, _LINES)
+
+    @property
+    def fields(self) -> str:
+        return sources.join(self.folder, _FIELDS)
+
+    def claim(self, values: Mapping[str, Any]) -> None:
+        """Make the folder that of the job `values`. Raises InputError if another job owns it; see `store.job`."""
+        job.claim(self.folder, values, (_TABLES, _LINES, _FIELDS))
+
+    def written(self) -> set[str]:
+        """Names of the complete shards, without ending."""
+        return set(map(shards.stem, shards.shards(self.tables)))
+
+    def write(self, table: pa.Table, lines: Sequence[Mapping[str, Any]], name: str) -> None:
+        """Write a shard of answers, as lines of JSON and as a table. The table is written last: it completes the shard.
+
+        Args:
+            name: name without ending.
+        """
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        shards.write_bytes(text.encode(), self.lines, f"{name}.jsonl")
+        shards.write(table, self.tables, f"{name}.parquet")
+
+    def write_fields(self, documents: Sequence[DocumentFields], name: str) -> int:
+        """Write a shard of the documents' fields, unless they have no values. Returns the number of values."""
+        table = codec.fields_table(documents)
+        if table.num_rows:
+            shards.write(table, self.fields, f"{name}.parquet")
+        return table.num_rows
+
+    def clear_half_written(self) -> None:
+        """Delete the half-written files of a killed run."""
+        for part in (self.tables, self.lines, self.fields):
+            shards.remove_half_written(part)
+
+    def keep_only(self, names: Collection[str]) -> int:
+        """Delete all shards except `names`: incomplete ones, and those of rows that are no longer in the data set."""
+        return sum(shards.keep_only(part, names) for part in (self.tables, self.lines, self.fields))
+
+    def manifest(self) -> dict[str, Any] | None:
+        """The content of `answers.json`; None if the answers are not complete."""
+        uri = sources.join(self.folder, _MANIFEST)
+        return json.loads(sources.read_bytes(uri)) if sources.exists(uri) else None
+
+    def write_manifest(self, values: Mapping[str, Any]) -> None:
+        """Write `answers.json`: the answers are complete."""
+        shards.write_bytes(json.dumps(values, indent=2, ensure_ascii=False).encode(), self.folder, _MANIFEST)
+
+    def remove_manifest(self) -> None:
+        """Delete `answers.json`: the answers are not complete, or no longer those of the data set."""
+        if self.manifest() is not None:
+            shards.remove([sources.join(self.folder, _MANIFEST)])
