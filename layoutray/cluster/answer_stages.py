@@ -54,9 +54,9 @@ class Answering:
             "num_cpus": _CPUS,
             "compute": ActorPoolStrategy(min_size=1, max_size=max(1, num_workers() // 2)),
         }
-        beside_gpus = ((_ReadPages, on_cpus), (_RunModel, replicas.placement()), (_WriteAnswers, on_cpus))
-        on_gpus = replicas.placement()["num_gpus"] is not None
-        for stage, placement in beside_gpus if on_gpus else ((_AllStages, replicas.placement()),):
+        model = replicas.placement()
+        beside_gpus = ((_ReadPages, on_cpus), (_RunModel, model), (_WriteAnswers, on_cpus))
+        for stage, placement in beside_gpus if model["num_gpus"] else ((_AllStages, model),):
             units = units.map_batches(
                 stage, fn_constructor_args=(self,), batch_size=1, batch_format="numpy", **placement
             )

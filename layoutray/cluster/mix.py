@@ -1,8 +1,12 @@
-"""Mix several data sets into one, on the cluster: the pages that `prepare.mix` selects are copied."""
+"""Mix several data sets into one, on the cluster: the pages that `prepare.mix` selects are copied.
+
+A shard of the mix has the selected pages of one shard of a data set, and a name made from their ids. A repeated run
+copies the shards that are missing, and removes those whose selection has changed.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -15,7 +19,7 @@ from layoutray.errors import InputError
 from layoutray.prepare.encode_output import SPLITS
 from layoutray.prepare.mix import last_rank, quotas, rank
 from layoutray.recipe import MixRecipe
-from layoutray.store import shards, sources
+from layoutray.store import job, shards
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import PAGES
 
@@ -24,30 +28,40 @@ Counts = dict[str, dict[str, int]]
 
 
 def mix(recipe: MixRecipe, folders: Sequence[str], out: str) -> tuple[Counts, Counts]:
-    """Copy the selected pages of the data sets `folders` into the data set `out`.
+    """Copy the selected pages of the data sets `folders` that no earlier run has copied into the data set `out`.
 
     Returns:
         Pages of the mix, and all pages of the data sets.
 
     Raises:
         InputError: if the folders do not match the shares, a data set is too small for its share, a page is in two data
-            sets, or `out` is not empty.
+            sets, or another job owns `out`.
         SchemaError: if a folder is not a data set.
     """
-    if next(sources.list_files(out), None):
-        raise InputError(f"{out} is not empty; give another --out, or delete that folder")
     data_sets = _by_name(recipe, folders)
     ranks = {name: _ranks(data_set, recipe.seed) for name, data_set in data_sets.items()}
     available = {name: {split: len(by_split[split]) for split in SPLITS} for name, by_split in ranks.items()}
     _check_disjoint(data_sets)
     taken = quotas(recipe, available)
+    inputs = {
+        "recipe": asdict(recipe),
+        "sources": {name: data_set.folder for name, data_set in data_sets.items()},
+    }
+    job.claim(out, inputs)
     mixed = DataSet(out)
+    copies: dict[str, _Copy] = {}
     for name, data_set in data_sets.items():
         last = {split: last_rank(ranks[name][split], taken[name][split]) for split in SPLITS}
-        _copy(data_set, mixed, last, recipe.seed)
-    folders_by_name = {name: data_set.folder for name, data_set in data_sets.items()}
-    summary = {"recipe": asdict(recipe), "sources": folders_by_name, "pages": taken}
-    mixed.write_mix_summary(json.dumps(summary, indent=2, sort_keys=True).encode())
+        copies |= _copies(data_set, last, recipe.seed)
+    shards.remove_half_written(mixed.pages)
+    shards.keep_only(mixed.pages, copies)
+    written = set(map(shards.stem, shards.shards(mixed.pages)))
+    missing = [{"name": name, **asdict(copy)} for name, copy in copies.items() if name not in written]
+    if missing:
+        mixed.remove_mix_summary()
+        selected = partial(_copy_shard, out=mixed.pages, seed=recipe.seed)
+        ray.data.from_items(missing).map(selected, num_cpus=0.5).materialize()
+    mixed.write_mix_summary(json.dumps(inputs | {"pages": taken}, indent=2, sort_keys=True).encode())
     return taken, available
 
 
@@ -94,16 +108,32 @@ def _page_keys(data_set: DataSet) -> NDArray[np.uint64]:
     return np.array(keys, np.uint64)
 
 
-def _copy(data_set: DataSet, mixed: DataSet, last: Mapping[str, int], seed: int) -> None:
-    files = ray.data.from_items(shards.shards(data_set.pages))
-    copied = files.map(partial(_copy_shard, out=mixed.pages, last=dict(last), seed=seed), num_cpus=0.5)
-    copied.materialize()
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A shard of a data set, and by split the rank of the last page that is selected."""
+
+    shard: str
+    last: Mapping[str, int]
 
 
-def _copy_shard(row: dict[str, Any], out: str, last: Mapping[str, int], seed: int) -> dict[str, Any]:
-    pages = shards.read(row["item"], PAGES)
+def _copies(data_set: DataSet, last: Mapping[str, int], seed: int) -> dict[str, _Copy]:
+    """The shards of the mix with pages of `data_set`, by name without ending."""
+    copies: dict[str, _Copy] = {}
+    for uri, table in shards.read_each(data_set.pages, PAGES, ["page_id", "split"]):
+        if ids := table.filter(_selected(table, last, seed))["page_id"].to_pylist():
+            copies[shards.stem(shards.part_name(ids))] = _Copy(uri, last)
+    return copies
+
+
+def _copy_shard(row: dict[str, Any], out: str, seed: int) -> dict[str, Any]:
+    pages = shards.read(row["shard"], PAGES)
+    shards.write(pages.filter(_selected(pages, row["last"], seed)), out, f"{row['name']}.parquet")
+    return {"name": row["name"]}
+
+
+def _selected(pages: pa.Table, last: Mapping[str, int], seed: int) -> pa.Array:
+    """Whether each page is in the mix."""
     ids, splits = pages["page_id"].to_pylist(), pages["split"].to_pylist()
-    selected = [rank(page_id, seed) <= last[split] for page_id, split in zip(ids, splits, strict=True)]
-    if any(selected):
-        shards.write(pages.filter(pa.array(selected)), out, shards.part_name(ids))
-    return {"pages": sum(selected)}
+    return pa.array(
+        [rank(page_id, seed) <= last[split] for page_id, split in zip(ids, splits, strict=True)], pa.bool_()
+    )

@@ -103,3 +103,9 @@ class DataSet:
 
     def write_mix_summary(self, data: bytes) -> None:
         shards.write_bytes(data, self.folder, _MIX_SUMMARY)
+
+    def remove_mix_summary(self) -> None:
+        """Delete `mix.json`, if it exists: the mix is not complete."""
+        uri = sources.join(self.folder, _MIX_SUMMARY)
+        if sources.exists(uri):
+            shards.remove([uri])

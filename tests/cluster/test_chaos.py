@@ -15,17 +15,23 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from random import Random
 
+import pyarrow.compute as pc
 import pytest
 
 from layoutray import recipe as recipes
 from layoutray import tracking
 from layoutray.cluster.ingest import plan_ingest
+from layoutray.inference import Extractor
 from layoutray.prepare.manifest import Manifest
 from layoutray.prepare.output import Output
+from layoutray.store import codec, shards
 from layoutray.store.card import Card
+from layoutray.store.data_set import DataSet
+from layoutray.store.schema import ANSWERS, FIELDS
 from layoutray.training import job as jobs
 from layoutray.training.job import Job
 from layoutray.training.reporter import HISTORY
+from tests.cluster.checkpoints import save_untrained
 from tests.cluster.test_ingest import BAD, checked, page_ids
 from tests.cluster.two_hosts import two_hosts
 from tests.cluster.two_nodes import Kill, TwoNodes, two_nodes
@@ -172,6 +178,56 @@ def test_examples_are_those_of_an_undisturbed_encode_whatever_dies(tmp_path: Pat
     assert card.pages["train"] == len(made)
     written = {file.relative_to(out): file.read_bytes() for file in out.rglob("*") if file.is_file()}
     assert written == {file.relative_to(undisturbed): file.read_bytes() for file in undisturbed.rglob("*.*")}
+
+
+@pytest.mark.parametrize(
+    ("pages_made", "victims", "random"),
+    [
+        pytest.param(200, ["driver", "_AllStages"], Random(5), id="small", marks=pytest.mark.chaos),
+        pytest.param(
+            1200,
+            [*(10 * ["driver"]), "_AllStages", "raylet"],
+            Random(),
+            id="large",
+            marks=[pytest.mark.chaos, pytest.mark.timeout(3600)],
+        ),
+    ],
+)
+def test_every_page_is_answered_once_whatever_dies(
+    pages_made: int, victims: Sequence[str], random: Random, tmp_path: Path
+) -> None:
+    ingested, out = DataSet(str(tmp_path / "ingested")), tmp_path / "out"
+    made = pages(pages_made)
+    for at in range(0, pages_made, 4):
+        part = made[at : at + 4]
+        table = codec.pages_table(part, [page.source for page in part])
+        shards.write(table, ingested.pages, f"part-{at:04d}.parquet")
+    save_untrained(tmp_path / "checkpoint", fields={"date": {"many": True}, "total": {}})
+    shards.write_bytes(b"{}", ingested.folder, "manifest.json")  # the command takes no folder without one for pages
+    command = [sys.executable, "-m", "pipelines.predict", str(tmp_path / "checkpoint"), ingested.folder]
+    command += ["--out", str(out), "--workers", "2"]
+
+    def answered() -> int:
+        return 4 * len(shards.shards(str(out / "parquet")))
+
+    with two_nodes({"OMP_NUM_THREADS": "1"}) as nodes:
+        kills = drawn(victims, int(0.9 * pages_made), random)
+        starts = nodes.run_through(command, tmp_path / "log", kills, answered)
+    sys.stdout.write(f"{starts} starts\n")
+    counts = json.loads((out / "answers.json").read_text())["counts"]
+    assert (counts["answered"], counts["failed"]) == (pages_made, 0)
+    lines = [json.loads(line) for file in (out / "jsonl").iterdir() for line in file.read_text().splitlines()]
+    expected = Extractor.load(tmp_path / "checkpoint").extract(made)
+    assert sorted((line["source"], [entity["content"] for entity in line["entities"]]) for line in lines) == sorted(
+        (page.source, [entity.content for entity in entities]) for page, entities in zip(made, expected, strict=True)
+    )
+    table = shards.read(str(out / "parquet"), ANSWERS)
+    assert len(table.filter(pc.field("type") != "")) == sum(map(len, expected)) == counts["entities"]
+    fields = shards.read(str(out / "fields"), FIELDS)
+    with_fields = len(fields["doc_id"].unique())
+    assert (len(fields), with_fields) == (counts["fields"], pages_made - counts["without_fields"])
+    assert not list(out.rglob(".*")), "nothing half-written is left"
+    assert not (out / "grouped").exists()
 
 
 @pytest.fixture

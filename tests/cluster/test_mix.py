@@ -63,5 +63,29 @@ def test_folders_and_shares_have_to_fit_and_nothing_is_overwritten(tmp_path: Pat
     folders = [ingested(tmp_path / "forms", range(10), 0), ingested(tmp_path / "letters", range(100, 110), 0)]
     with pytest.raises(InputError, match="named forms, letters, the shares forms, papers"):
         mix(RECIPE, folders, str(tmp_path / "out"))
-    with pytest.raises(InputError, match="is not empty"):
-        mix(RECIPE, folders, folders[0])
+    with pytest.raises(InputError, match=r"has content but no job\.json"):
+        mix(MixRecipe({"forms": 0.75, "letters": 0.25}), folders, folders[0])
+
+
+def test_a_repeated_mix_copies_only_what_is_missing(tmp_path: Path) -> None:
+    folders = [ingested(tmp_path / "forms", range(34), 4), ingested(tmp_path / "papers", range(100, 120), 2)]
+    out = tmp_path / "out"
+    counts = mix(RECIPE, folders, str(out))
+    pages = {one.doc_id for one in found(out)}
+    lost, *kept = sorted((out / "pages").iterdir())
+    times = {file.name: file.stat().st_mtime_ns for file in kept}
+    lost.unlink()
+    (out / "mix.json").unlink()
+    (out / "pages" / ".part-0.parquet.0.part").write_bytes(b"PAR1 half")
+    assert mix(RECIPE, folders, str(out)) == counts
+    assert {file.name: file.stat().st_mtime_ns for file in (out / "pages").iterdir() if file != lost} == times
+    assert {one.doc_id for one in found(out)} == pages
+    assert len(found(out)) == len(pages)
+    with pytest.raises(InputError, match=r"belongs to another job: recipe\.seed is 42 there and 7 here"):
+        mix(dataclasses.replace(RECIPE, seed=7), folders, str(out))
+    ingested(tmp_path / "papers", range(100, 140), 2)
+    grown, _ = mix(RECIPE, folders, str(out))
+    assert grown["papers"]["train"] == 10, "the forms allow no more"
+    now = found(out)
+    assert len({one.doc_id for one in now}) == len(now) == sum(sum(by_split.values()) for by_split in grown.values())
+    assert json.loads((out / "mix.json").read_text())["pages"] == grown

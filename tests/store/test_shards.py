@@ -1,3 +1,4 @@
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -5,6 +6,8 @@ import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from layoutray.errors import SchemaError
 from layoutray.store import codec, shards, sources
@@ -184,3 +187,25 @@ def test_hugging_face_datasets_reads_them_without_our_code(
     uri = shards.write(table, folder, "part-1.parquet")
     loaded = datasets.load_dataset("parquet", data_files=uri, split="train", cache_dir=str(tmp_path / "cache"))
     assert list(loaded) == table.to_pylist()
+
+
+@given(st.sampled_from([1, 2, 3, 4, 11]), st.integers(0, 10), st.integers(1, 11))
+def test_rows_of_a_shard_are_read_from_its_row_groups(sizes: int, start: int, rows: int) -> None:
+    table = codec.pages_table([page(f"d{number}") for number in range(11)], map(str, range(11)))
+    rows = min(rows, 11 - start)
+    with tempfile.TemporaryDirectory() as folder:
+        parts = (table.slice(at, sizes) for at in range(0, 11, sizes))
+        uri = shards.write_all(parts, PAGES, folder, "part-one.parquet")
+        assert shards.read_rows(uri, start, rows) == table.slice(start, rows)
+        scanned = list(shards.scan_shard(uri, PAGES, ["page_id"], 4))
+    starts = [sum(part.num_rows for _, part in scanned[:at]) for at in range(len(scanned))]
+    assert [first for first, _ in scanned] == starts
+    assert pa.concat_tables(part for _, part in scanned) == table.select(["page_id"])
+
+
+def test_other_shards_are_deleted(tmp_path: Path) -> None:
+    for name in ("part-a.parquet", "part-b.parquet", "part-a.jsonl", "part-c.jsonl"):
+        shards.write_bytes(b"", str(tmp_path), name)
+    assert shards.keep_only(str(tmp_path), {"part-a"}) == 2
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["part-a.jsonl", "part-a.parquet"]
+    assert shards.keep_only(str(tmp_path / "none"), {"part-a"}) == 0
