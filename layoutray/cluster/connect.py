@@ -16,6 +16,8 @@ from layoutray.errors import ClusterError
 
 _NO_PROGRESS_SECONDS = 120.0
 """A Ray Data pipeline that cannot get its CPUs waits silently. After this time it fails with a message."""
+_NODE_START_SECONDS = 900.0
+"""A cluster without CPUs is one whose nodes start when work waits, which takes minutes."""
 _SLOWEST_BATCH_SECONDS = 3600.0
 """A model may take minutes on a CPU for a shard of long documents."""
 _CORES = "layoutray_cores"
@@ -154,7 +156,8 @@ def _native_log_silenced() -> Generator[None]:
 
 def _configure() -> None:
     context = DataContext.get_current()
-    context.execution_no_progress_timeout_s = _NO_PROGRESS_SECONDS
+    starts_empty = not ray.cluster_resources().get("CPU")
+    context.execution_no_progress_timeout_s = _NO_PROGRESS_SECONDS + starts_empty * _NODE_START_SECONDS
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)

@@ -56,7 +56,7 @@ def ingest(
     output = Output(out)
     output.clear_half_written()
     done = output.done()
-    plan = plan_ingest(root, recipe, limit=limit, output=output, progress=progress)
+    plan = plan_ingest(root, recipe, limit=limit, output=output, workers=workers, progress=progress)
     pages = run_plan(plan, done, output, recipe, workers, progress)
     manifest = make_manifest(root, output, plan, recipe, IngestRun(pages, time.monotonic() - started, workers))
     manifest.write(out)
@@ -69,6 +69,7 @@ def plan_ingest(
     *,
     limit: int | None = None,
     output: Output | None = None,
+    workers: int | None = None,
     progress: Callable[[Progress], None] = ignore_progress,
 ) -> Plan:
     """Step 1: find and open the documents below `root`, and plan their pages.
@@ -76,10 +77,11 @@ def plan_ingest(
     Args:
         limit: largest number of documents.
         output: data set that stores which documents need not be opened again; None opens all and stores nothing.
+        workers: number of worker processes; default: one for each core of the cluster.
     """
     found = find_documents(root, recipe, limit)
     if output:
-        opened = open_changed_documents(found.references, recipe, output, root, progress)
+        opened = open_changed_documents(found.references, recipe, output, root, progress, workers)
     else:
         opened = open_all_documents(found.references, recipe, progress)
     # Workers answer in any order. The plan must not depend on it, for example in which of two copies it uses.

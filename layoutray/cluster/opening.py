@@ -27,8 +27,12 @@ def open_changed_documents(
     output: Output,
     root: str,
     progress: Callable[[Progress], None],
+    workers: int | None = None,
 ) -> SpilledDict[OpenedDocument]:
     """Open the documents that `output` does not know or that have changed.
+
+    Args:
+        workers: number of worker processes; default: one for each core of the cluster.
 
     Returns:
         All documents by `reference_key`, recalled or opened.
@@ -41,7 +45,7 @@ def open_changed_documents(
             changed.append(reference)
         else:
             opened[reference_key(reference)] = recalled
-    for result in open_documents(changed, recipe, progress):
+    for result in open_documents(changed, recipe, progress, workers):
         opened[reference_key(result.reference)] = result
     if changed:
         before.store(opened[reference_key(reference)] for reference in changed)
@@ -62,10 +66,15 @@ def open_documents(
     references: SpilledList[DocumentRef],
     recipe: IngestRecipe,
     progress: Callable[[Progress], None] = ignore_progress,
+    workers: int | None = None,
 ) -> Iterator[OpenedDocument]:
-    """Open documents, in any order."""
+    """Open documents, in any order.
+
+    Args:
+        workers: number of worker processes for many documents; default: one for each core of the cluster.
+    """
     in_process = len(references) <= _OPENED_IN_PROCESS
-    opened = _open_in_process(references, recipe) if in_process else _open_in_workers(references, recipe)
+    opened = _open_in_process(references, recipe) if in_process else _open_in_workers(references, recipe, workers)
     for count, result in enumerate(opened, start=1):
         progress(Progress("open", count, len(references)))
         yield result
@@ -77,10 +86,12 @@ def _open_in_process(references: Iterable[DocumentRef], recipe: IngestRecipe) ->
             yield open_document(words, reference)
 
 
-def _open_in_workers(references: SpilledList[DocumentRef], recipe: IngestRecipe) -> Iterator[OpenedDocument]:
+def _open_in_workers(
+    references: SpilledList[DocumentRef], recipe: IngestRecipe, workers: int | None
+) -> Iterator[OpenedDocument]:
     with connect():
         arguments = {"reader": recipe.reader, "words": recipe.words, "recognition": recipe.recognition}
         deadline = ATTEMPTS * recipe.recognition.deadline
-        pool = WorkerPool(DocumentOpener, arguments, num_workers(), _DOCUMENTS_PER_BATCH, deadline)
+        pool = WorkerPool(DocumentOpener, arguments, workers or num_workers(), _DOCUMENTS_PER_BATCH, deadline)
         for table in pool.map(references):
             yield from record_codecs.from_table(table, OPENED_DOCUMENT)

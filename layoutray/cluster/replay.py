@@ -56,7 +56,7 @@ def replay(
     recipe = manifest.recipe()
     changed = _changed(recipe, changes)
     output.clear_half_written()
-    plan = _plan(manifest, output, letters, changed, progress)
+    plan = _plan(manifest, output, letters, changed, workers, progress)
     letter_ids = {letter.page_id for letter in letters}
     output.drop_dead_letters({task.page_id for task in plan.page_tasks if task.page_id in letter_ids})
     pages = run_plan(plan, output.done(), output, changed, workers, progress)
@@ -81,6 +81,7 @@ def _plan(
     output: Output,
     letters: Collection[DeadLetter],
     changed: IngestRecipe,
+    workers: int,
     progress: Callable[[Progress], None],
 ) -> Plan:
     """The plan of the data set's ingest. Documents of `letters` are opened with the recipe `changed`.
@@ -106,8 +107,8 @@ def _plan(
         elif reference.source not in unopened:
             continue
         planned.append(reference)
-    opened = open_changed_documents(others, recipe, output, manifest.source, progress)
-    for result in open_documents(retried, changed, progress):
+    opened = open_changed_documents(others, recipe, output, manifest.source, progress, workers)
+    for result in open_documents(retried, changed, progress, workers):
         opened[reference_key(result.reference)] = result
     in_order = (
         opened.get(reference_key(reference)) or OpenedDocument(reference, None, unopened[reference.source])

@@ -23,6 +23,8 @@ from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 
+_LAST_ANSWER_SECONDS = 5.0
+"""A replica that is to stop finishes its requests first, and has this time beyond their limit."""
 _UNBOUNDED = 10_000
 """Concurrent calls that Serve allows; `Admission` sets the real limit. Serve's own refusal lacks Retry-After."""
 
@@ -72,8 +74,14 @@ class Ingress:
         metrics = Telemetry()
         # One more page than readers, so that a reader that becomes free has its next page at once.
         service = Service(reader, model, max_pages_in_ocr=settings.ocr_replicas + 1, telemetry=metrics)
-        max_in_flight = settings.ocr_replicas + settings.limits.max_queued_requests
-        self._routes = Routes(service, settings.limits, metrics, max_in_flight=max_in_flight)
+        waiting = settings.limits.max_queued_requests
+        self._routes = Routes(
+            service,
+            settings.limits,
+            metrics,
+            max_files=settings.ocr_replicas + waiting,
+            max_words=settings.model_replicas * settings.batch_size + waiting,
+        )
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         return self._routes.api()
@@ -86,17 +94,25 @@ def build_app(settings: ServeSettings, fetch: Fetch = str) -> Application:
         fetch: gives the folder of the checkpoint in the process that reads it.
     """
     cpus = {"num_cpus": settings.cpus_per_replica}
-    reader = serve.deployment(num_replicas=settings.ocr_replicas, max_ongoing_requests=1, ray_actor_options=cpus)(
-        PageReader
-    )
+    patience = settings.limits.timeout_s + _LAST_ANSWER_SECONDS
+    reader = serve.deployment(
+        num_replicas=settings.ocr_replicas,
+        max_ongoing_requests=1,
+        ray_actor_options=cpus,
+        graceful_shutdown_timeout_s=patience,
+    )(PageReader)
     model = serve.deployment(
         num_replicas=settings.model_replicas,
         max_ongoing_requests=_UNBOUNDED,
         ray_actor_options={**cpus, "num_gpus": gpus.of_each(settings.model_replicas, settings.gpus_per_model)},
+        graceful_shutdown_timeout_s=patience,
     )(ModelReplica)
-    ingress = serve.deployment(name="Ingress", max_ongoing_requests=_UNBOUNDED, ray_actor_options={"num_cpus": 0})(
-        serve.ingress()(Ingress)
-    )
+    ingress = serve.deployment(
+        name="Ingress",
+        max_ongoing_requests=_UNBOUNDED,
+        ray_actor_options={"num_cpus": 0},
+        graceful_shutdown_timeout_s=patience,
+    )(serve.ingress()(Ingress))
     return ingress.bind(
         settings,
         reader.bind(_limited_recognition(settings)),

@@ -265,9 +265,10 @@ def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(
     recognition = Recognition("tesserocr", TesseractSettings(preprocessing=Preprocessing(width=0, clahe=0)))
     tight = replace(settings, limits=limits, recognition=recognition, ocr_replicas=1)
     serve.run(build_app(tight), name="tight", route_prefix="/tight")
-    answers = asyncio.run(
-        gathered(client.base_url, [{"url": "/tight/v1/extract", "files": {"file": ("page", slow)}}] * 5)
-    )
+    files = [{"url": "/tight/v1/extract", "files": {"file": ("page", slow)}}] * 5
+    words = {"url": "/tight/v1/extract", "json": as_request(*rendered())}
+    *answers, answer_to_words = asyncio.run(gathered(client.base_url, [*files, words]))
+    assert answer_to_words.status_code == 200, "words need no reader"
     (late,) = [answer for answer in answers if answer.status_code != 503]
     assert "2 s" in refused(late, 504, "timeout")
     assert late.json()["error"]["retryable"] is True

@@ -191,3 +191,44 @@ def kill_tree(process: subprocess.Popen[str]) -> None:
 
 def _descendants(root: subprocess.Popen[str]) -> list[psutil.Process]:
     return psutil.Process(root.pid).children(recursive=True) if root.poll() is None else []
+
+
+_EMPTY_CLUSTER = """
+import sys
+from ray.cluster_utils import Cluster
+nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+print(nodes.address, flush=True)
+for _ in sys.stdin:
+    nodes.add_node(num_cpus=6)
+    print("joined", flush=True)
+nodes.shutdown()
+"""
+
+
+@contextmanager
+def empty_cluster() -> Generator[tuple[dict[str, str], Callable[[], None]]]:
+    """A Ray whose only node has no CPUs, while the block runs.
+
+    Yields the environment of drivers that are to join it, and a function that adds a node of 6 CPUs.
+    """
+    folder = tempfile.mkdtemp(prefix="ray-")
+    values = settings({"OMP_NUM_THREADS": "1"}, folder)
+    command = [sys.executable, "-c", _EMPTY_CLUSTER]
+    with subprocess.Popen(command, env=values, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        ask, answers = process.stdin, process.stdout
+
+        def add_node() -> None:
+            ask.write("another\n")
+            ask.flush()
+            assert answers.readline().strip() == "joined"
+
+        try:
+            address = answers.readline().strip()
+            assert address, "the cluster did not start"
+            yield values | {"RAY_ADDRESS": address}, add_node
+            process.communicate(timeout=60)
+        finally:
+            kill_tree(process)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -57,14 +57,15 @@ class Routes:
     """The routes of the endpoint.
 
     Args:
-        max_in_flight: documents that may be in flight at once.
+        max_files: documents that come as files, for OCR, that may be in flight at once.
+        max_words: documents that come as words that may be in flight at once.
     """
 
-    def __init__(self, service: Service, limits: Limits, metrics: Telemetry, *, max_in_flight: int) -> None:
+    def __init__(self, service: Service, limits: Limits, metrics: Telemetry, *, max_files: int, max_words: int) -> None:
         self._service = service
         self._limits = limits
         self._telemetry = metrics
-        self._admission = Admission(max_in_flight)
+        self._files, self._words = Admission(max_files), Admission(max_words)
 
     def api(self) -> FastAPI:
         """The FastAPI application with all routes."""
@@ -101,7 +102,7 @@ class Routes:
         words: Annotated[bool, Query(description="also return all words of the pages")] = False,
     ) -> schema.ExtractResponse:
         """Extract entities and fields from a document: a file, or pages of words and boxes."""
-        async with self._admitted():
+        async with self._admitted(request):
             model = await self._service.model_at("/v1/extract")
             document = await submission.receive(request, self._limits, submission.word_pages)
             answer = await self._service.extract(document, model)
@@ -117,17 +118,17 @@ class Routes:
         ] = False,
     ) -> schema.SummarizeResponse:
         """Summarise a document: a file, pages of words and boxes, or a text."""
-        async with self._admitted():
+        async with self._admitted(request):
             model = await self._service.model_at("/v1/summarize")
             document = await submission.receive(request, self._limits, submission.word_pages_or_text)
             return await self._service.summarize(document, model, explain=explain)
 
     @asynccontextmanager
-    async def _admitted(self) -> AsyncGenerator[None]:
+    async def _admitted(self, request: Request) -> AsyncGenerator[None]:
         """Apply metrics, timeout and admission control to the processing of a document in the `with` block."""
         with self._telemetry.request():
             async with _within(self._limits.timeout_s):
-                with self._admission.enter():
+                with (self._files if submission.is_form(request) else self._words).enter():
                     yield
 
     async def models(self) -> schema.ModelsResponse:

@@ -6,6 +6,7 @@ page or document.
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from layoutray.checkpoint import Checkpoint, Fetch
 from layoutray.cluster import gpus
 from layoutray.cluster.serving.failures import problem_of
 from layoutray.cluster.serving.schema import ServedPath
-from layoutray.document import Page
+from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
 from layoutray.generation import Text, TextGenerator
@@ -33,6 +34,10 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
+
+_MADE_UP_PAGE = Page(
+    "", 1, 100, 100, (Word("1", Box(0.1, 0.1, 0.2, 0.2)),), "", "", "", Provenance("annotation", "made up")
+)
 
 
 @dataclass(frozen=True)
@@ -92,11 +97,17 @@ def served_path(model: Extractor | TextGenerator) -> ServedPath:
 
 
 class ModelReplica:
-    """Runs the model. Pages or documents of requests that arrive together share a batch."""
+    """Runs the model. Pages or documents of requests that arrive together share a batch.
+
+    The constructor runs the model once, so that no request waits for what its first run prepares.
+    """
 
     def __init__(self, name: str, fetch: Fetch, version: str, batch_size: int, batch_wait_s: float, beams: int) -> None:
         self._model = load_model(checkpoint.load(fetch(name)), beams, gpus.assigned_device())
         self._version = version or self._model.model_version
+        self._one_run = threading.Lock()
+        self._failed = False
+        self._answer_made_up_page()
         batched: tuple[Any, Any] = (self.extract, self.summarize)  # Any: serve.batch adds the two methods called below
         for method in batched:
             method.set_max_batch_size(batch_size)
@@ -111,12 +122,20 @@ class ModelReplica:
             model.model_id, self._version, served_path(model), writes, types, model.fields, explains
         )
 
+    async def check_health(self) -> None:
+        """Raise if the model has failed on a document and now fails on a made-up page too; Serve replaces the replica.
+
+        After some errors, for example of CUDA, a process can no longer use its GPU.
+        """
+        if self._failed:
+            await asyncio.to_thread(self._answer_made_up_page)
+            self._failed = False
+
     @serve.batch
     async def extract(self, pages: list[Page]) -> list[BatchResult[tuple[Entity, ...]] | Problem]:
         """Entities of each page. Only for an Extractor."""
         assert isinstance(self._model, Extractor)
-        # In a thread, so that the event loop can collect the next batch. Batches run one at a time.
-        return await asyncio.to_thread(_run_batch, self._model.extract, pages)
+        return await self._run(self._model.extract, pages)
 
     @serve.batch
     async def summarize(
@@ -124,7 +143,27 @@ class ModelReplica:
     ) -> list[BatchResult[tuple[Text, Selection | None]] | Problem]:
         """The generated text of each document, with its selection if requested. Only for a TextGenerator."""
         assert isinstance(self._model, TextGenerator)
-        return await asyncio.to_thread(_run_batch, partial(_generate, self._model), documents)
+        return await self._run(partial(_generate, self._model), documents)
+
+    async def _run(
+        self, model: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
+    ) -> list[BatchResult[Result] | Problem]:
+        """Run a batch in a thread, so that the event loop can collect the next one. Batches run one at a time."""
+
+        def run() -> list[BatchResult[Result] | Problem]:
+            with self._one_run:
+                return _run_batch(model, items)
+
+        results = await asyncio.to_thread(run)
+        self._failed |= any(isinstance(result, Problem) and result.code == Reason.INTERNAL for result in results)
+        return results
+
+    def _answer_made_up_page(self) -> None:
+        with self._one_run:
+            if isinstance(self._model, Extractor):
+                self._model.extract([_MADE_UP_PAGE])
+            else:
+                self._model.write([[_MADE_UP_PAGE]])
 
 
 def _generate(generator: TextGenerator, requests: Sequence[WriteRequest]) -> list[tuple[Text, Selection | None]]:

@@ -59,7 +59,7 @@ async def receive(
     Raises:
         ApiError: 400 no document or invalid JSON, 413 too large, 415 unsupported type, 422 empty or invalid content.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _media_type(request)
     if kind == _MULTIPART:
         return await _receive_file(request, limits)
     if kind == _JSON:
@@ -68,6 +68,15 @@ async def receive(
     if not kind:
         raise ApiError(400, "no_file", f"the request has no Content-Type; {_USAGE}", retryable=False)
     raise ApiError(415, "unsupported_type", f"the Content-Type is {kind}; {_USAGE}", retryable=False)
+
+
+def is_form(request: Request) -> bool:
+    """Whether the body is a form, which has a file; a body of JSON has words."""
+    return _media_type(request) == _MULTIPART
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def _receive_file(request: Request, limits: Limits) -> UploadedFile:
