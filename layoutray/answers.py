@@ -38,10 +38,10 @@ class FieldAnswer:
     Attributes:
         name: name of the field in the schema.
         value: the normal form, see `layoutray.document.normal_form`.
-        content: the words of the most confident entity, as on the page.
+        content: its words as on the page; of several notations, the one with the highest sum of confidences.
         confidence: confidence of the most confident entity, 0..1.
         score: sum of the confidences of all entities with this value; can exceed 1.
-        bounding_regions: regions of the most confident entity.
+        bounding_regions: regions of the most confident entity with this content.
     """
 
     name: str

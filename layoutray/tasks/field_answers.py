@@ -3,7 +3,8 @@
 Source: LAMBERT, arXiv:2002.08087, version 1, section 4 (inference). Entities of one type with the same normal form are
 one value. Its score is the sum of their confidences, so that a repeated value scores higher. Entities without a normal
 form are left out, and so are values whose score is below the field's `min_score`. The paper answers the best value of a
-type; it does not say how to answer a type that may have several values.
+type; it does not say how to answer a type that may have several values, nor which of several notations of a value to
+show (`12`, `12.00`): here the one with the highest sum of confidences.
 """
 
 import math
@@ -49,6 +50,11 @@ def check_fields(fields: Mapping[str, FieldType]) -> None:
 
 
 def _answer(value: str, entities: list[Entity]) -> FieldAnswer:
-    best = max(entities, key=lambda entity: entity.confidence)
-    score = math.fsum(entity.confidence for entity in entities)
-    return FieldAnswer(best.type, value, best.content, best.confidence, score, best.bounding_regions)
+    """The answer of entities of the same value."""
+    scores: dict[str, float] = defaultdict(float)
+    for entity in entities:
+        scores[entity.content] += entity.confidence
+    content = max(scores, key=scores.__getitem__)
+    shown = max((entity for entity in entities if entity.content == content), key=lambda entity: entity.confidence)
+    confidences = [entity.confidence for entity in entities]
+    return FieldAnswer(shown.type, value, content, max(confidences), math.fsum(confidences), shown.bounding_regions)

@@ -23,6 +23,13 @@ def test_equal_values_of_all_pages_are_one_with_the_sum_of_their_scores() -> Non
     )
 
 
+def test_of_several_notations_the_one_with_the_highest_sum_of_confidences_is_shown() -> None:
+    found = [entity("total", "9", 0.5), entity("total", "9.00", 0.3), entity("total", "9.00", 0.4, page=2)]
+    (answer,) = field_answers(found, SCHEMA)
+    assert (answer.content, answer.bounding_regions[0].page_number) == ("9.00", 2)
+    assert (answer.confidence, answer.score) == (0.5, pytest.approx(1.2))
+
+
 def test_a_field_of_many_values_has_them_all_from_the_best_on() -> None:
     found = [
         entity("party", "Nike, Inc.", 0.2),
