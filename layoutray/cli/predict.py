@@ -51,15 +51,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name, fetch = tracking.resolve(chosen.checkpoint, chosen.tracking_uri), tracking.fetcher(chosen.tracking_uri)
     loaded = checkpoint.load(fetch(name))
     source, out = sources.absolute(chosen.source), sources.absolute(chosen.out)
-    JobIdentity.of(loaded, source, chosen.beams).claim(out)  # before a long ingest
+    identity = JobIdentity.of(loaded, source, chosen.beams)
+    identity.claim(out)  # before a long ingest
     with ProgressDisplay() as progress, connect():
         ingested = _ingested(source, out, ingest_recipe, progress)
         replicas = Replicas(chosen.workers, chosen.gpus, fetch)
         if isinstance(loaded.recipe.task, WritesTexts):
-            done = write(name, ingested, out, source=source, replicas=replicas, beams=chosen.beams, progress=progress)
+            done = write(name, ingested, out, identity=identity, replicas=replicas, progress=progress)
             _summarise_texts(done, ingested, chosen.out)
         else:
-            done = predict(name, ingested, out, source=source, replicas=replicas, progress=progress)
+            done = predict(name, ingested, out, identity=identity, replicas=replicas, progress=progress)
             _summarise_pages(done, ingested, chosen.out)
     if not done.new:
         terminal.say("there was nothing left to answer")

@@ -64,6 +64,11 @@ class JobIdentity:
         options = {"beams": beams} if isinstance(loaded.recipe.task, WritesTexts) else {}
         return cls(loaded.recipe.name, loaded.version, source, options)
 
+    @property
+    def beams(self) -> int:
+        """Beam width of a model that generates texts (1 = greedy)."""
+        return self.options.get("beams", 1)
+
     def claim(self, out: str) -> AnswerSet:
         """The answers in `out`, which this job owns now. Raises InputError if another job owns that folder."""
         answers = AnswerSet(out)

@@ -45,7 +45,7 @@ def predict(
     ingested: str,
     out: str,
     *,
-    source: str = "",
+    identity: JobIdentity | None = None,
     replicas: Replicas = ONE_REPLICA,
     progress: Callable[[Progress], None] = ignore_progress,
 ) -> Prediction:
@@ -56,7 +56,7 @@ def predict(
     combined in `out/fields`. `out/answers.json` has the counts, and is written last.
 
     Args:
-        source: what the data set was ingested from, if it is a part of this job; empty if the data set itself is given.
+        identity: of the job, if it includes the ingest; None is that of a job with this data set.
 
     Raises:
         InputError: if another job owns `out`: another model, source, or other options.
@@ -67,7 +67,7 @@ def predict(
     tagging = Tagging.of(loaded)
     data_set = DataSet(ingested)
     data_set.check()
-    identity = JobIdentity.of(loaded, source or ingested)
+    identity = identity or JobIdentity.of(loaded, ingested)
     answers = identity.claim(out)
     answering = Answering(
         sources.absolute(str(checkpoint)), replicas.fetch, tagging, identity.model_id, identity.model_version, answers

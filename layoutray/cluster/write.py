@@ -54,9 +54,8 @@ def write(
     ingested: str,
     out: str,
     *,
-    source: str = "",
+    identity: JobIdentity | None = None,
     replicas: Replicas = ONE_REPLICA,
-    beams: int = 1,
     progress: Callable[[Progress], None] = ignore_progress,
 ) -> WrittenTexts:
     """Generate a text for every document of the data set `ingested` that no earlier run of the same job has read.
@@ -66,8 +65,7 @@ def write(
     are written to `out/fields`, one row per value. `out/answers.json` has the counts, and is written last.
 
     Args:
-        source: as of `predict`.
-        beams: beam width (1 = greedy).
+        identity: as of `predict`; it states the beam width. None is that of a job with this data set and width 1.
 
     Raises:
         InputError: if another job owns `out`: another model, source or beam width.
@@ -75,17 +73,17 @@ def write(
         CheckpointError: if `checkpoint` is not a checkpoint of a model that generates texts.
     """
     loaded = checkpoints.load(replicas.fetch(str(checkpoint)))
-    generator = TextGenerator(loaded, CPU, beams)  # errors occur before workers start
+    identity = identity or JobIdentity.of(loaded, ingested)
+    generator = TextGenerator(loaded, CPU, identity.beams)  # errors occur before workers start
     data_set = DataSet(ingested)
     data_set.check()
-    identity = JobIdentity.of(loaded, source or ingested, beams)
     answers = identity.claim(out)
     answerer = _TextAnswerer(
         sources.absolute(str(checkpoint)),
         replicas.fetch,
         data_set,
         answers,
-        beams,
+        identity.beams,
         generator.model_id,
         generator.model_version,
         bool(generator.fields),

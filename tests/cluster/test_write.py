@@ -8,7 +8,9 @@ import pytest
 from ray.data import DataContext
 
 from layoutray import checkpoint
+from layoutray import checkpoint as checkpoints
 from layoutray.checkpoint import Checkpoint
+from layoutray.cluster.answer_job import JobIdentity
 from layoutray.cluster.progress import Progress
 from layoutray.cluster.write import WrittenTexts, write
 from layoutray.document import Page
@@ -76,7 +78,7 @@ def test_a_rerun_reads_only_the_documents_that_are_missing_or_have_another_page(
     assert (first.answered, first.new) == (8, 8)
     assert write(checkpoint, ingested, str(out)) == dataclasses.replace(first, new=0)
     with pytest.raises(InputError, match=r"another job: options\.beams is 1 there and 2 here"):
-        write(checkpoint, ingested, str(out), beams=2)
+        write(checkpoint, ingested, str(out), identity=JobIdentity.of(checkpoints.load(checkpoint), ingested, 2))
     lost = sorted((out / "parquet").iterdir())[0]
     missing = shards.read_shard(str(lost)).num_rows
     lost.unlink()
