@@ -134,8 +134,8 @@ def test_a_second_call_trains_only_what_is_new(swept: Path, capsys: pytest.Captu
 def test_where_every_trial_fails_each_reason_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = here / "broken"
     encode(broken, recipe("masked_lm"), pages(24, 6))
-    for shard in broken.glob("examples/*/*.parquet"):
-        shard.write_bytes(b"no parquet")
+    for shard in broken.glob("examples/*/part.arrow"):
+        shard.write_bytes(b"no examples")
     words = ["small.toml", "broken/examples", "--out", "failed", "--experiment", "failed", "--over", f"{KEY}=1e-2,1e-3"]
     assert main(["sweep", *words]) == 1
     said = capsys.readouterr().err
