@@ -76,5 +76,5 @@ def test_every_node_fetches_the_version_that_the_driver_has_resolved(
         ),
         cache=tmp_path / "driver",
     )
-    assert json.loads(shown)["pages"] == 30
+    assert json.loads(shown)["answered"] == 30
     assert names[0] in [[path.name for path in disk.glob("models/*")] for disk in disks], "a replica has fetched it"
