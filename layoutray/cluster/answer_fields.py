@@ -50,8 +50,8 @@ def count_answers(answers: AnswerSet, schema: FieldSchema) -> dict[str, int]:
         sources.remove_folder(folder)
     uris = shards.shards(answers.tables)
     groups = [uris[start : start + _SHARDS_PER_GROUP] for start in range(0, len(uris), _SHARDS_PER_GROUP)]
-    counts = _sum(partial(_count_group, grouped=grouped if schema.fields else ""), groups)
-    counts |= dict.fromkeys(("fields", "without_fields"), 0)
+    counts = dict.fromkeys(("answered", "failed", "entities", "fields", "without_fields"), 0)
+    counts |= _sum(partial(_count_group, grouped=grouped if schema.fields else ""), groups)
     if shards.shards(grouped):
         ranges = _ranges(ceil((counts["answered"] + counts["entities"]) / _ROWS_PER_RANGE))
         counts |= _sum(partial(_answer_range, grouped=grouped, answers=answers, schema=schema), ranges)

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from layoutray.errors import InputError
 from layoutray.store import example_files, shards, sources
 from layoutray.store.card import CARD
+from layoutray.store.data_set import DEAD_LETTERS_FOLDER
 from layoutray.store.schema import EXAMPLES
 
 SPLITS = ("train", "dev", "test")
@@ -120,8 +121,10 @@ class EncodeOutput:
             example_files.write_index(pa.concat_tables(blocks), sources.join(self.folder, split))
 
     def remove_pieces(self) -> None:
-        """Delete the pieces; the examples are complete without them."""
+        """Delete the pieces, and what killed processes have half written; the examples are complete without them."""
         sources.remove_folder(self._pieces)
+        for part in (*SPLITS, DEAD_LETTERS_FOLDER):
+            shards.remove_half_written(sources.join(self.folder, part))
 
     @property
     def _pieces(self) -> str:
