@@ -1,6 +1,7 @@
 """Memory of the driver and workers of an ingest over thousands of pages, for each tenth of the run."""
 
 import argparse
+import io
 import json
 import sys
 import tempfile
@@ -8,20 +9,23 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+from PIL import Image
 
 from benchmarks import real_pages
 from benchmarks.figures.memory import draw_memory
 from benchmarks.measure.memory import MemorySampler, RoleMemory, by_tenths
 from benchmarks.options import png_file
 from benchmarks.real_pages import RealPagesOptions
+from layoutray import config
 from layoutray.cli import terminal
 from layoutray.cli.options import parse
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError
-from layoutray.ocr.settings import Recognition
-from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
+from layoutray.ocr.settings import PROFILES, Profile, Recognition
 from layoutray.recipe import IngestRecipe
 from layoutray.report import png
 
@@ -34,13 +38,15 @@ class MemoryOptions(RealPagesOptions):
 
     Attributes:
         rounds: number of copies of each document.
-        width: in pixels that pages are scaled to.
+        width: in pixels that wider pictures are scaled to; 0 keeps their size.
+        profile: how pages are read.
         interval: seconds between two samples.
         out: file that also gets the figure.
     """
 
     rounds: int
     width: int
+    profile: Profile
     interval: float
     out: Path | None
 
@@ -52,7 +58,14 @@ def main(arguments: Sequence[str]) -> int:
         "--rounds", type=int, default=10, help="number of copies of each document; each copy is a different file"
     )
     parser.add_argument(
-        "--width", type=int, default=400, help="width in pixels that pages are scaled to; OCR of narrow pages is faster"
+        "--width",
+        type=int,
+        default=400,
+        help="width in pixels that wider pictures are scaled to, because OCR of small pages is faster; 0 keeps their "
+        "size (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--profile", choices=tuple(PROFILES), default="accurate", help="how pages are read (default: %(default)s)"
     )
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between two samples")
     parser.add_argument("--out", type=png_file, metavar="FILE.png", help="also write the figure to this file")
@@ -64,10 +77,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: MemoryOptions, scratch: Path) -> int:
-    tesseract = TesseractSettings(preprocessing=Preprocessing(width=options.width))
-    recipe = IngestRecipe("folder", dev_share=0, recognition=Recognition("tesserocr", tesseract))
+    recipe = IngestRecipe("folder", dev_share=0, recognition=_recognition(options))
     real_pages.collect(options, scratch / "sample")
-    _repeat(scratch / "sample", options.rounds, scratch / "pages")
+    _repeat(scratch / "sample", options, scratch / "pages")
     sampler = MemorySampler(_MARKS, options.interval)
 
     def watch(progress: Progress) -> None:
@@ -80,8 +92,8 @@ def _run(options: MemoryOptions, scratch: Path) -> int:
         manifest = ingest(str(scratch / "pages"), str(scratch / "out"), recipe, progress=watch)
         seconds = time.perf_counter() - started
     roles = by_tenths(sampler.samples)
-    failed, width = manifest.pages_dead, options.width
-    _show(roles, f"{manifest.pages_in} pages ({failed} failed), Tesseract at width {width}, {seconds:.0f} s")
+    how = f"profile {options.profile}, width {options.width or 'unchanged'}"
+    _show(roles, f"{manifest.pages_in} pages ({manifest.pages_dead} failed), {how}, {seconds:.0f} s")
     counts = {
         "pages": manifest.pages_in,
         "dead": manifest.pages_dead,
@@ -95,15 +107,38 @@ def _run(options: MemoryOptions, scratch: Path) -> int:
     return 0
 
 
-def _repeat(documents: Path, rounds: int, folder: Path) -> None:
-    """Write `rounds` copies of each document into the new `folder`.
+def _recognition(options: MemoryOptions) -> Recognition:
+    """The profile's engine, which does not enlarge the pictures."""
+    small: dict[str, Any] = {
+        "fast": {"tesserocr": {"preprocessing": {"width": options.width}}},
+        "accurate": {"rapidocr": {"short_side": 32}},
+    }
+    section = {"profile": options.profile, **small[options.profile]}
+    return config.build(Recognition, section, "recognition")
+
+
+def _repeat(documents: Path, options: MemoryOptions, folder: Path) -> None:
+    """Write the scaled documents into the new `folder`, each as often as there are rounds.
 
     Each copy ends in its number, because ingest reads identical files only once.
     """
     folder.mkdir()
-    for number in range(rounds):
-        for file in sorted(documents.iterdir()):
-            (folder / f"{number:04d}-{file.name}").write_bytes(file.read_bytes() + f"\n{number}".encode())
+    for file in sorted(documents.iterdir()):
+        content = _scaled(file, options.width)
+        for number in range(options.rounds):
+            (folder / f"{number:04d}-{file.name}").write_bytes(content + f"\n{number}".encode())
+
+
+def _scaled(file: Path, width: int) -> bytes:
+    """The file; a picture that is wider than `width` pixels is scaled to that width, as a JPEG file."""
+    if width == 0 or file.suffix == ".pdf":
+        return file.read_bytes()
+    with Image.open(file) as picture:
+        if picture.width <= width:
+            return file.read_bytes()
+        scaled, content = picture.convert("L").resize((width, picture.height * width // picture.width)), io.BytesIO()
+    scaled.save(content, "JPEG", quality=90)
+    return content.getvalue()
 
 
 def _show(roles: Sequence[RoleMemory], title: str) -> None:

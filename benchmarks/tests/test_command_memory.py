@@ -11,12 +11,13 @@ from layoutray.readers.synthetic_render import render_set
 @pytest.mark.ray
 @pytest.mark.ocr
 @pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("profile", ["fast", "accurate"])
 def test_the_memory_of_every_role_is_measured_during_an_ingest(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], profile: str
 ) -> None:
     render_set(tmp_path / "drawn", 4, seed=1)
     picture = tmp_path / "memory.png"
-    options = ["--pages", "4", "--rounds", "8", "--interval", "0.01", "--out", str(picture)]
+    options = ["--profile", profile, "--pages", "4", "--rounds", "8", "--interval", "0.01", "--out", str(picture)]
     assert main([str(tmp_path / "drawn"), *options]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["pages"], report["dead"]) == (32, 0), "a picture that comes again is another page"

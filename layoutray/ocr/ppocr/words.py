@@ -98,7 +98,8 @@ def _ink(line: NDArray[np.uint8]) -> NDArray[np.bool_]:
 def _gap(columns: NDArray[np.bool_], before: float, after: float) -> _Gap:
     """The widest blank between the centres of two characters; their middle when ink joins them."""
     first, last = int(before), max(int(np.ceil(after)), int(before) + 1)
-    edges = np.flatnonzero(np.diff(columns[first:last].astype(np.int8), prepend=1, append=1))
+    inked = np.concatenate(([True], columns[first:last], [True]))
+    edges = np.flatnonzero(inked[1:] != inked[:-1])
     if not len(edges):
         middle = (before + after) / 2
         return _Gap(middle, middle)
