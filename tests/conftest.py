@@ -75,6 +75,14 @@ def trained_on_fields(tmp_path_factory: pytest.TempPathFactory) -> "tuple[Path, 
     return train_on_fields(tmp_path_factory.mktemp("fields"))
 
 
+@pytest.fixture(scope="session")
+def trained_on_summaries(tmp_path_factory: pytest.TempPathFactory) -> "tuple[Path, list[list[Page]]]":
+    """The result of `train_on_summaries`, trained once; its data set is the folder `ingested` beside the checkpoint."""
+    from tests.documents import train_on_summaries
+
+    return train_on_summaries(tmp_path_factory.mktemp("summaries"))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say in one line how many tests skipped because real data is absent, and where it comes from."""
     if line := skipped_on_real_data(str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):

@@ -25,6 +25,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
 from layoutray.store.card import Card
 from layoutray.tracking import MlflowReporter, Run
+from tests import fork_server
 from tests.jobs import recipe, vocabulary
 from tests.store.test_sources import server as s3  # noqa: F401  (a fixture)
 
@@ -263,11 +264,9 @@ def test_a_run_can_be_gone_on_in_after_its_end(uri: str) -> None:
 
 
 def test_processes_may_make_a_new_file_at_the_same_time(tmp_path: Path) -> None:
-    code = "import sys; from layoutray import tracking; tracking.create_run(sys.argv[1], 'shared', 'run', {}, {})"
-    command = [sys.executable, "-c", code, f"sqlite:///{tmp_path}/new.db"]
-    both = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
-    messages = [process.communicate(timeout=120)[1].decode() for process in both]
-    assert [process.returncode for process in both] == [0, 0], messages
+    call = (f"sqlite:///{tmp_path}/new.db", "shared", "run", {}, {})
+    both = [fork_server.start(tracking.create_run, *call) for _ in range(2)]
+    assert list(map(fork_server.exit_code, both)) == [0, 0]
     assert sorted(file.name for file in tmp_path.iterdir()) == ["new.db"]
 
 

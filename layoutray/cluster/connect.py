@@ -3,7 +3,7 @@
 import logging
 import os
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 import ray
@@ -25,6 +25,9 @@ _CORES = "layoutray_cores"
 _ANSWER_SECONDS = 10.0
 _ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
 """Tesseract's own threads make it several times slower if every core already has a process."""
+
+_NO_PREEMPTION = ("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
+"""Nobody takes this machine away from Ray, so a training here needs no process that watches for it."""
 
 
 @contextmanager
@@ -66,6 +69,11 @@ def num_workers() -> int:
 def grows() -> bool:
     """Whether nodes may join the cluster. A cluster started here does not grow."""
     return _CORES not in ray.cluster_resources()
+
+
+def no_progress_seconds(resources: Mapping[str, float]) -> float:
+    """Seconds for which Ray Data waits for CPUs on a cluster with `resources`. Without any, nodes have to start."""
+    return _NO_PROGRESS_SECONDS + (0 if resources.get("CPU") else _NODE_START_SECONDS)
 
 
 def allow_slow_batches(data: ray.data.Dataset) -> None:
@@ -118,6 +126,7 @@ def _start(cores: int, *, dashboard: bool) -> None:
     os.environ.update(_ONE_THREAD)
     # Fractional CPUs result in many small processes. Without this setting, Ray warns about them.
     os.environ.setdefault("RAY_worker_maximum_startup_concurrency", "16")
+    os.environ.setdefault(*_NO_PREEMPTION)
     # Ray Data's own short tasks need a whole logical CPU each. If there were only as many logical CPUs as cores, the
     # workers would take all of them, and the pipeline would wait forever.
     try:
@@ -156,8 +165,7 @@ def _native_log_silenced() -> Generator[None]:
 
 def _configure() -> None:
     context = DataContext.get_current()
-    starts_empty = not ray.cluster_resources().get("CPU")
-    context.execution_no_progress_timeout_s = _NO_PROGRESS_SECONDS + starts_empty * _NODE_START_SECONDS
+    context.execution_no_progress_timeout_s = no_progress_seconds(ray.cluster_resources())
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)

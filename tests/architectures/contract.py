@@ -142,9 +142,12 @@ def one_batch_can_be_learned_by_heart(architecture: Architecture[Any], config: A
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     for _ in range(60):
         optimizer.zero_grad()
-        (model(batch) / batch.input_ids.numel()).backward()
+        loss = model(batch) / batch.input_ids.numel()
+        if loss.item() < 0.05:
+            return
+        loss.backward()
         optimizer.step()
-    assert model(batch).item() / batch.input_ids.numel() < 0.05
+    pytest.fail(f"after 60 steps, the loss is {loss.item()}")
 
 
 CONTRACT = (

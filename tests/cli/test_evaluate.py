@@ -135,19 +135,15 @@ def test_documents_without_the_checkpoints_fields_are_refused(tmp_path: Path) ->
         evaluate.main(words)
 
 
-def test_memorised_summaries_have_full_scores(tmp_path: Path) -> None:
-    wholes = [documents.pages(number) for number in range(8)]
-    # The best of several summaries counts; the first is learned.
-    documents.write_documents(
-        tmp_path / "ingested",
-        [documents.document(whole, documents.summary(whole), "nothing of it") for whole in wholes],
-    )
-    one = job(tmp_path, documents.recipe(), [page for whole in wholes for page in whole])
-    alone(one)
+def test_memorised_summaries_have_full_scores(
+    trained_on_summaries: tuple[Path, list[list[Page]]], tmp_path: Path
+) -> None:
+    """The best of several summaries counts; the first is learned."""
+    checkpoint, _ = trained_on_summaries
     report = tmp_path / "report.json"
     tracking = new_store(tmp_path)
     options = ["--split", "train", "--beams", "2", "--json", str(report), "--tracking-uri", tracking]
-    assert evaluate.main([str(one.out), str(tmp_path / "ingested"), *options]) == 0
+    assert evaluate.main([str(checkpoint), str(checkpoint.parent / "ingested"), *options]) == 0
     found = json.loads(report.read_text())
     assert (
         min(

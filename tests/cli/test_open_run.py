@@ -1,8 +1,7 @@
 """A training that is killed while it opens its run leaves no empty run behind."""
 
+import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 from mlflow.entities import ViewType
@@ -10,17 +9,15 @@ from mlflow.tracking import MlflowClient
 
 from layoutray import tracking
 from layoutray.cli.train import pretrain
+from tests import fork_server
 from tests.jobs import encode, pages, recipe, recipe_file
 from tests.mlflow_store import new_store
 
-# Dies where the run is there and its id is not yet noted.
-_KILLED = """
-import os, signal, sys
-from layoutray.tracking import Run
-from layoutray.cli.train import pretrain
-setattr(Run, sys.argv[1], lambda *given: os.kill(os.getpid(), signal.SIGKILL))
-pretrain(sys.argv[2:])
-"""
+
+def killed(moment: str, call: list[str]) -> None:
+    """Die where the run is there and its id is not yet noted."""
+    setattr(tracking.Run, moment, lambda *given: os.kill(os.getpid(), signal.SIGKILL))
+    pretrain(call)
 
 
 def test_who_is_killed_before_the_note_has_one_run_afterwards(tmp_path: Path) -> None:
@@ -29,7 +26,7 @@ def test_who_is_killed_before_the_note_has_one_run_afterwards(tmp_path: Path) ->
     examples = encode(tmp_path, chosen, pages(12, 2))
     call = [recipe_file(tmp_path, chosen), examples, "--out", str(out), "--tracking-uri", store]
     for moment in ("log_dataset", "note"):
-        assert subprocess.run([sys.executable, "-c", _KILLED, moment, *call], check=False).returncode == -signal.SIGKILL
+        assert fork_server.exit_code(fork_server.start(killed, moment, call)) == -signal.SIGKILL
     client = MlflowClient(tracking_uri=store)
     (experiment,) = [known.experiment_id for known in client.search_experiments(filter_string="name = 'layoutray'")]
     (empty,) = client.search_runs([experiment])

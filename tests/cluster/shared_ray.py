@@ -4,6 +4,10 @@ A test requests `cluster` when it harms no process, or `cluster_to_harm` when it
 started once, on first use, and stopped before the first test that does not request it: a test without a request has no
 Ray and may start its own. For that the tests are run in the order `cluster`, `cluster_to_harm`, others.
 
+`cluster` counts one core, so that by default a job starts one worker process: the start of a process takes longer than
+the work of most tests. A test of several workers gives their number. `cluster_to_harm` counts two cores.
+Processes report their metrics every two seconds.
+
 The processes of both know the address of an S3 server with the empty bucket `scans`.
 """
 
@@ -13,7 +17,9 @@ from contextlib import ExitStack
 
 import pytest
 
-_ORDER = ("cluster", "cluster_to_harm")
+_CORES = {"cluster": 1, "cluster_to_harm": 2}
+"""Cores of each Ray, in the order of their starts."""
+_ORDER = tuple(_CORES)
 
 
 class _SharedRay:
@@ -24,7 +30,7 @@ class _SharedRay:
         self._running = ExitStack()
 
     def start(self, name: str) -> None:
-        """Start a Ray of two cores for fixture `name`, unless it is the one that runs."""
+        """Start the Ray of fixture `name`, unless it is the one that runs."""
         from benchmarks.measure.object_store import object_store
         from layoutray.cluster.connect import connect
 
@@ -32,7 +38,8 @@ class _SharedRay:
             self.stop_unless_in([])
             with ExitStack() as starting:
                 starting.enter_context(object_store("scans"))
-                starting.enter_context(connect(cores=2))
+                starting.enter_context(pytest.MonkeyPatch.context()).setenv("RAY_metrics_report_interval_ms", "2000")
+                starting.enter_context(connect(cores=_CORES[name]))
                 self._running = starting.pop_all()
             self._name = name
 

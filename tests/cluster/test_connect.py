@@ -10,7 +10,7 @@ import pytest
 import ray
 from ray.data import DataContext
 
-from layoutray.cluster.connect import connect, num_cores, num_workers
+from layoutray.cluster.connect import connect, no_progress_seconds, num_cores, num_workers
 from layoutray.errors import ClusterError
 
 
@@ -38,6 +38,14 @@ def test_a_ray_that_does_not_start_is_said_in_one_message(monkeypatch: pytest.Mo
     ):
         pass
     assert not ray.is_initialized()
+
+
+def test_a_pipeline_on_a_cluster_without_cpus_waits_until_nodes_have_started() -> None:
+    """`test_empty_cluster.py` runs verbs on one."""
+    with_cpus, empty = no_progress_seconds({"CPU": 4, "memory": 1e9}), no_progress_seconds({"memory": 1e9})
+    assert with_cpus <= 120
+    assert empty >= with_cpus + 600, "the start of a node takes minutes"
+    assert no_progress_seconds({"CPU": 0}) == empty
 
 
 def test_cores_are_those_that_this_process_may_use() -> None:

@@ -1,4 +1,7 @@
-"""Jobs that are submitted to a Ray without CPUs wait for a node, which joins later, and then use it."""
+"""Jobs that are submitted to a Ray without CPUs wait for a node, which joins later, and then use it.
+
+Daily, `test_connect.py` checks how long a pipeline waits for its CPUs on such a Ray.
+"""
 
 import json
 import subprocess
@@ -15,7 +18,7 @@ from tests.cluster.two_nodes import empty_cluster
 from tests.jobs import encode, pages, recipe, recipe_file
 from tests.mlflow_store import new_store
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
 _SHORT_LIMITS = """
 import sys
@@ -56,7 +59,6 @@ def test_an_ingest_waits_for_the_first_node(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["pages_out"] == 4
 
 
-@pytest.mark.slow
 def test_a_training_and_a_sweep_wait_for_the_first_node(tmp_path: Path) -> None:
     """The wait is longer than the minute after which Ray Train first gives up a start of its workers."""
     chosen = recipe("masked_lm", steps=2, evaluate_every=2)

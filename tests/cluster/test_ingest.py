@@ -19,7 +19,6 @@ import ray.data
 from PIL import Image
 
 from layoutray.cli.main import main as layoutray
-from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError, MissingDependencyError
@@ -110,7 +109,7 @@ def test_bad_files_are_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
     for name, data in files.items():
         (folder / name).write_bytes(data)
     (folder / os.fsdecode(b"latin-\xe9.png")).write_bytes(encoded(picture("Latin"), "PNG"))
-    manifest = checked(ingest(str(folder), str(out), RECIPE), out)
+    manifest = checked(ingest(str(folder), str(out), RECIPE, workers=2), out)
     assert (manifest.documents_in, manifest.documents_dead + manifest.pages_dead, manifest.pages_out) == (
         19,
         len(BAD),
@@ -262,7 +261,7 @@ def test_work_that_comes_in_waves_is_all_done(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("layoutray.cluster.opening._OPENED_IN_PROCESS", 0)
     fill(tmp_path / "in", 7)
     seen: list[Progress] = []
-    manifest = ingest(str(tmp_path / "in"), str(tmp_path / "out"), RECIPE, progress=seen.append)
+    manifest = ingest(str(tmp_path / "in"), str(tmp_path / "out"), RECIPE, workers=2, progress=seen.append)
     assert checked(manifest, tmp_path / "out").pages_out == 7
     assert seen[-1] == Progress("recognise", 7, 7)
 
@@ -317,10 +316,11 @@ with connect(cores=2):
 """
 
 
+@pytest.mark.usefixtures("cluster_to_harm")
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
-    """With the default profile, whose networks are loaded by each worker."""
+    """With the default profile, whose networks are loaded by each worker. The killed run has a Ray of its own."""
     folder, out = tmp_path / "in", tmp_path / "out"
-    fill(folder, 40)
+    fill(folder, 20)
     command = [sys.executable, "-c", _INGEST, str(folder), str(out)]
     driver = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -335,11 +335,10 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
         driver.kill()
     (out / "pages" / ".part-0.parquet.0.part").write_bytes(b"PAR1 half")
     kept = page_ids(out)
-    assert 0 < len(kept) < 40
-    with connect(cores=2):
-        done = ingest(str(folder), str(out), IngestRecipe("folder", pages_per_shard=3)).run.pages
+    assert 0 < len(kept) < 20
+    done = ingest(str(folder), str(out), IngestRecipe("folder", pages_per_shard=3)).run.pages
     ids = page_ids(out)
-    assert len(ids) == len(set(ids)) == 40
+    assert len(ids) == len(set(ids)) == 20
     assert set(kept) <= set(ids)
-    assert 0 < done <= 40 - len(kept)
+    assert 0 < done <= 20 - len(kept)
     assert not list((out / "pages").glob(".*"))

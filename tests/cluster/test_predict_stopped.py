@@ -1,4 +1,8 @@
-"""A bulk prediction that is stopped, or loses a worker: every page is answered once. `make chaos` kills its driver."""
+"""A bulk prediction that is stopped, or loses a worker: every page is answered once. `make chaos` kills its driver.
+
+Daily, `test_predict.py` continues a run from the files that a killed one leaves, and `test_ingest.py` kills a worker of
+the same kind of Ray Data pipeline.
+"""
 
 from pathlib import Path
 
@@ -15,7 +19,7 @@ from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import pages, write_pages
 
-pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster_to_harm")]
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.usefixtures("cluster_to_harm")]
 MADE = pages(30)
 
 

@@ -1,6 +1,9 @@
 """A registered model on a real Ray of two nodes, each with its own disk for copies.
 
 The tracking server is a real one, which hands out artifacts over HTTP.
+
+Daily, `test_tracking.py` fetches a registered model from a server into the cache of one machine, and
+`cli/test_train.py` checks that a training keeps the version and not the alias.
 """
 
 import json
@@ -20,7 +23,7 @@ from tests.jobs import job, recipe, recipe_file
 from tests.test_tracking import server as tracking_server  # noqa: F401  (a fixture)
 from tests.training.runs import alone
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,10 +21,9 @@ from layoutray.ocr.settings import Recognition
 from layoutray.readers.synthetic_render import render_page
 from layoutray.readers.texts import typeset_pages
 from tests.cluster.endpoint import gathered, measured, refused, serving
-from tests.documents import document, pages, recipe, summary, write_documents
-from tests.jobs import job, vocabulary
+from tests.documents import pages, summary
+from tests.jobs import vocabulary
 from tests.ocr.files import encoded, pdf, typed
-from tests.training.runs import alone
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
 
@@ -31,15 +31,12 @@ WHOLES = [pages(number) for number in range(8)]
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory, serve_port: int) -> ServeSettings:
-    folder = tmp_path_factory.mktemp("summaries")
-    write_documents(folder / "ingested", [document(whole, summary(whole)) for whole in WHOLES])
-    one = job(folder, recipe(), [page for whole in WHOLES for page in whole])
-    alone(one)
+def settings(trained_on_summaries: tuple[Path, list[list[Page]]], serve_port: int) -> ServeSettings:
+    checkpoint, _ = trained_on_summaries
     limits = Limits(max_upload_bytes=2**20, max_pages=3)
     fast = Recognition(profile="fast")
     return ServeSettings(
-        str(one.out), recognition=fast, limits=limits, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port
+        str(checkpoint), recognition=fast, limits=limits, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port
     )
 
 

@@ -1,5 +1,6 @@
 """Real Ray Train: the same losses as one process, and a lost worker costs time and nothing else."""
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 import ray
 from ray.util import placement_group_table
@@ -67,13 +69,17 @@ class KillOnce:
 
 
 class Placed(History):
-    """Also knows how Ray was asked to place the workers."""
+    """Also knows how Ray was asked to place the workers, and which processes there were."""
 
     strategy = ""
+    processes = ""
 
     def start(self, step: int, steps: int) -> None:
         (workers,) = [group for group in placement_group_table().values() if group["state"] == "CREATED"]
         self.strategy = f"{workers['strategy']} {len(workers['bundles'])}"
+        for process in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                self.processes += " ".join(process.cmdline())
 
 
 def open_run(folder: Path) -> Run:
@@ -96,6 +102,8 @@ def test_two_workers_give_one_processs_losses(whole: tuple[Job, Series], tmp_pat
     assert progress["step"] == 12
     assert jobs.finished(one)
     assert watching.strategy == "SPREAD 2", "over the nodes; see test_train_nodes.py"
+    assert "TrainController" in watching.processes
+    assert "PreemptionWatcher" not in watching.processes, "on this machine it would watch for nothing"
     for name in ("loss", "dev.loss", "learning_rate"):
         assert logged(tracked, name) == close(expected[name]), name
         assert watching.series[name] == read_history(one.out / "history.jsonl")[name], "the driver hears all"

@@ -8,14 +8,14 @@ from torch.nn import functional
 
 from layoutray import checkpoint
 from layoutray.batching.collate import IGNORED
+from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
 from layoutray.generation import TextGenerator
 from layoutray.tasks import AnswersFields, TagsWords, TaskModel, WritesTexts
 from layoutray.tasks.summary import Summary
 from layoutray.tensors import Batch
-from tests.documents import document, pages, recipe, summary, with_writing, write_documents
-from tests.jobs import job, vocabulary
-from tests.training.runs import alone
+from tests.documents import document, pages, recipe, summary, with_writing
+from tests.jobs import vocabulary
 
 TASK = Summary()
 
@@ -77,11 +77,7 @@ def test_it_writes_texts_and_neither_tags_words_nor_answers_fields() -> None:
     assert not isinstance(TASK, TagsWords | AnswersFields)
 
 
-def test_it_learns_eight_documents_by_heart(tmp_path: Path) -> None:
-    wholes = [pages(number) for number in range(8)]
-    write_documents(tmp_path / "ingested", [document(whole, summary(whole)) for whole in wholes])
-    one = job(tmp_path, recipe(), [page for whole in wholes for page in whole])
-    losses = [loss for _, loss in alone(one)["loss"]]
-    assert losses[0] > 4 > 0.1 > losses[-1]
-    texts, table = TextGenerator.load(one.out).write(wholes), vocabulary()
+def test_it_learns_eight_documents_by_heart(trained_on_summaries: tuple[Path, list[list[Page]]]) -> None:
+    folder, wholes = trained_on_summaries
+    texts, table = TextGenerator.load(folder).write(wholes), vocabulary()
     assert [table.text_to_ids(text.text) for text in texts] == [table.text_to_ids(summary(whole)) for whole in wholes]

@@ -1,4 +1,4 @@
-"""Run jobs in this process or under torchrun, and keep what they report."""
+"""Run jobs in this process, in several, or under torchrun, and keep what they report."""
 
 import json
 import subprocess
@@ -14,6 +14,9 @@ from layoutray.training.inputs import prepare
 from layoutray.training.job import Job
 from layoutray.training.reporter import CompositeReporter, History, Reporter
 from layoutray.training.train import train
+from tests import fork_server
+from tests.cluster.shared_ray import free_port
+from tests.training.worker import work
 
 Series = dict[str, list[tuple[int, float]]]
 
@@ -33,9 +36,19 @@ def alone(job: Job, *, resume_from: Path | None = None, also: Reporter | None = 
     return history.series
 
 
-def under_torchrun(job: Job, processes: int) -> Series:
+def in_processes(job: Job, processes: int) -> Series:
     """Train in so many processes that meet through gloo; what the first reported, by metric."""
-    arguments = [job.examples, str(job.out), json.dumps(job.recipe.to_dict())]
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(processes)}
+    started = [
+        fork_server.start(work, *_arguments(job), environment=place | {"RANK": str(rank), "LOCAL_RANK": str(rank)})
+        for rank in range(processes)
+    ]
+    assert [fork_server.exit_code(process) for process in started] == [0] * processes
+    return read_history(job.out / "history.jsonl")
+
+
+def under_torchrun(job: Job, processes: int) -> Series:
+    """The same, where torchrun starts the processes."""
     launch = [
         sys.executable,
         "-m",
@@ -47,10 +60,14 @@ def under_torchrun(job: Job, processes: int) -> Series:
     ]
     repository = Path(__file__).resolve().parents[2]
     done = subprocess.run(
-        [*launch, *arguments], cwd=repository, capture_output=True, text=True, timeout=120, check=False
+        [*launch, *_arguments(job)], cwd=repository, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     return read_history(job.out / "history.jsonl")
+
+
+def _arguments(job: Job) -> list[str]:
+    return [job.examples, str(job.out), json.dumps(job.recipe.to_dict())]
 
 
 def read_history(file: Path) -> Series:

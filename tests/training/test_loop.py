@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from layoutray.training.feed import recipe_feed
 from layoutray.training.inputs import open_split
 from layoutray.training.job import Job
 from tests.jobs import NO_DROPOUT, elsewhere, job, pages, recipe
-from tests.training.runs import StopAfter, alone, under_torchrun
+from tests.training.runs import Series, StopAfter, alone, in_processes, under_torchrun
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +28,16 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return job(tmp_path_factory.mktemp("masked"), recipe("masked_lm", evaluate_every=10, checkpoint_every=5))
 
 
-@pytest.mark.parametrize(("task", "processes"), [("masked_lm", 2), ("entities", 3)])
-def test_every_loss_is_the_same_in_one_process_and_in_several(task: str, processes: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("task", "processes", "train"), [("masked_lm", 2, under_torchrun), ("entities", 3, in_processes)]
+)
+def test_every_loss_is_the_same_in_one_process_and_in_several(
+    task: str, processes: int, train: Callable[[Job, int], Series], tmp_path: Path
+) -> None:
     settings = recipe(task, evaluate_every=10, micro_batch_size=2, learning_rate=3e-3)
     assert settings.arch_config.dropout == 0.1, "with dropout on"
     one = job(tmp_path, settings)
-    single, several = alone(one), under_torchrun(elsewhere(one, tmp_path / "several"), processes)
+    single, several = alone(one), train(elsewhere(one, tmp_path / "several"), processes)
     assert [step for step, _ in several["loss"]] == list(range(1, 21))
     for name in ("loss", "dev.loss", "dev.f1", "learning_rate"):
         assert several.get(name, []) == [

@@ -11,7 +11,7 @@ from layoutray import recipe as recipes
 from layoutray.recipe import Recipe
 from layoutray.training.job import Job
 from tests.jobs import elsewhere, job, recipe
-from tests.training.runs import StopAfter, alone, under_torchrun
+from tests.training.runs import StopAfter, alone, in_processes
 
 LAMBERT = {"arch": "lambert", "hidden": 32, "layers": 2, "heads": 2, "feed_forward": 64}
 SHARE = "encoder.position_dropout.share"
@@ -54,7 +54,7 @@ def test_a_resumed_run_drops_the_same_positions(masked: Job, stopped_after: int,
 
 
 def test_two_processes_drop_the_same_positions_as_one(masked: Job, tmp_path: Path) -> None:
-    single, double = alone(elsewhere(masked, tmp_path / "one")), under_torchrun(elsewhere(masked, tmp_path / "two"), 2)
+    single, double = alone(elsewhere(masked, tmp_path / "one")), in_processes(elsewhere(masked, tmp_path / "two"), 2)
     for name in ("loss", "dev.loss"):
         assert double[name] == [(step, pytest.approx(value, abs=1e-5)) for step, value in single[name]], name
 

@@ -1,4 +1,4 @@
-"""A worker that torchrun starts in tests; arguments EXAMPLES OUT RECIPE_JSON."""
+"""A worker of a training in tests. torchrun starts it with the arguments EXAMPLES OUT RECIPE_JSON."""
 
 import json
 import sys
@@ -15,8 +15,8 @@ from layoutray.training.reporter import CompositeReporter, JsonLines
 from layoutray.training.train import train
 
 
-def main() -> None:
-    examples, out, values = sys.argv[1:]
+def work(examples: str, out: str, values: str) -> None:
+    """Train with the workers that the environment variables of torchrun describe."""
     torch.set_num_threads(1)
     job = Job(recipe.from_dict(json.loads(values)), examples, Path(out))
     job.out.mkdir(parents=True, exist_ok=True)
@@ -30,4 +30,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    work(*sys.argv[1:])
