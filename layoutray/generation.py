@@ -70,6 +70,7 @@ class TextGenerator:
                 "take a model of another task, for example summary"
             )
         self._vocabulary, self._max_length = loaded.tokenizer, loaded.recipe.max_length
+        self._find_neighbours = loaded.recipe.find_neighbours
         self.fields: Mapping[str, FieldType] = fields_of(task)
         self._model = loaded.model.to(device)
         self._device = device
@@ -100,7 +101,7 @@ class TextGenerator:
 
     def write(self, documents: Sequence[Sequence[Page]]) -> list[Text]:
         """The text about each document; a document is given as its pages in order."""
-        prepared = [unlabelled_document(pages, self._vocabulary, self._max_length) for pages in documents]
+        prepared = list(map(self._example, documents))
         texts = self._texts([example for example, _ in prepared if example is not None])
         return [
             self._text(*next(texts), length, len(example.input_ids)) if example else Text("", 0, 0)
@@ -116,11 +117,14 @@ class TextGenerator:
         """
         if not self.shows_selection:
             raise InputError(f"{self.model_id} does not pool tokens by weighted sums; {NO_SELECTION}")
-        examples = [unlabelled_document(pages, self._vocabulary, self._max_length)[0] for pages in documents]
+        examples = [example for example, _ in map(self._example, documents)]
         return [
             next(selections(self._encoded([example]), [example.word_index])) if example else Selection(0, 0, ())
             for example in examples
         ]
+
+    def _example(self, pages: Sequence[Page]) -> tuple[Example | None, int]:
+        return unlabelled_document(pages, self._vocabulary, self._max_length, self._find_neighbours)
 
     def _texts(self, examples: Sequence[Example]) -> Iterator[_TokensAndSums]:
         for at in range(0, len(examples), _DOCUMENTS_PER_PASS):

@@ -18,6 +18,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import kind_of
+from layoutray.document.word_graph import FindNeighbours
 from layoutray.errors import CheckpointError
 from layoutray.tasks import TagsWords, fields_of
 from layoutray.tasks.field_answers import field_answers
@@ -36,12 +37,14 @@ class Tagging:
         labels: names of the model's outputs, in order.
         tokenizer: cuts words into tokens.
         max_length: tokens of a window, at most.
+        find_neighbours: makes the word graph of a window.
     """
 
     task: TagsWords
     labels: tuple[str, ...]
     tokenizer: Tokenizer
     max_length: int
+    find_neighbours: FindNeighbours
 
     @classmethod
     def of(cls, loaded: Checkpoint) -> Self:
@@ -56,7 +59,8 @@ class Tagging:
                 f"{loaded.recipe.name} is a model of task {task.name}, which finds no entities; "
                 "fine-tune a model for a task such as entities with `layoutray finetune` and use that checkpoint"
             )
-        return cls(task, loaded.labels, loaded.tokenizer, loaded.recipe.max_length)
+        recipe = loaded.recipe
+        return cls(task, loaded.labels, loaded.tokenizer, recipe.max_length, recipe.find_neighbours)
 
     @property
     def fields(self) -> Mapping[str, FieldType]:
@@ -65,7 +69,7 @@ class Tagging:
 
     def windows(self, pages: Iterable[Page]) -> list[list[Example]]:
         """The windows of each page."""
-        return [unlabelled(page, self.tokenizer, self.max_length) for page in pages]
+        return [unlabelled(page, self.tokenizer, self.max_length, self.find_neighbours) for page in pages]
 
     def entities(
         self, pages: Sequence[Page], windows: Sequence[Sequence[Example]], probabilities: Iterable[Tensor]

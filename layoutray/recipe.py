@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from layoutray import architectures, config, tasks
 from layoutray.document.filters import Filters
+from layoutray.document.word_graph import FindNeighbours
 from layoutray.errors import InputError, RecipeError
 from layoutray.ocr.settings import Recognition
 from layoutray.tasks import Task
@@ -239,6 +240,11 @@ class Recipe:
         return config.build(
             architectures.load(self.arch).config, {k: v for k, v in self.model.items() if k != "arch"}, "model"
         )
+
+    @property
+    def find_neighbours(self) -> FindNeighbours:
+        """How the word graph is made that the encoder uses; without edges if it uses none."""
+        return architectures.load(self.arch).find_neighbours
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain dict; `from_dict` turns it back into the same recipe."""

@@ -6,7 +6,7 @@ word.
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from layoutray.errors import CheckpointError
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+_KNOWN_WORDS = 1 << 16
+"""Words whose ids are kept: words repeat, and looking one up is ten times faster than cutting it. About 20 MB."""
 
 # Roles of special tokens -> their names in the vocabularies of BERT and RoBERTa.
 _ROLES = {
@@ -41,6 +44,7 @@ class Tokenizer:
     end_id: int
     mask_id: int
     unknown_id: int
+    _known: dict[str, list[int]] = field(default_factory=dict[str, list[int]], init=False, repr=False, compare=False)
 
     @property
     def vocab_size(self) -> int:
@@ -55,11 +59,15 @@ class Tokenizer:
 
         Each word is preceded by a blank, which byte-level vocabularies need to treat it as a word of running text.
         """
-        ids = [
-            encoding.ids
-            for encoding in self.inner.encode_batch([f" {word}" for word in words], add_special_tokens=False)
-        ]
-        return [word_ids or [self.unknown_id] for word_ids in ids]
+        ids = {word: self._known.get(word) for word in words}
+        new = [word for word, word_ids in ids.items() if word_ids is None]
+        encodings = self.inner.encode_batch([f" {word}" for word in new], add_special_tokens=False)
+        made = {word: encoding.ids or [self.unknown_id] for word, encoding in zip(new, encodings, strict=True)}
+        if len(self._known) + len(made) > _KNOWN_WORDS:
+            self._known.clear()
+        self._known.update(made)
+        ids |= made
+        return [ids[word] for word in words]
 
     def text_to_ids(self, text: str) -> list[int]:
         """Token ids of a target of text generation: lines are separated by the start token; blank lines are dropped."""

@@ -52,7 +52,7 @@ def attention_from(unit: Sequence[int], page: Page, loaded: Checkpoint, layer: i
     """
     attention_of = _attention_function(loaded, layer)
     received, tokens, heads = np.zeros(len(page.words)), 0, 0
-    for example in unlabelled(page, loaded.tokenizer, loaded.recipe.max_length):
+    for example in unlabelled(page, loaded.tokenizer, loaded.recipe.max_length, loaded.recipe.find_neighbours):
         rows = np.isin(example.word_index, unit)
         if rows.any():
             attention = attention_of(collate([example], loaded.tokenizer.pad_id))[0].double().numpy()

@@ -48,6 +48,15 @@ def test_a_word_outside_the_alphabet_is_unknown_and_none_is_lost() -> None:
     assert vocabulary.words_to_ids(["猫", "", "\u200b", "ab"])[:3] == [[vocabulary.unknown_id]] * 3
 
 
+def test_ids_are_the_same_for_known_words_and_when_they_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    vocabulary = tokenizer.train_wordpiece(WORDS, 250)
+    expected = [[*vocabulary.inner.encode(f" {word}", add_special_tokens=False).ids] for word in WORDS]
+    monkeypatch.setattr(tokenizer, "_KNOWN_WORDS", 100)
+    for _ in range(2):
+        assert [vocabulary.words_to_ids([word])[0] for word in WORDS] == expected
+        assert vocabulary.words_to_ids(WORDS) == expected
+
+
 def test_texts_come_back_line_by_line() -> None:
     table = tokenizer.train_wordpiece(["sum", "total", "9", "of", "é", ":"], 60)
     text = "total of sum\nsotal: 9\n9"

@@ -19,14 +19,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psutil
-import pyarrow as pa
 
+from benchmarks.measure.generated_pages import random_pages, renamed
 from benchmarks.measure.object_store import listed_store
 from layoutray import tracking
 from layoutray.cli import terminal
-from layoutray.document import Box, Document, Page, Provenance, Word
+from layoutray.document import Document
 from layoutray.errors import InputError
 from layoutray.prepare.discovery import find_documents
 from layoutray.prepare.manifest import IngestRun, make_manifest
@@ -37,8 +36,7 @@ from layoutray.prepare.plan import make_plan
 from layoutray.prepare.record_codecs import OPENED_DOCUMENT
 from layoutray.readers import DocumentRef
 from layoutray.recipe import IngestRecipe
-from layoutray.store import codec, shards
-from layoutray.store.schema import PAGES
+from layoutray.store import shards
 from layoutray.store.spilled import SpilledList
 from layoutray.tracking import MlflowReporter
 
@@ -189,42 +187,13 @@ def _resident() -> int:
 
 
 def _write(units: Sequence[PageTask], folder: str, words: int, shard_size: int) -> None:
-    pages = _pages(shard_size, words)
+    pages = random_pages(shard_size, words)
     rest = iter(units)
     while part := list(islice(rest, shard_size)):
-        table = pages.slice(0, len(part))
-        for name, values in (
-            ("page_id", [unit.page_id for unit in part]),
-            ("doc_id", [unit.doc_id for unit in part]),
-            ("split", [unit.reference.split for unit in part]),
-            ("source", [unit.reference.source for unit in part]),
-        ):
-            table = table.set_column(PAGES.get_field_index(name), PAGES.field(name), pa.array(values, pa.string()))
-        shards.write(table, folder, shards.part_name(unit.page_id for unit in part))
-
-
-def _pages(count: int, words: int) -> pa.Table:
-    """Pages of random words from a vocabulary of 20,000 at random positions; they compress like real pages."""
-    random = np.random.default_rng(7)
-    pages: list[Page] = []
-    for number in range(count):
-        corners = random.uniform(0, 0.9, (words, 2)).tolist()
-        texts = random.integers(0, 20_000, words).tolist()
-        drawn = [
-            Word(f"word{text}", Box(x, y, x + 0.05, y + 0.02), float(random.uniform(0, 1)), line // 8)
-            for line, (text, (x, y)) in enumerate(zip(texts, corners, strict=True))
-        ]
-        pages.append(
-            Page(
-                str(number),
-                1,
-                1700,
-                2200,
-                tuple(drawn),
-                "",
-                "",
-                "train",
-                Provenance("ocr", "random", "tesseract", "5", "x"),
-            )
-        )
-    return codec.pages_table(pages, [str(number) for number in range(count)])
+        values = {
+            "page_id": [unit.page_id for unit in part],
+            "doc_id": [unit.doc_id for unit in part],
+            "split": [unit.reference.split for unit in part],
+            "source": [unit.reference.source for unit in part],
+        }
+        shards.write(renamed(pages, values), folder, shards.part_name(values["page_id"]))

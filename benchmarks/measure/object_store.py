@@ -1,17 +1,21 @@
 """S3 servers on the loopback interface, and the environment variables with which every process uses them.
 
 `object_store` stores objects with moto, a server for tests: the time of its requests says nothing about a real store.
-`listed_store` stores nothing: its bucket lists any number of generated keys.
+`listed_store` stores nothing: its bucket lists any number of generated keys. `folder_store` gives the files of a local
+folder out, whole or by ranges of bytes, of which moto reads the whole file.
 """
 
 import importlib
 import logging
 import multiprocessing
-from collections.abc import Generator
+import re
+from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
-from urllib.parse import parse_qs, urlsplit
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import boto3
 
@@ -21,6 +25,7 @@ from layoutray.errors import MissingDependencyError
 _HOST = "127.0.0.1"
 _PAGE_SIZE = 1000
 """Maximum number of keys in one answer, as in S3."""
+_RANGE = re.compile(r"bytes=(\d+)-(\d+)")
 
 
 @contextmanager
@@ -52,13 +57,30 @@ def listed_store(keys: int) -> Generator[str]:
 
     The server answers ListObjectsV2, and 404 for each object.
     """
+    with _server(_Listing, {"keys": keys}):
+        yield "s3://a-bucket-of-scans/year/month"
+
+
+@contextmanager
+def folder_store(folder: Path) -> Generator[str]:
+    """Run a server of the files of `folder` in a new process during the block; yields the s3:// address of the folder.
+
+    The server answers HeadObject and GetObject, of a range of bytes too. Nothing can be listed or written.
+    """
+    with _server(_Files, {"folder": folder}):
+        yield "s3://folder"
+
+
+@contextmanager
+def _server(handler: type[BaseHTTPRequestHandler], attributes: dict[str, object]) -> Generator[None]:
+    """Run a server of `handler` with these attributes in a new process during the block."""
     spawn = multiprocessing.get_context("spawn")
     receiver, sender = spawn.Pipe(duplex=False)
-    server = spawn.Process(target=_serve, args=(keys, sender), daemon=True)
+    server = spawn.Process(target=_serve, args=(handler, attributes, sender), daemon=True)
     server.start()
     try:
         with _variables_of(receiver.recv()):
-            yield "s3://a-bucket-of-scans/year/month"
+            yield
     finally:
         server.terminate()
         server.join()
@@ -77,13 +99,57 @@ def _variables_of(port: int) -> AbstractContextManager[None]:
     )
 
 
-def _serve(keys: int, sender: Connection) -> None:
-    server = ThreadingHTTPServer((_HOST, 0), type("Listing", (_Listing,), {"keys": keys}))
+def _serve(handler: type[BaseHTTPRequestHandler], attributes: dict[str, object], sender: Connection) -> None:
+    server = ThreadingHTTPServer((_HOST, 0), type("Handler", (handler,), attributes))
     sender.send(server.server_port)
     server.serve_forever()
 
 
-class _Listing(BaseHTTPRequestHandler):
+class _Quiet(BaseHTTPRequestHandler):
+    """Keeps connections open, and logs nothing."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Does nothing: a log line for each request is not wanted."""
+
+    def answer(self, status: int, headers: Mapping[str, str]) -> None:
+        """Send all of the answer but its body."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+
+class _Files(_Quiet):
+    """Answers HeadObject and GetObject from the files of a folder."""
+
+    folder = Path()
+
+    def do_HEAD(self) -> None:
+        self._file()
+
+    def do_GET(self) -> None:
+        wanted = _RANGE.fullmatch(self.headers.get("Range", ""))
+        first, end = (int(wanted[1]), int(wanted[2]) + 1) if wanted else (0, None)
+        if file := self._file(first, end):
+            with file.open("rb") as opened:
+                self.connection.sendfile(opened, first, end and end - first)
+
+    def _file(self, first: int = 0, end: int | None = None) -> Path | None:
+        """Send the headers of an answer with the bytes from `first` to `end`. Returns the file if there is one."""
+        file = self.folder / unquote(self.path.split("/", 2)[2])
+        if not file.is_file():
+            self.answer(404, {"Content-Length": "0"})
+            return None
+        status = file.stat()
+        size = min(end or status.st_size, status.st_size) - first
+        headers = {"Content-Length": str(size), "Last-Modified": formatdate(status.st_mtime, usegmt=True)}
+        self.answer(206 if end else 200, headers)
+        return file
+
+
+class _Listing(_Quiet):
     """Answers ListObjectsV2 with the next keys below the requested prefix."""
 
     keys = 0
@@ -97,23 +163,12 @@ class _Listing(BaseHTTPRequestHandler):
         contents = "".join(
             _CONTENTS.format(prefix=query.get("prefix", ""), number=number) for number in range(start, end)
         )
-        self._answer(
-            200,
-            _LISTED.format(truncated=str(bool(more)).lower(), more=more, count=end - start, contents=contents).encode(),
-        )
+        text = _LISTED.format(truncated=str(bool(more)).lower(), more=more, count=end - start, contents=contents)
+        self.answer(200, {"Content-Type": "application/xml", "Content-Length": str(len(text))})
+        self.wfile.write(text.encode())
 
     def do_HEAD(self) -> None:
-        self._answer(404, b"")
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Does nothing: a log line for each thousand keys is not wanted."""
-
-    def _answer(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/xml")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.answer(404, {"Content-Length": "0"})
 
 
 _LISTED = (

@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 from torch import nn
 
 from layoutray import registry
+from layoutray.document.word_graph import FindNeighbours, no_neighbours
 from layoutray.errors import InputError
 from layoutray.nn.weight_names import NameTable
 
@@ -49,6 +50,7 @@ class Architecture(Generic[Config]):
         sizes: predefined configurations by name; every architecture has `tiny`, `small` and `base`.
         build: builds the encoder.
         initialise: draws the initial weights of a head, given the encoder's width.
+        find_neighbours: makes `Batch.neighbours`; encoders that do not use them need no graph.
         inherits: other architectures, by name, whose trained encoders can be used as a start. Encoders of the same
             architecture always can.
     """
@@ -58,6 +60,7 @@ class Architecture(Generic[Config]):
     sizes: Mapping[str, Config]
     build: Build[Config]
     initialise: Callable[[nn.Module, int], None]
+    find_neighbours: FindNeighbours = no_neighbours
     inherits: Mapping[str, Parent] = dataclasses.field(default_factory=dict[str, Parent])
 
 

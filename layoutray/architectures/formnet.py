@@ -36,6 +36,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.document.word_graph import word_neighbours
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON, AddAndNorm, FeedForward
 from layoutray.nn.global_local_attention import GlobalLocalAttention
@@ -233,4 +234,5 @@ ARCHITECTURE = Architecture(
     },
     build=build,
     initialise=initialise,
+    find_neighbours=word_neighbours,
 )

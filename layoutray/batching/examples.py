@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from layoutray.batching.windows import Window, document_window, windows
 from layoutray.document import Page
-from layoutray.document.word_graph import MAX_NEIGHBOURS
+from layoutray.document.word_graph import MAX_NEIGHBOURS, FindNeighbours, word_neighbours
 from layoutray.store.schema import EXAMPLES
 from layoutray.tokenizer import Tokenizer
 
-_OPEN_BLOCKS = 1024
+_OPEN_BLOCKS = 256
 """Blocks whose columns stay open. An open block takes about 5 KB, as its rows are mapped or shared."""
 
 
@@ -43,14 +43,19 @@ class Example:
     labels: NDArray[np.int32] | None
 
 
-def unlabelled(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Example]:
+def unlabelled(
+    page: Page, vocabulary: Tokenizer, max_length: int, find_neighbours: FindNeighbours = word_neighbours
+) -> list[Example]:
     """The windows of a page, in order and without labels; none for a page without words."""
-    return [_unlabelled(page, number, window) for number, window in enumerate(windows(page, vocabulary, max_length))]
+    made = windows(page, vocabulary, max_length, find_neighbours)
+    return [_unlabelled(page, number, window) for number, window in enumerate(made)]
 
 
-def unlabelled_document(pages: Sequence[Page], vocabulary: Tokenizer, max_length: int) -> tuple[Example | None, int]:
+def unlabelled_document(
+    pages: Sequence[Page], vocabulary: Tokenizer, max_length: int, find_neighbours: FindNeighbours = word_neighbours
+) -> tuple[Example | None, int]:
     """A document's first `max_length` tokens, without labels, and the number of all its tokens; None without words."""
-    window, length = document_window(pages, vocabulary, max_length)
+    window, length = document_window(pages, vocabulary, max_length, find_neighbours)
     return window and _unlabelled(pages[0], 0, window), length
 
 
@@ -190,5 +195,6 @@ class _Block:
 
 
 def _rows(column: pa.LargeListArray, width: int) -> NDArray[np.int16]:
-    """The inner lists, of `width` numbers each, of a column of lists of lists."""
-    return column.values.flatten().to_numpy().reshape(-1, width)[: len(column.values)]
+    """The inner lists, of `width` numbers each, of a column of lists of lists. (`flatten` takes ten times as long.)"""
+    inner = column.values
+    return inner.values.to_numpy().reshape(-1, width)[inner.offset : inner.offset + len(inner)]

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from layoutray.document import Page
-from layoutray.document.word_graph import word_neighbours
+from layoutray.document.word_graph import FindNeighbours, word_neighbours
 from layoutray.tensors import BOX_GRID
 from layoutray.tokenizer import Tokenizer
 
@@ -49,20 +49,30 @@ def grid_boxes(page: Page) -> Int[np.ndarray, "words 4"]:
     )
 
 
-def cut(words: list[str], boxes: Int[np.ndarray, "words 4"], tokenizer: Tokenizer, max_length: int) -> list[Window]:
+def cut(
+    words: list[str],
+    boxes: Int[np.ndarray, "words 4"],
+    tokenizer: Tokenizer,
+    max_length: int,
+    find_neighbours: FindNeighbours = word_neighbours,
+) -> list[Window]:
     """Windows of at most `max_length` tokens with every token of every word, in order; none without words."""
     ids, origin = _tokens(words, tokenizer)
     step = max_length - 2  # the start and the end token
     parts = [(ids[at : at + step], origin[at : at + step]) for at in range(0, len(ids), step)]
-    return [_window(*part, boxes, word_neighbours(boxes[np.unique(part[1])]), tokenizer) for part in parts]
+    return [_window(*part, boxes, find_neighbours(boxes[np.unique(part[1])]), tokenizer) for part in parts]
 
 
-def windows(page: Page, vocabulary: Tokenizer, max_length: int) -> list[Window]:
+def windows(
+    page: Page, vocabulary: Tokenizer, max_length: int, find_neighbours: FindNeighbours = word_neighbours
+) -> list[Window]:
     """The windows of a page, in order; none for a page without words."""
-    return cut([word.text for word in page.words], grid_boxes(page), vocabulary, max_length)
+    return cut([word.text for word in page.words], grid_boxes(page), vocabulary, max_length, find_neighbours)
 
 
-def document_window(pages: Sequence[Page], vocabulary: Tokenizer, max_length: int) -> tuple[Window | None, int]:
+def document_window(
+    pages: Sequence[Page], vocabulary: Tokenizer, max_length: int, find_neighbours: FindNeighbours = word_neighbours
+) -> tuple[Window | None, int]:
     """The first `max_length` tokens of a document as one model input, and the number of all its tokens.
 
     The input is None for a document without words. Words are numbered through the document. Boxes are relative to the
@@ -77,7 +87,7 @@ def document_window(pages: Sequence[Page], vocabulary: Tokenizer, max_length: in
         return None, 0
     boxes = np.concatenate([grid_boxes(page) for page in pages])[: origin[kept][-1] + 1]
     starts = accumulate((len(page.words) for page in pages), initial=0)
-    graphs = [(start, word_neighbours(boxes[start:end])) for start, end in pairwise(starts) if start < len(boxes)]
+    graphs = [(start, find_neighbours(boxes[start:end])) for start, end in pairwise(starts) if start < len(boxes)]
     neighbours = np.concatenate([np.where(graph >= 0, graph + start, -1) for start, graph in graphs])
     return _window(ids[kept], origin[kept], boxes, neighbours, vocabulary), len(ids) + 2
 

@@ -1,9 +1,10 @@
 """`layoutray encode`: cut pages into the windows that a task trains on, or join them to whole documents."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutray import recipe
+from layoutray import recipe, tracking
 from layoutray.cli import options, terminal
 from layoutray.cli.options import RecipeOptions
 from layoutray.cli.progress import ProgressDisplay
@@ -22,6 +23,7 @@ class EncodeOptions(RecipeOptions):
     pages: Sequence[str]
     out: str
     workers: int | None
+    tracking_uri: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,16 +32,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("pages", nargs="+", help="folders written by `layoutray ingest`")
     parser.add_argument("--out", required=True, help="folder for the examples; an interrupted run is continued")
     options.add_workers(parser, None, "processes that encode pages (default: one per core)")
+    options.add_tracking_uri(parser)
     options.add_recipe_options(parser)
     chosen = options.parse(parser, arguments, EncodeOptions)
     training_recipe = recipe.load(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(training_recipe, {"pages from": chosen.pages, "examples to": chosen.out})
     folders = [sources.absolute(folder) for folder in chosen.pages]
+    training_recipe = _resolved(training_recipe, chosen.tracking_uri)
+    out, fetch = sources.absolute(chosen.out), tracking.fetcher(chosen.tracking_uri)
     with ProgressDisplay() as progress, connect():
-        card = encode(training_recipe, folders, sources.absolute(chosen.out), workers=chosen.workers, progress=progress)
+        card = encode(training_recipe, folders, out, workers=chosen.workers, fetch=fetch, progress=progress)
     _summarise(card, training_recipe, chosen.out)
     return 0
+
+
+def _resolved(training_recipe: Recipe, uri: str) -> Recipe:
+    """The recipe with the version of the registered model that `tokenizer.path` names now."""
+    path = training_recipe.tokenizer.path
+    if not path:
+        return training_recipe
+    named = dataclasses.replace(training_recipe.tokenizer, path=tracking.resolve(path, uri))
+    return dataclasses.replace(training_recipe, tokenizer=named)
 
 
 def _summarise(card: Card, training_recipe: Recipe, out: str) -> None:

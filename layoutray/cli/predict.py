@@ -27,7 +27,8 @@ class PredictOptions(RecipeOptions):
 
     Attributes:
         recipe: the ingest recipe for a `source` that is not ingested yet.
-        workers: model replicas.
+        workers: model replicas, and processes that read a `source` that is not ingested yet; None starts one replica,
+            and one reading process per core.
         gpus: of each replica.
     """
 
@@ -35,7 +36,7 @@ class PredictOptions(RecipeOptions):
     source: str
     out: str
     recipe: str
-    workers: int
+    workers: int | None
     gpus: float | None
     beams: int
     tracking_uri: str
@@ -54,8 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     identity = JobIdentity.of(loaded, source, chosen.beams)
     identity.claim(out)  # before a long ingest
     with ProgressDisplay() as progress, connect():
-        ingested = _ingested(source, out, ingest_recipe, progress)
-        replicas = Replicas(chosen.workers, chosen.gpus, fetch)
+        ingested = _ingested(source, out, ingest_recipe, chosen.workers, progress)
+        replicas = Replicas(chosen.workers or 1, chosen.gpus, fetch)
         if isinstance(loaded.recipe.task, WritesTexts):
             done = write(name, ingested, out, identity=identity, replicas=replicas, progress=progress)
             _summarise_texts(done, ingested, chosen.out)
@@ -84,7 +85,9 @@ def _parse(arguments: Sequence[str] | None) -> PredictOptions:
         default="ingest-folder",
         help="ingest recipe, used if SOURCE is not ingested yet (default: %(default)s)",
     )
-    options.add_workers(parser, 1, "model replicas (default: %(default)s)")
+    options.add_workers(
+        parser, None, "model replicas, and processes that read pages (default: 1 replica, 1 reading process per core)"
+    )
     options.add_gpus(parser, "replica")
     options.add_beams(parser)
     options.add_tracking_uri(parser)
@@ -92,12 +95,14 @@ def _parse(arguments: Sequence[str] | None) -> PredictOptions:
     return options.parse(parser, arguments, PredictOptions)
 
 
-def _ingested(source: str, out: str, ingest_recipe: IngestRecipe, progress: ProgressDisplay) -> str:
+def _ingested(
+    source: str, out: str, ingest_recipe: IngestRecipe, workers: int | None, progress: ProgressDisplay
+) -> str:
     """The folder of the ingested pages: the source itself, or `ingested` below the output folder."""
     if sources.exists(DataSet(source).manifest):
         return source
     ingested = sources.join(out, "ingested")
-    ingest(source, ingested, ingest_recipe, progress=progress)
+    ingest(source, ingested, ingest_recipe, workers=workers, progress=progress)
     return ingested
 
 

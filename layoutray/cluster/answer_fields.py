@@ -21,6 +21,7 @@ from layoutray.answers import DocumentFields
 from layoutray.document.field_type import FieldType
 from layoutray.store import codec, shards, sources
 from layoutray.store.answer_set import AnswerSet
+from layoutray.store.id_ranges import id_ranges, in_range
 from layoutray.store.schema import ANSWERS
 from layoutray.tasks.field_answers import field_answers
 
@@ -30,8 +31,6 @@ _ROWS_PER_ROW_GROUP = 4096
 """A range reads only the row groups of a sorted shard that have its documents."""
 _DOCUMENTS_PER_SHARD = 4096
 _CPUS = 0.5
-_DIGITS = 8
-"""Hexadecimal digits of a document's id that decide its range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,8 @@ def count_answers(answers: AnswerSet, schema: FieldSchema) -> dict[str, int]:
     counts = dict.fromkeys(("answered", "failed", "entities", "fields", "without_fields"), 0)
     counts |= _sum(partial(_count_group, grouped=grouped if schema.fields else ""), groups)
     if shards.shards(grouped):
-        ranges = _ranges(ceil((counts["answered"] + counts["entities"]) / _ROWS_PER_RANGE))
+        count = ceil((counts["answered"] + counts["entities"]) / _ROWS_PER_RANGE)
+        ranges = [list(bounds) for bounds in id_ranges(count)]
         counts |= _sum(partial(_answer_range, grouped=grouped, answers=answers, schema=schema), ranges)
         sources.remove_folder(grouped)
     return counts
@@ -82,16 +82,8 @@ def _count_group(row: Mapping[str, Any], grouped: str) -> dict[str, int]:
     return {"answered": num_pages, "failed": table.num_rows - pages.num_rows, "entities": num_entities}
 
 
-def _ranges(count: int) -> list[list[str]]:
-    """The bounds of `count` ranges of about equally many documents. Ids are hashes. No id is below an empty bound."""
-    bounds = [format(16**_DIGITS * number // count, f"0{_DIGITS}x") for number in range(1, count)]
-    return [list(pair) for pair in zip(["", *bounds], [*bounds, ""], strict=True)]
-
-
 def _answer_range(row: Mapping[str, Any], grouped: str, answers: AnswerSet, schema: FieldSchema) -> dict[str, int]:
-    first, end = row["item"]
-    in_range = pc.field("doc_id") >= first
-    rows = shards.read(grouped, ANSWERS, filter=in_range & (pc.field("doc_id") < end) if end else in_range)
+    rows = shards.read(grouped, ANSWERS, filter=in_range(*row["item"]))
     num_values = num_without = 0
     documents = _documents(_by_document(rows), schema)
     while batch := list(islice(documents, _DOCUMENTS_PER_SHARD)):

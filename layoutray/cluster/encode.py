@@ -3,7 +3,7 @@
 1. The driver counts the pages, and makes the vocabulary and the labels.
 2. Workers encode batches of pages as pieces (`prepare.encode_output`). A piece that an earlier run has completed is not
    made again.
-3. Tasks merge the pieces into few files; the driver writes their index and, last, the card.
+3. Tasks merge the pieces into few files, sorted by document; the driver writes their index and, last, the card.
 """
 
 import dataclasses
@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ import ray
 from ray.exceptions import RayTaskError
 
 from layoutray import tokenizer
+from layoutray.checkpoint import Fetch
 from layoutray.cluster import page_slices
 from layoutray.cluster.connect import num_workers
 from layoutray.cluster.progress import Progress, ignore_progress
@@ -39,8 +41,8 @@ from layoutray.tasks import fields_of
 _FILTERS = tuple(field.name for field in dataclasses.fields(Filters))
 _PAGES_PER_PIECE = 256
 _SLOWEST_PIECE_SECONDS = 600.0
-_MERGES_PER_WORKER = 2
-"""Merges that are handed to Ray at a time, for each worker."""
+_TASKS_PER_WORKER = 2
+"""Sorts or merges that are handed to Ray at a time, for each worker."""
 
 _Receipts = Sequence[Mapping[str, Any]]
 """What the workers report of their pieces."""
@@ -52,6 +54,7 @@ def encode(
     out: str,
     *,
     workers: int | None = None,
+    fetch: Fetch = str,
     progress: Callable[[Progress], None] = ignore_progress,
 ) -> Card:
     """Encode the data sets `folders` for the recipe's task into `out`.
@@ -62,9 +65,10 @@ def encode(
 
     Args:
         workers: number of worker processes; default: one for each core of the cluster.
+        fetch: gives the folder or address of the recipe's `tokenizer.path`.
 
     Raises:
-        InputError: if `out` contains other examples, no page is in train, or filters would remove pages of documents
+        InputError: if another job owns `out`, no page is in train, or filters would remove pages of documents
             that the task reads as a whole.
         SchemaError: if a folder is not a data set.
     """
@@ -74,14 +78,18 @@ def encode(
     if not splits["train"]:
         raise InputError(f"no page of {', '.join(folders)} is in train; set dev_share and test_share when ingesting")
     output = EncodeOutput(out)
-    stated = _prepare(recipe, data_sets, output, lengths)
+    identity = _identity(recipe, data_sets, lengths)
+    prepared = output.prepared(identity)
+    if prepared is None:
+        prepared = _prepare(recipe, data_sets, output, fetch)
+        output.begin(identity, prepared)
     if output.finished():
         return Card.read(out)
     vocabulary = tokenizer.load(out).inner.to_str()
-    encoder = Encoder(recipe.task, recipe.max_length, tuple(stated["labels"]), vocabulary, data_sets)
+    encoder = Encoder(recipe.task, recipe.max_length, tuple(prepared["labels"]), vocabulary, data_sets)
     workers = workers or num_workers()
     receipts = _encode_pieces(encoder, recipe.filters, output, lengths, workers, progress)
-    card = _card(encoder, receipts, folders, stated["values"])
+    card = _card(encoder, receipts, folders, prepared["values"])
     _check_examples(card, out)
     _merge_pieces(output, receipts, workers, progress)
     card.write(out)
@@ -89,19 +97,13 @@ def encode(
     return card
 
 
-def _prepare(
-    recipe: Recipe, data_sets: Sequence[DataSet], output: EncodeOutput, lengths: Mapping[str, int]
-) -> dict[str, Any]:
-    """Labels and number of expected values, from the run that began `output`, or made here with the vocabulary."""
-    identity = _identity(recipe, data_sets, lengths)
-    begun = output.begun(identity)
-    if begun is not None:
-        return begun
+def _prepare(recipe: Recipe, data_sets: Sequence[DataSet], output: EncodeOutput, fetch: Fetch) -> dict[str, Any]:
+    """Write the vocabulary. Returns the labels and the number of expected values."""
     fields = fields_of(recipe.task)
     values = count_values(data_sets, fields) if fields else 0
-    vocabulary = vocabulary_for(recipe.tokenizer, data_sets, recipe.filters, recipe.task)
+    vocabulary = vocabulary_for(recipe.tokenizer, data_sets, recipe.filters, recipe.task, fetch)
     shards.write_bytes(vocabulary.inner.to_str(pretty=True).encode(), output.folder, "tokenizer.json")
-    return output.begin(identity, {"labels": labels_for(recipe.task, data_sets), "values": values})
+    return {"labels": labels_for(recipe.task, data_sets), "values": values}
 
 
 def _identity(recipe: Recipe, data_sets: Sequence[DataSet], lengths: Mapping[str, int]) -> dict[str, Any]:
@@ -111,8 +113,7 @@ def _identity(recipe: Recipe, data_sets: Sequence[DataSet], lengths: Mapping[str
     content = json.dumps([sorted(lengths.items()), documents])
     return {
         "pages": hashlib.sha256(content.encode()).hexdigest(),
-        **{f"[{key}]": settings[key] for key in ("task", "tokenizer", "filters")},
-        "max_length": recipe.max_length,
+        **{key: settings[key] for key in ("task", "tokenizer", "filters", "max_length")},
     }
 
 
@@ -240,22 +241,31 @@ def _check_examples(card: Card, out: str) -> None:
 def _merge_pieces(
     output: EncodeOutput, receipts: _Receipts, workers: int, progress: Callable[[Progress], None]
 ) -> None:
-    merges = list(output.merges(receipts))
-    merge = ray.remote(num_cpus=0.5)(EncodeOutput.merge)
-    blocks: dict[str, list[pa.Table]] = {split: [] for split in SPLITS}
-    progress(Progress("merge", 0, len(merges)))
-    at_a_time = _MERGES_PER_WORKER * workers
-    for start in range(0, len(merges), at_a_time):
-        group = merges[start : start + at_a_time]
-        tables = _results([merge.remote(output, split, pieces) for split, pieces in group])
-        for (split, _), table in zip(group, tables, strict=True):
-            blocks[split].append(table)
-        progress(Progress("merge", start + len(group), len(merges)))
-    for split, tables in blocks.items():
-        output.finish_split(split, tables)
+    sorts, merges = list(output.sorts(receipts)), list(output.merges(receipts))
+    sort, merge = (ray.remote(num_cpus=0.5)(method) for method in (EncodeOutput.sort, EncodeOutput.merge))
+
+    def report(done: int) -> None:
+        progress(Progress("merge", done, len(sorts) + len(merges)))
+
+    report(0)
+    at_a_time = _TASKS_PER_WORKER * workers
+    _run([partial(sort.remote, output, *one) for one in sorts], at_a_time, report)
+    tables = _run([partial(merge.remote, output, one) for one in merges], at_a_time, lambda n: report(len(sorts) + n))
+    for split in SPLITS:
+        blocks = [table for one, table in zip(merges, tables, strict=True) if one.split == split]
+        output.finish_split(split, blocks)
 
 
-def _results(tasks: list[Any]) -> list[pa.Table]:
+def _run(calls: Sequence[Callable[[], Any]], at_a_time: int, report: Callable[[int], None]) -> list[Any]:
+    """Results of Ray tasks; each of `calls` hands one to Ray. `report` gets the number of finished ones."""
+    results: list[Any] = []
+    for start in range(0, len(calls), at_a_time):
+        results += _results([call() for call in calls[start : start + at_a_time]])
+        report(len(results))
+    return results
+
+
+def _results(tasks: list[Any]) -> list[Any]:
     """Results of Ray tasks. Raises the LayoutrayError or OSError that a task raises."""
     try:
         return ray.get(tasks)

@@ -15,6 +15,7 @@ broken:
   adjacent triangles share a circumcircle, the diametrically opposite points complete the graph.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,9 @@ _WIDEST = 2**25
 """Largest extent for which squared doubled distances are below 2⁵³, so that the k-d tree's floats are exact."""
 _WIDEST_TRIANGULATED = 2**15
 """Largest extent for which the test of two adjacent triangles, at most 4·width⁴, is below 2⁶³."""
+
+FindNeighbours = Callable[[Int[np.ndarray, "words 4"]], Int[np.ndarray, "words 8"]]
+"""`word_neighbours` or `no_neighbours`."""
 
 Points = Int[np.ndarray, "points 2"]
 Pairs = Int[np.ndarray, "pairs 2"]
@@ -72,10 +76,15 @@ def word_neighbours(boxes: Int[np.ndarray, "words 4"]) -> Int[np.ndarray, "words
     doubled_centres = boxes[:, :2] + boxes[:, 2:]
     word, neighbour = _neighbours(doubled_centres, MAX_NEIGHBOURS)
     rank = np.arange(len(word)) - np.searchsorted(word, word)
-    nearest = np.full((len(boxes), MAX_NEIGHBOURS), -1, np.int32)
+    nearest = no_neighbours(boxes)
     kept = rank < MAX_NEIGHBOURS
     nearest[word[kept], rank[kept]] = neighbour[kept]
     return nearest
+
+
+def no_neighbours(boxes: Int[np.ndarray, "words 4"]) -> Int[np.ndarray, "words 8"]:
+    """As `word_neighbours` of a graph without edges, for encoders that do not use the graph."""
+    return np.full((len(boxes), MAX_NEIGHBOURS), -1, np.int32)
 
 
 def gabriel_edges(points: Points) -> Pairs:

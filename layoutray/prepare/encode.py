@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from layoutray import checkpoint, tokenizer
 from layoutray.batching.examples import row_of
 from layoutray.batching.windows import Window, document_window, windows
+from layoutray.checkpoint import Fetch
 from layoutray.document import Document, Page
 from layoutray.document.field_lines import parse, to_lines
 from layoutray.document.filters import Filters
@@ -136,13 +137,18 @@ def filtered_pages(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter
 
 
 def vocabulary_for(
-    recipe: TokenizerRecipe, data_sets: Sequence[DataSet], filters: Filters, task: Task | None = None
+    recipe: TokenizerRecipe,
+    data_sets: Sequence[DataSet],
+    filters: Filters,
+    task: Task | None = None,
+    fetch: Fetch = str,
 ) -> Tokenizer:
     """The recipe's tokenizer: loaded from its path, or trained on the training pages that pass `filters`.
 
     Args:
         task: if its model generates fields, the vocabulary must contain their names, so it is trained on the expected
             texts too.
+        fetch: gives the folder or address of the recipe's path.
 
     Raises:
         InputError: if a loaded vocabulary does not contain these names.
@@ -151,7 +157,7 @@ def vocabulary_for(
     if not recipe.path:
         words = chain(_training_words(data_sets, filters), _expected_words(generated, data_sets))
         return tokenizer.train_wordpiece(words, recipe.vocab_size)
-    loaded = checkpoint.read_vocabulary(recipe.path)
+    loaded = checkpoint.read_vocabulary(fetch(recipe.path))
     _check_names(generated, loaded, recipe.path)
     return loaded
 

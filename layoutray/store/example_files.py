@@ -39,7 +39,7 @@ def write_shard(table: pa.Table, folder: str, name: str) -> pa.Table:
 
 
 def write_index(blocks: pa.Table, folder: str) -> None:
-    """Write the index of all files of `folder`; the order of `blocks` is that of the examples."""
+    """Write the index of all files of `folder` as one record batch; the order of `blocks` is that of the examples."""
     stream = pa.BufferOutputStream()
     with pa.ipc.new_file(stream, EXAMPLE_BLOCKS) as writer:
         writer.write_table(blocks.combine_chunks())
@@ -70,15 +70,15 @@ class ExampleFiles:
             SchemaError: if the folder contains no EXAMPLES of this version.
         """
         self._folder = folder
-        self._index = EXAMPLE_BLOCKS.empty_table()
+        self._index = pa.RecordBatch.from_pylist([], EXAMPLE_BLOCKS)
         if sources.exists(sources.join(folder, _INDEX)):
             self._files = open_folder(folder, _INDEX)
             reader = pa.ipc.open_file(self._files.whole(_INDEX))
             check(reader.schema, EXAMPLE_BLOCKS, folder)
-            self._index = reader.read_all().combine_chunks()
+            self._index = reader.get_batch(0)
         elif any(sources.list_files(folder)):
             raise SchemaError(f"{folder} has no {_INDEX}; make the examples again with `layoutray encode`")
-        lengths = self._index.column("lengths").combine_chunks()
+        lengths = self._index.column("lengths")
         self.lengths, self.starts = lengths.values.to_numpy(), lengths.offsets.to_numpy()
 
     def read(self, numbers: Iterable[int]) -> list[pa.RecordBatch]:

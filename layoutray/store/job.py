@@ -11,7 +11,13 @@ _FILE = "job.json"
 
 
 def claim(folder: str, job: Mapping[str, Any], parts: Sequence[str] = ("",)) -> None:
-    """Compare `job` with the one that owns `folder`. If no job does, write `job` as the first file of its content.
+    """Make `folder` that of `job`, unless it is already. Arguments and errors are those of `owns`."""
+    if not owns(folder, job, parts):
+        shards.write_bytes(json.dumps(job, indent=2, ensure_ascii=False).encode(), folder, _FILE)
+
+
+def owns(folder: str, job: Mapping[str, Any], parts: Sequence[str] = ("",)) -> bool:
+    """Whether `folder` is that of `job`. False if it is new.
 
     Args:
         job: plain values.
@@ -24,8 +30,7 @@ def claim(folder: str, job: Mapping[str, Any], parts: Sequence[str] = ("",)) -> 
     if not sources.exists(uri):
         if any(next(sources.list_files(sources.join(folder, part)), None) for part in parts):
             raise InputError(f"{folder} has content but no {_FILE}, so no job can continue there; give another --out")
-        shards.write_bytes(json.dumps(job, indent=2, ensure_ascii=False).encode(), folder, _FILE)
-        return
+        return False
     # Through JSON: a tuple is a list there.
     ours, theirs = (
         dict(_flat(values)) for values in (json.loads(json.dumps(job)), json.loads(sources.read_bytes(uri)))
@@ -40,6 +45,7 @@ def claim(folder: str, job: Mapping[str, Any], parts: Sequence[str] = ("",)) -> 
             f"{folder} belongs to another job: {'; '.join(different)}; give another --out, "
             "or repeat the command of that job to continue it"
         )
+    return True
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

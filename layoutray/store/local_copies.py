@@ -6,9 +6,7 @@ least recently. Copies used within the last hour stay, because a process may rea
 
 import fcntl
 import os
-import shutil
 import tempfile
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +14,6 @@ from pathlib import Path
 from layoutray.store import node_cache
 
 _IN_USE_SECONDS = 3600.0
-_HALF_MADE = ".tmp-"
 
 
 def local_copy(name: str, fetch: Callable[[Path], Path]) -> Path:
@@ -35,9 +32,9 @@ def local_copy(name: str, fetch: Callable[[Path], Path]) -> Path:
         root.mkdir(parents=True, exist_ok=True)
         with locked(root):
             if not folder.is_dir():
-                with tempfile.TemporaryDirectory(prefix=_HALF_MADE, dir=root) as scratch:
+                with tempfile.TemporaryDirectory(prefix=node_cache.HALF_MADE, dir=root) as scratch:
                     fetch(Path(scratch)).rename(folder)
-                _remove_least_used(root)
+                node_cache.make_room(root, node_cache.limit(), _IN_USE_SECONDS)
     os.utime(folder)
     return folder
 
@@ -51,15 +48,3 @@ def locked(folder: Path) -> Generator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _remove_least_used(root: Path) -> None:
-    """Remove old copies until the others fit into the limit, and what killed processes have left half made."""
-    newest_first = sorted(root.iterdir(), key=lambda folder: folder.stat().st_mtime, reverse=True)
-    total, limit = 0, node_cache.limit()
-    for folder in newest_first:
-        total += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        unused = time.time() - folder.stat().st_mtime > _IN_USE_SECONDS
-        if unused and (total > limit or folder.name.startswith(_HALF_MADE)):
-            removed = folder.rename(root / f"{_HALF_MADE}{folder.name}")  # at once, for processes that look it up
-            shutil.rmtree(removed)

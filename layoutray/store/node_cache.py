@@ -1,10 +1,15 @@
-"""Local copies of ranges of an object store's files. All processes of a node share them, and their size is limited."""
+"""The folder in which a node keeps copies of remote content, of limited size, and the copies of ranges of files in it.
+
+All processes of a node share the copies. Those of whole folders are in `store.local_copies`.
+"""
 
 import contextlib
 import hashlib
 import os
+import shutil
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 from layoutray.errors import InputError
@@ -12,6 +17,10 @@ from layoutray.errors import InputError
 FOLDER, GIBIBYTES = "LAYOUTRAY_CACHE", "LAYOUTRAY_CACHE_GIB"
 """Environment variables: folder of the copies, and the largest size of those of one kind."""
 _DEFAULT_GIBIBYTES = 20.0
+HALF_MADE = ".tmp-"
+"""First characters of the name of a copy that is being made or removed."""
+_SLOWEST_SECONDS = 3600.0
+"""What is half made, and has not changed for that long, is of a killed process."""
 _SCANS_PER_LIMIT = 16
 """The size of the folder is measured each time that a process has added this fraction of the limit."""
 
@@ -30,7 +39,7 @@ class NodeCache:
         self._folder, self._limit = folder, limit
         self._added = 0
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._evict()
+        make_room(folder, limit)
 
     def file(self, key: str, fetch: Callable[[], bytes]) -> Path:
         """The file of `key`; `fetch` is called for its content if the node has no copy."""
@@ -39,28 +48,49 @@ class NodeCache:
             os.utime(path)
             return path
         content = fetch()
-        hidden = self._folder / f".{path.name}.{uuid.uuid4().hex}"
+        hidden = self._folder / f"{HALF_MADE}{path.name}.{uuid.uuid4().hex}"
         hidden.write_bytes(content)
         hidden.rename(path)
         self._added += len(content)
         if self._added * _SCANS_PER_LIMIT > self._limit:
             self._added = 0
-            self._evict()
+            make_room(self._folder, self._limit)
         return path
 
-    def _evict(self) -> None:
-        files: list[tuple[float, int, str]] = []
-        with os.scandir(self._folder) as entries:
-            for entry in entries:
-                with contextlib.suppress(FileNotFoundError):  # another process may evict too
-                    status = entry.stat()
-                    files.append((status.st_mtime, status.st_size, entry.path))
-        size = sum(number for _, number, _ in files)
-        for _, number, path in sorted(files):
-            if size <= self._limit:
-                return
-            Path(path).unlink(missing_ok=True)
-            size -= number
+
+def make_room(folder: Path, limit: int, in_use: float = 0.0) -> None:
+    """Remove the copies in `folder` that were used least recently, until the others fit into `limit` bytes.
+
+    What killed processes have left half made is removed too.
+
+    Args:
+        in_use: copies that were used within so many seconds stay, whatever their size.
+    """
+    now, total = time.time(), 0
+    for used, size, path in sorted(_copies(folder), reverse=True):
+        total += size
+        half_made = path.name.startswith(HALF_MADE)
+        unused = now - used >= (_SLOWEST_SECONDS if half_made else in_use)
+        if unused and (half_made or total > limit):
+            _remove(path)
+
+
+def _copies(folder: Path) -> Generator[tuple[float, int, Path]]:
+    """Time of the last use, size in bytes and path of each copy."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):  # another process may remove it too
+                path, status = Path(entry.path), entry.stat()
+                files = path.rglob("*") if entry.is_dir() else [path]
+                yield status.st_mtime, sum(file.stat().st_size for file in files if file.is_file()), path
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        removed = path.rename(path.with_name(f"{HALF_MADE}{uuid.uuid4().hex}"))  # at once, for processes that look it up
+        shutil.rmtree(removed)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def root() -> Path:

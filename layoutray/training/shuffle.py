@@ -6,11 +6,12 @@ each group of blocks with about `window` examples.
 """
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = NDArray[np.int64]
+Rows = NDArray[np.integer[Any]]
 
 
 class Shuffle:
@@ -25,7 +26,8 @@ class Shuffle:
         self._seed, self._starts, self._window = seed, starts, window
         self._size = int(starts[-1])
         self._groups = lru_cache(maxsize=2)(self._groups_of)
-        self._rows = lru_cache(maxsize=2)(self._rows_of)
+        self._number = np.min_scalar_type(self._size)
+        self._rows = lru_cache(maxsize=1)(self._rows_of)  # a group takes some MB, and steps do not go back
 
     def rows(self, first: int, end: int) -> Rows:
         """The examples at the positions from `first` to `end`; positions count on over the epochs."""
@@ -52,7 +54,10 @@ class Shuffle:
     def _rows_of(self, epoch: int, group: int) -> Rows:
         """The examples of a group in their order."""
         if self._size <= self._window:
-            return np.random.default_rng((self._seed, 0, epoch)).permutation(self._size)
-        blocks = self._groups(epoch)[0][group].tolist()
-        rows = np.concatenate([np.arange(int(self._starts[block]), int(self._starts[block + 1])) for block in blocks])
-        return np.random.default_rng((self._seed, 0, epoch, group)).permutation(rows)
+            key, rows = (self._seed, 0, epoch), np.arange(self._size, dtype=self._number)
+        else:
+            key, blocks = (self._seed, 0, epoch, group), self._groups(epoch)[0][group]
+            spans = zip(self._starts[blocks], self._starts[blocks + 1], strict=True)
+            rows = np.concatenate([np.arange(first, end, dtype=self._number) for first, end in spans])
+        np.random.default_rng(key).shuffle(rows)
+        return rows

@@ -9,9 +9,11 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
 from layoutray import devices
+from layoutray.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -67,18 +69,42 @@ def from_environment(gpus: int) -> Generator[World]:
     Args:
         gpus: number of this machine's GPUs that the training may use. Its processes use the CPU if there are fewer GPUs
             than processes.
+
+    Raises:
+        InputError: if some of the processes use GPUs and the others CPUs.
     """
-    size = os.environ.get("WORLD_SIZE", "1")
+    size = int(os.environ.get("WORLD_SIZE", "1"))
     processes = int(os.environ.get("LOCAL_WORLD_SIZE", size))
     device = devices.of_local_rank(int(os.environ.get("LOCAL_RANK", "0")), processes, gpus)
-    if int(size) == 1:
+    if size == 1:
         yield single_process(device)
         return
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    store, rank, _ = next(rendezvous("env://"))
+    _check_same_kind(store, rank, size, device.type)
+    dist.init_process_group(
+        "nccl" if device.type == "cuda" else "gloo", store=dist.PrefixStore("group", store), rank=rank, world_size=size
+    )
     try:
         yield joined(device)
     finally:
         dist.destroy_process_group()
+
+
+def _check_same_kind(store: dist.Store, rank: int, size: int, kind: str) -> None:
+    """Raise InputError unless all processes have the same kind of device: no backend connects GPUs with CPUs."""
+    store.set(f"device/{rank}", kind)
+    ranks: dict[str, list[int]] = {}
+    for other in range(size):
+        ranks.setdefault(store.get(f"device/{other}").decode(), []).append(other)
+    store.set(f"known/{rank}", "")
+    if rank == 0:  # may be the process that holds the store
+        store.wait([f"known/{other}" for other in range(size)])
+    if len(ranks) > 1:
+        raise InputError(
+            f"processes {ranks['cuda']} use GPUs and processes {ranks['cpu']} use CPUs, because a machine has fewer "
+            "GPUs than processes; give torchrun a --nproc-per-node for which every machine has GPUs, or train with "
+            "--gpus 0"
+        )
 
 
 def _selected(device: torch.device) -> torch.device:

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from layoutray.architectures import Architecture
+from layoutray.document.word_graph import no_neighbours
 from layoutray.errors import InputError
 from layoutray.tasks import TaskModel
 from layoutray.tasks.word_labels import TokenClassificationHead
@@ -97,6 +98,15 @@ def a_page_with_one_word_and_one_with_none_give_numbers(
 
 
 @torch.no_grad()
+def the_word_graph_matters_only_if_it_is_made(architecture: Architecture[Any], config: Any, folder: Path) -> None:
+    encoder, batch = build(architecture, config).eval(), random_batch()
+    assert batch.neighbours is not None
+    without = replace(batch, neighbours=torch.full_like(batch.neighbours, -1))
+    ignored = torch.equal(encoder(batch).states, encoder(without).states)
+    assert ignored == (architecture.find_neighbours is no_neighbours)
+
+
+@torch.no_grad()
 def padding_does_not_leak(architecture: Architecture[Any], config: Any, folder: Path) -> None:
     encoder, batch = build(architecture, config).eval(), random_batch()
     alone, beside_longer = encoder(batch), encoder(padded(batch))
@@ -155,6 +165,7 @@ CONTRACT = (
     the_longest_window_fits,
     a_longer_window_is_refused,
     a_page_with_one_word_and_one_with_none_give_numbers,
+    the_word_graph_matters_only_if_it_is_made,
     padding_does_not_leak,
     documents_do_not_see_each_other,
     every_parameter_gets_a_gradient,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layoutray.batching.windows import cut, document_window, first_pieces, quantise, windows, within_window
-from layoutray.document.word_graph import word_neighbours
+from layoutray.document.word_graph import no_neighbours, word_neighbours
 from layoutray.tensors import BOX_GRID
 from tests.jobs import page, vocabulary
 
@@ -93,6 +93,14 @@ def test_a_document_is_its_pages_one_after_the_other_as_far_as_they_fit(numbers:
         ]
         assert window.neighbours.tolist() == np.concatenate(graphs).tolist()
     assert len(window.neighbours) == window.word_index.max() + 1 > window.neighbours.max()
+
+
+def test_without_a_graph_each_word_has_no_neighbours() -> None:
+    boxes = np.array([[100 * number, 0, 100 * number + 50, 10] for number in range(4)], np.int32)
+    linked, alone = (cut(list("abcd"), boxes, VOCABULARY, 10, find) for find in (word_neighbours, no_neighbours))
+    assert [one.neighbours.shape for one in linked] == [one.neighbours.shape for one in alone]
+    assert max(one.neighbours.max() for one in linked) >= 0
+    assert {number for one in alone for number in one.neighbours.flatten().tolist()} == {-1}
 
 
 def test_a_page_without_words_gives_no_window() -> None:

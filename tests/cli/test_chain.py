@@ -147,6 +147,24 @@ def test_the_registered_model_answers_every_page(here: Path, capsys: pytest.Capt
     assert (done["answered"], done["failed"]) == (16, 0)
 
 
+def test_files_are_read_and_answered_by_the_stated_number_of_workers(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read = ["--recipe", "ingest-synthetic", "--set", "words=annotation"]
+    assert predict.main(["tuned", "drawn", "--out", "answers-of-files", *read, "--workers", "2"]) == 0
+    assert json.loads(capsys.readouterr().out)["answered"] == 16
+    assert json.loads((here / "answers-of-files/ingested/manifest.json").read_text())["run"]["workers"] == 2
+    assert json.loads((here / "answers-of-files/answers.json").read_text())["run"]["replicas"] == 2
+
+
+def test_the_vocabulary_of_a_registered_model_is_that_of_its_version(here: Path) -> None:
+    vocabulary = ["--set", "tokenizer.path=models:/forms@champion"]
+    assert encode.main(["demo-finetune", "pages", "--out", "again", *TINY, *ENTITIES, *vocabulary]) == 0
+    made, registered = ((here / folder / "tokenizer.json").read_text() for folder in ("again", "tuned"))
+    assert made == registered
+    assert json.loads((here / "again/job.json").read_text())["tokenizer"]["path"] == "models:/forms/1"
+
+
 def test_a_finished_training_is_left_alone(here: Path) -> None:
     before = (here / "pretrained/model.safetensors").stat().st_mtime_ns
     assert pretrain(PRETRAIN) == 0

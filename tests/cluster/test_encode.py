@@ -41,7 +41,7 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     out = str(tmp_path / "examples")
     heard: list[Progress] = []
     card = encode(RECIPE, folders, out, progress=heard.append)
-    assert [(one.stage, one.total) for one in heard if not one.done] == [("encode", 37), ("merge", 2)]
+    assert [(one.stage, one.total) for one in heard if not one.done] == [("encode", 37), ("merge", 4)]
     assert {one.stage for one in heard if one.done == one.total} == {"encode", "merge"}
 
     data_sets = list(map(DataSet, folders))
@@ -62,16 +62,16 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     assert sum(card.examples.values()) == expected.num_rows
     assert card.digest == digest_of(encoder, pages_digest(table["page_id"].to_pylist()))
     assert {file.name for file in Path(out).iterdir()} == {
-        *("train", "dev", "dead_letters", "dataset.json", "encode.json", "tokenizer.json")
+        *("train", "dev", "dead_letters", "dataset.json", "job.json", "prepared.json", "tokenizer.json")
     }
 
     heard.clear()
     assert encode(RECIPE, folders, out, progress=heard.append) == card, "the same call finds its work done"
     assert not heard
-    with pytest.raises(InputError, match=r"contains examples that differ in max_length; give another --out"):
+    with pytest.raises(InputError, match=r"another job: max_length is \d+ there and 25 here; give another --out"):
         encode(dataclasses.replace(RECIPE, max_length=25), folders, out)
     shards.write(table.slice(0, 1), f"{folders[0]}/pages", "part-two.parquet")
-    with pytest.raises(InputError, match=r"contains examples that differ in pages"):
+    with pytest.raises(InputError, match=r"belongs to another job: pages is"):
         encode(RECIPE, folders, out)
 
 

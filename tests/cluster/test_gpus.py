@@ -12,15 +12,19 @@ import torch
 from ray.train import ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 
+from layoutray import checkpoint
+from layoutray.checkpoint import Checkpoint
 from layoutray.cluster import gpus, sweep
 from layoutray.cluster.connect import connect
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import predict
 from layoutray.cluster.sweep import Share, Value
+from layoutray.cluster.write import write
 from layoutray.errors import InputError
 from layoutray.training.job import Job
+from tests import documents
 from tests.cluster.checkpoints import save_untrained
-from tests.jobs import job, pages, recipe, write_pages
+from tests.jobs import job, pages, recipe, vocabulary, write_pages
 
 pytestmark = pytest.mark.ray
 
@@ -120,3 +124,16 @@ def test_pages_are_answered_with_and_without_a_gpu_and_the_driver_uses_none(
     ingested = write_pages(tmp_path / "ingested", pages(3))
     answered = predict(tmp_path / "checkpoint", ingested, str(tmp_path / "out"), replicas=Replicas(1, gpus=requested))
     assert answered.answered == 3
+
+
+def test_texts_are_written_with_a_gpu_and_the_driver_uses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 99)
+    monkeypatch.setattr(torch.cuda, "_lazy_init", refuse)
+    chosen = documents.recipe(max_length=100)
+    model = checkpoint.build_model(chosen, vocabulary(), ())
+    checkpoint.save(tmp_path / "checkpoint", Checkpoint(chosen, (), vocabulary(), model, {}, {}))
+    wholes = [documents.pages(number) for number in range(3)]
+    ingested = write_pages(tmp_path / "ingested", [page for whole in wholes for page in whole])
+    documents.write_documents(tmp_path / "ingested", [documents.document(whole) for whole in wholes])
+    written = write(tmp_path / "checkpoint", ingested, str(tmp_path / "out"), replicas=Replicas(1, gpus=1))
+    assert written.answered + written.failed == 3

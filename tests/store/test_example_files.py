@@ -9,7 +9,7 @@ import pytest
 from layoutray.errors import InputError, SchemaError
 from layoutray.store import example_files, node_cache
 from layoutray.store.example_files import BLOCK_ROWS, ExampleFiles, read_table, write_index, write_shard
-from layoutray.store.schema import EXAMPLES
+from layoutray.store.schema import EXAMPLE_BLOCKS, EXAMPLES
 from tests.batching.test_examples import row
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
@@ -87,3 +87,13 @@ def test_a_bucket_is_read_by_ranges_and_the_node_keeps_them(tmp_path: Path, monk
     with pytest.raises(InputError, match=r"examples of s3://scans/blocks cannot be read from part-0\.arrow"):
         ExampleFiles("s3://scans/blocks").read([2])
     assert example_files.read_table(str(tmp_path / "made")).num_rows == 1000
+
+
+def test_opening_an_index_takes_no_memory(tmp_path: Path) -> None:
+    lengths = pa.LargeListArray.from_arrays([0, 2_000_000], pa.array(range(2_000_000), pa.uint32()))
+    columns = {"file": ["part-0.arrow"], "offset": [8], "size": [1], "lengths": lengths}
+    write_index(pa.table(columns).cast(EXAMPLE_BLOCKS), str(tmp_path))
+    before = pa.total_allocated_bytes()
+    files = ExampleFiles(str(tmp_path))
+    assert (len(files.lengths), files.starts.tolist()) == (2_000_000, [0, 2_000_000])
+    assert pa.total_allocated_bytes() - before < 10_000, "lengths are mapped"

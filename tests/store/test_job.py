@@ -35,3 +35,10 @@ def test_content_of_no_job_is_not_touched(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has content but no job\.json"):
         job.claim(str(tmp_path), JOB)
     assert not (tmp_path / "job.json").exists()
+
+
+def test_asking_who_owns_a_folder_does_not_claim_it(tmp_path: Path) -> None:
+    assert not job.owns(str(tmp_path), JOB)
+    assert list(tmp_path.iterdir()) == []
+    job.claim(str(tmp_path), JOB)
+    assert job.owns(str(tmp_path), JOB)

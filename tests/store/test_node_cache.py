@@ -1,6 +1,7 @@
 """The node's copies: fetched once, and never more than the limit."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,11 @@ def test_the_environment_names_folder_and_limit(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setenv(node_cache.GIBIBYTES, wrong)
         with pytest.raises(InputError, match=f"LAYOUTRAY_CACHE_GIB is '{wrong}'; it must be a positive number"):
             node_cache.of_this_node()
+
+
+def test_what_a_killed_process_left_is_removed_after_an_hour(tmp_path: Path) -> None:
+    for name, hours in ((".tmp-old", 2), (".tmp-new", 0)):
+        (tmp_path / name).write_bytes(b"half")
+        os.utime(tmp_path / name, (time.time() - 3600 * hours,) * 2)
+    NodeCache(tmp_path, 1000)
+    assert [file.name for file in tmp_path.iterdir()] == [".tmp-new"]

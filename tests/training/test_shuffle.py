@@ -38,3 +38,8 @@ def test_large_data_are_read_a_group_of_blocks_at_a_time() -> None:
     assert [len(group) for group in groups] == [100] * 10, "a group is 100 whole blocks"
     assert max(Counter(blocks[:100].tolist()).values()) < 10, "which are mixed"
     assert np.abs(np.corrcoef(np.arange(10_000), rows)[0, 1]) < 0.05, "and come from everywhere"
+
+
+def test_numbers_of_a_group_take_few_bytes_each() -> None:
+    starts = np.arange(0, 100_001, 10)
+    assert [Shuffle(5, starts, window).rows(0, 5).itemsize for window in (1000, 1 << 20)] == [4, 4]
