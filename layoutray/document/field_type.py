@@ -13,10 +13,13 @@ class FieldType:
         many: whether a document may have several values; if false, the answer is the value with the highest score.
         min_score: score threshold; values with a lower score are not answered. The score of a value is the sum of the
             confidences of its occurrences in the document.
+        required: whether each document has a value. If a page states none with certainty, its most probable value is an
+            answer too, with the low confidence that it has.
         month_first: whether an ambiguous date in digits, e.g. 3/4/2021, starts with the month.
     """
 
     type: Literal["text", "name", "address", "date", "amount", "term"] = "text"
     many: bool = False
     min_score: float = 0.0
+    required: bool = False
     month_first: bool = False

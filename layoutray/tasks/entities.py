@@ -9,9 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from layoutray.answers import Entity, Region
 from layoutray.document import Box, Page, Word
 from layoutray.document.field_type import FieldType
+from layoutray.document.normal_form import normal_form
 from layoutray.document.tags import spans, split_tag
 from layoutray.document.value_part import value_part
 from layoutray.errors import InputError
@@ -19,6 +23,11 @@ from layoutray.metrics.entity_f1 import entity_f1
 from layoutray.tasks import Objective, TagsWords
 from layoutray.tasks.field_answers import check_fields
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
+
+_LEAST_PROBABILITY = 0.001
+"""Of the first tag of a required field's value; a page without such a word has no value of the field."""
+_MOST_TRIES = 10
+"""Words at which the value of a required field is searched, by falling probability."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,16 @@ class Entities(WordLabelling):
             }
         return metrics
 
+    def entities_from_probabilities(
+        self, page: Page, probabilities: NDArray[np.float32], labels: Sequence[str]
+    ) -> tuple[Entity, ...]:
+        """The entities, with the most probable value of each required field of which the decoded tags state none."""
+        found = super().entities_from_probabilities(page, probabilities, labels)
+        for name, field_type in self.fields.items():
+            if field_type.required and not any(_states(entity, name, field_type) for entity in found):
+                found += self._most_probable(page, probabilities, labels, name)
+        return found
+
     def entities_from_tags(
         self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]
     ) -> tuple[Entity, ...]:
@@ -69,6 +88,27 @@ class Entities(WordLabelling):
             _entity(page, kind, range(start, end), confidences[start:end], self.fields.get(kind))
             for kind, start, end in spans(tags)
         )
+
+    def _most_probable(
+        self, page: Page, probabilities: NDArray[np.float32], labels: Sequence[str], name: str
+    ) -> tuple[Entity, ...]:
+        """The value of field `name` at the word that most probably begins one; empty if no word may begin one."""
+        begins = np.array([split_tag(label) in (("B", name), ("S", name)) for label in labels])
+        of_words = probabilities[:, begins].sum(axis=1)
+        for word in np.argsort(-of_words, kind="stable")[:_MOST_TRIES].tolist():
+            if of_words[word] < _LEAST_PROBABILITY:
+                break
+            only_begins = probabilities.copy()
+            only_begins[word, ~begins] = 0.0
+            for entity in super().entities_from_probabilities(page, only_begins, labels):
+                if word in entity.words and _states(entity, name, self.fields[name]):
+                    return (entity,)
+        return ()
+
+
+def _states(entity: Entity, name: str, field_type: FieldType) -> bool:
+    """Whether an entity states a value of the field `name`."""
+    return entity.type == name and normal_form(entity.content, field_type) is not None
 
 
 def _entity(

@@ -115,7 +115,12 @@ class WordLabelling(ABC):
     def answer(
         self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
     ) -> tuple[Entity, ...]:
-        probabilities = _word_probabilities(page, outputs, len(labels))
+        return self.entities_from_probabilities(page, _word_probabilities(page, outputs, len(labels)), labels)
+
+    def entities_from_probabilities(
+        self, page: Page, probabilities: NDArray[np.float32], labels: Sequence[str]
+    ) -> tuple[Entity, ...]:
+        """Entities of the decoded tags of a page's words, from the probabilities (words, labels) of their tags."""
         predicted = self.decode(np.log(np.maximum(probabilities, np.finfo(np.float32).tiny)), labels)
         confidences = probabilities[np.arange(len(predicted)), predicted]
         return self.entities_from_tags(page, _names(predicted, labels), confidences.tolist())

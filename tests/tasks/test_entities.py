@@ -15,6 +15,7 @@ from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks.entities import Entities
+from layoutray.tasks.entities_bioes import EntitiesBioes
 from layoutray.tasks.word_labels import WindowLabels
 from layoutray.tensors import Encoded
 from tests.jobs import vocabulary
@@ -207,6 +208,28 @@ def test_a_value_of_a_field_that_is_a_part_of_its_words_has_its_content_and_regi
     (region,) = date.bounding_regions
     assert region.polygon == pytest.approx(Box(0.2, 0, 0.3, 1).polygon(made.width, made.height))
     assert total.content == "9.00", "it has no field"
+
+
+@pytest.mark.parametrize(("task", "begin"), [(Entities, "B-date"), (EntitiesBioes, "S-date")])
+def test_the_most_probable_value_of_a_required_field_is_an_answer_where_none_is_certain(
+    task: type[Entities], begin: str
+) -> None:
+    """The first word is no date, though it is the likeliest beginning of one."""
+    made = page(("Date:", None, 0), ("14/02/2018", None, 0), ("15/02/2018", None, 0), ("9.00", None, 0))
+    labels = task().label_names([["B-date"]])
+    shares = np.zeros((4, len(labels)), np.float32)
+    shares[:, labels.index(begin)] = [0.3, 0.2, 0.1, 0.0]
+    shares[:, 0] = 1 - shares.sum(axis=1)
+    optional, required = (task(fields={"date": FieldType("date", required=needed)}) for needed in (False, True))
+    assert optional.entities_from_probabilities(made, shares, labels) == ()
+    (found,) = required.entities_from_probabilities(made, shares, labels)
+    assert (found.content, found.words, found.confidence) == ("14/02/2018", (1,), pytest.approx(0.2))
+    shares[2] = np.eye(len(labels))[labels.index(begin)]
+    (found,) = required.entities_from_probabilities(made, shares, labels)
+    assert (found.content, found.confidence) == ("15/02/2018", 1.0), "a certain value needs no other"
+    shares[:, 1:] = 0.0001
+    shares[:, 0] = 1 - shares[:, 1:].sum(axis=1)
+    assert required.entities_from_probabilities(made, shares, labels) == (), "no word may begin a date"
 
 
 def test_a_page_without_words_has_no_entities() -> None:
