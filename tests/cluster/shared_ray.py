@@ -32,14 +32,13 @@ class _SharedRay:
     def start(self, name: str) -> None:
         """Start the Ray of fixture `name`, unless it is the one that runs."""
         from benchmarks.measure.object_store import object_store
-        from layoutray.cluster.connect import connect
 
         if name != self._name:
             self.stop_unless_in([])
             with ExitStack() as starting:
                 starting.enter_context(object_store("scans"))
                 starting.enter_context(pytest.MonkeyPatch.context()).setenv("RAY_metrics_report_interval_ms", "2000")
-                starting.enter_context(connect(cores=_CORES[name]))
+                starting.enter_context(_connected(_CORES[name]))
                 self._running = starting.pop_all()
             self._name = name
 
@@ -53,6 +52,21 @@ class _SharedRay:
         # Serve keeps its client per job id. Without this, the first job of the next Ray gets the client of this one.
         serve.shutdown()
         self._running.close()
+
+
+def _connected(cores: int, tries: int = 4) -> ExitStack:
+    """A connection to a new Ray. Ray gives a node half a minute to start, too little on a busy machine."""
+    from layoutray.cluster.connect import connect
+    from layoutray.errors import ClusterError
+
+    with ExitStack() as starting:
+        try:
+            starting.enter_context(connect(cores=cores))
+        except ClusterError:
+            if tries == 1:
+                raise
+            return _connected(cores, tries - 1)
+        return starting.pop_all()
 
 
 _ray = _SharedRay()

@@ -28,6 +28,7 @@ from layoutray.prepare.manifest import Manifest
 from layoutray.recipe import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import DEAD_LETTERS, PAGES
+from tests.cluster.two_nodes import marked
 from tests.ocr.files import encoded, pdf, picture, typed
 from tests.ocr.test_render import png_header
 from tests.readers.native import put, put_picture
@@ -218,11 +219,7 @@ def test_a_worker_that_dies_costs_nothing(tmp_path: Path) -> None:
     def kill_one(progress: Progress) -> None:
         seen.append(progress)
         if progress.stage == "recognise" and progress.done and not killed:
-            workers = [
-                process
-                for process in psutil.Process().children(recursive=True)
-                if "PageWorker" in " ".join(process.cmdline())
-            ]
+            workers = marked(psutil.Process().children(recursive=True), "PageWorker")
             workers[0].kill()
             killed.append(workers[0].pid)
 

@@ -17,6 +17,7 @@ from layoutray.store import shards
 from layoutray.store.schema import ANSWERS, FIELDS
 from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
+from tests.cluster.two_nodes import marked
 from tests.jobs import pages, write_pages
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.usefixtures("cluster_to_harm")]
@@ -66,11 +67,7 @@ def test_a_worker_that_dies_costs_nothing(checkpoint: Path, tmp_path: Path) -> N
 
     def kill_one(progress: Progress) -> None:
         if progress.done and not killed:
-            workers = [
-                process
-                for process in psutil.Process().children(recursive=True)
-                if "_AllStages" in " ".join(process.cmdline())
-            ]
+            workers = marked(psutil.Process().children(recursive=True), "_AllStages")
             workers[0].kill()
             killed.append(workers[0].pid)
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,8 +138,13 @@ class TwoNodes:
 
 def below(root: subprocess.Popen[str], mark: str) -> list[psutil.Process]:
     """The descendants of `root` whose command line has `mark`."""
+    return marked(_descendants(root), mark)
+
+
+def marked(processes: Iterable[psutil.Process], mark: str) -> list[psutil.Process]:
+    """Those of `processes` whose command line has `mark`. A process that has ended has none."""
     found: list[psutil.Process] = []
-    for process in _descendants(root):
+    for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             if mark in " ".join(process.cmdline()):
                 found.append(process)
