@@ -117,8 +117,9 @@ class SelfAttention(MultiHeadAttention):
         if isinstance(mask, KeyLists):
             query = split_heads(self.query(states), self.heads)
             return self.join_heads(gathered_context(query, *memory, mask, _current(self.dropout)))
-        of_all_queries = isinstance(mask, Tensor) and mask.ndim == 2
-        return self.attend(states, memory, mask[:, None, None, :] if of_all_queries else mask)
+        if isinstance(mask, PackedMask) or mask.ndim > 2:
+            return self.attend(states, memory, mask)
+        return self.attend(states, memory, mask[:, None, None, :])
 
 
 def split_heads(
