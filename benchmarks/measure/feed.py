@@ -110,7 +110,7 @@ def _measure_here(folder: str, run: FeedRun) -> FeedCost:
     for step in range(1, warm_up):
         feed.training(step, 0, 1)
     started = time.perf_counter()
-    tokens = sum(part.tokens for step in range(warm_up, warm_up + run.steps) for part in feed.training(step, 0, 1))
+    tokens = sum(part.work.tokens for step in range(warm_up, warm_up + run.steps) for part in feed.training(step, 0, 1))
     speed = tokens / (time.perf_counter() - started)
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     own, mapped = (int(status[name].split()[0]) / 1024 for name in ("RssAnon", "RssFile"))

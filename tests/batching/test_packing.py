@@ -1,7 +1,7 @@
 """Packed windows give the loss, the gradients and the states of padded ones."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -66,7 +66,7 @@ def test_the_last_layer_computes_targets_alone(model: str) -> None:
     batch = pack(with_targets(batch_of_windows(), every=8))
     made = checkpoint.build_model(recipe(model, "masked_lm"), VOCABULARY, ())
     rows: list[int] = []
-    made.encoder.layers[-1].feed_forward.register_forward_hook(lambda *call: rows.append(call[2].shape[1]))
+    cast(Any, made.encoder).layers[-1].feed_forward.register_forward_hook(lambda *call: rows.append(call[2].shape[1]))
     made(batch)
     assert batch.packing is not None
     assert rows == [sum(batch.packing.targets.lengths)]
