@@ -139,8 +139,15 @@ class TrainRecipe:
     Attributes:
         steps: optimiser steps.
         batch_size: examples per step, over all workers and accumulations.
-        micro_batch_size: examples per forward pass. Each micro-batch has its own random numbers, so that the loss does
-            not depend on the number of workers that share a step.
+        micro_batch_size: largest number of examples per forward pass. Each micro-batch has its own random numbers, so
+            that the loss does not depend on the number of workers that share a step.
+        micro_batch_tokens: largest number of tokens per forward pass, padding included; a longer window is alone. 0 is
+            no limit.
+        windows: `packed` computes only the real tokens, and in the last layer only those with targets, where the
+            architecture can (`tensors.PacksTokens`); `padded` computes all tokens. Both give the same loss, but dropout
+            draws other random numbers.
+        dropout: `fast` draws dropout on a CPU with a faster generator than `torch`: other random numbers, the same
+            probabilities.
         learning_rate: peak, after warm-up.
         warmup_steps: steps of linear increase from 0; then the rate decreases linearly to 0 at `steps`.
         weight_decay: of all parameters except biases and norms.
@@ -158,6 +165,9 @@ class TrainRecipe:
     steps: int
     batch_size: int = 8
     micro_batch_size: int = 4
+    micro_batch_tokens: int = 0
+    windows: Literal["padded", "packed"] = "padded"
+    dropout: Literal["torch", "fast"] = "torch"
     learning_rate: float = 1e-4
     warmup_steps: int = 0
     weight_decay: float = 0.01
@@ -186,6 +196,7 @@ class TrainRecipe:
             "checkpoint_every",
             "patience",
             "dev_examples",
+            "micro_batch_tokens",
         ):
             if not 0 <= getattr(self, name) < math.inf:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be a number that is not negative")

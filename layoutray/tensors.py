@@ -5,18 +5,92 @@ Names of dimensions in signatures: `batch`, `length` (tokens), `words`, `width` 
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
 BOX_GRID = 1000
 """Models get box coordinates as integers 0..BOX_GRID: thousandths of the page's width or height."""
 
 
+Kind = TypeVar("Kind", bound="_HasTensors")
+
+
+class _HasTensors:
+    """A dataclass whose fields are tensors, other such dataclasses, or plain values."""
+
+    def to(self: Kind, device: torch.device) -> Kind:
+        """With all tensors on `device`. The copy runs beside other work if the tensors are `pinned`."""
+        return self._map(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def pinned(self: Kind) -> Kind:
+        """With all tensors in page-locked memory, from which a GPU copies by itself."""
+        return self._map(Tensor.pin_memory)
+
+    def _map(self: Kind, change: Callable[[Tensor], Tensor]) -> Kind:
+        own: Any = self
+        return replace(own, **{field.name: _changed(getattr(self, field.name), change) for field in fields(own)})
+
+
+def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    if isinstance(value, _HasTensors):
+        return value._map(change)  # pyright: ignore[reportPrivateUsage]
+    return change(value) if isinstance(value, Tensor) else value
+
+
 @dataclass(frozen=True)
-class Batch:
+class Places(_HasTensors):
+    """Where some tokens of a batch stand: tokens in one row, window after window, and the same in padded windows.
+
+    Attributes:
+        index: number of each token in the padded windows, counted through all of them.
+        lengths: number of tokens of each window.
+        length: tokens of a padded window.
+    """
+
+    index: Int[Tensor, " tokens"]
+    lengths: tuple[int, ...]
+    length: int
+
+    @classmethod
+    def of(cls, mask: Bool[Tensor, "batch length"]) -> "Places":
+        """The places of the tokens where `mask` is True."""
+        return cls(mask.flatten().nonzero().squeeze(1), tuple(mask.sum(1).tolist()), mask.shape[1])
+
+    def pack(self, padded: Shaped[Tensor, "batch length *rest"]) -> Shaped[Tensor, "1 tokens *rest"]:
+        """The tokens in one row."""
+        return padded.flatten(0, 1).index_select(0, self.index).unsqueeze(0)
+
+    def unpack(self, row: Shaped[Tensor, "1 tokens *rest"]) -> Shaped[Tensor, "batch length *rest"]:
+        """The tokens in padded windows; padding is 0."""
+        padded = row.new_zeros(len(self.lengths) * self.length, *row.shape[2:])
+        return padded.index_copy(0, self.index, row.squeeze(0)).unflatten(0, (len(self.lengths), self.length))
+
+    def mask(self) -> Bool[Tensor, "batch length"]:
+        """True on the tokens of padded windows, False on padding."""
+        real = torch.ones(1, len(self.index), dtype=torch.bool, device=self.index.device)
+        return self.unpack(real)
+
+
+@dataclass(frozen=True)
+class Packing(_HasTensors):
+    """The real tokens of a batch, and which of them have targets.
+
+    Attributes:
+        tokens: the real tokens.
+        targets: the tokens with a target, as windows of their own.
+        target_index: number of each token with a target among the real tokens.
+    """
+
+    tokens: Places
+    targets: Places
+    target_index: Int[Tensor, " targets"]
+
+
+@dataclass(frozen=True)
+class Batch(_HasTensors):
     """Windows of tokens, padded to one length.
 
     Attributes:
@@ -28,6 +102,7 @@ class Batch:
         word_index: number of each token's word within the window, from 0; -1 on special and padding tokens.
         neighbours: edges of the word graph: the neighbours of each word on the page, nearest first, padded with -1.
         page_sizes: width and height of each window's page, in pixels.
+        packing: for encoders that can compute the real tokens alone (`PacksTokens`); None lets them compute padding.
     """
 
     input_ids: Int[Tensor, "batch length"]
@@ -37,18 +112,7 @@ class Batch:
     word_index: Int[Tensor, "batch length"] | None = None
     neighbours: Int[Tensor, "batch words 8"] | None = None
     page_sizes: Int[Tensor, "batch 2"] | None = None
-
-    def to(self, device: torch.device) -> "Batch":
-        """The batch with all tensors on `device`. The copy runs beside other work if the batch is `pinned`."""
-        return self._map(lambda tensor: tensor.to(device, non_blocking=True))
-
-    def pinned(self) -> "Batch":
-        """The batch in page-locked memory, from which a GPU copies by itself."""
-        return self._map(Tensor.pin_memory)
-
-    def _map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: change(value) for name, value in values.items() if value is not None})
+    packing: Packing | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +207,15 @@ class PoolsTokens(Protocol):
 
     has_mixture: bool
     """Whether `Encoded.mixture` is set."""
+
+
+@runtime_checkable
+class PacksTokens(Protocol):
+    """An encoder that can compute the real tokens of a batch without its padding."""
+
+    def target_states(self, batch: Batch) -> Float[Tensor, "targets width"]:
+        """The states of the tokens with targets alone, of a batch with `packing`."""
+        ...
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +28,7 @@ from layoutray.errors import InputError
 from layoutray.store import shards, sources
 from layoutray.store.card import Card
 from layoutray.store.local_copies import local_copy, locked
+from layoutray.training.background import BackgroundReporter, Measurement
 
 ALIAS = "champion"
 """Alias of the newest registered version: `models:/NAME@champion`."""
@@ -37,8 +38,6 @@ _NOTE = "mlflow_run.json"
 """File in a checkpoint folder that names its run."""
 _CLAIM = "layoutray.claim"
 """Tag of a run, and key of the note until the run's id is noted. Finds a run whose opening was killed."""
-_FLUSH_SECONDS = 2.0
-_MAX_BATCH = 1000  # MLflow's limit for one log_batch call
 _MODELS = "models:/"
 
 
@@ -73,6 +72,19 @@ class Run:
 
     def log_metrics(self, step: int, values: Mapping[str, float]) -> None:
         self.client.log_batch(self.run_id, metrics=[_metric(name, value, step) for name, value in values.items()])
+
+    def log_measurements(self, measurements: Sequence[Measurement]) -> None:
+        """Log at most 1,000 measurements in one call."""
+        metrics = [Metric(one.name, one.value, one.time, one.step) for one in measurements]
+        self.client.log_batch(self.run_id, metrics=metrics)
+
+    def last_steps(self) -> dict[str, int]:
+        """The last logged step of each metric."""
+        client = self.client
+        histories = {
+            name: client.get_metric_history(self.run_id, name) for name in client.get_run(self.run_id).data.metrics
+        }
+        return {name: max(metric.step for metric in history) for name, history in histories.items()}
 
     def log_picture(self, name: str, png: bytes) -> None:
         """Store PNG bytes as `pictures/NAME.png`."""
@@ -190,39 +202,11 @@ def noted(folder: str | Path, uri: str) -> Run | None:
     return run
 
 
-class MlflowReporter:
-    """Logs the metrics of a training, in a batch every two seconds. Steps that the run has are not logged again."""
+class MlflowReporter(BackgroundReporter):
+    """Logs the metrics of a training. Steps that the run has are not logged again."""
 
     def __init__(self, run: Run) -> None:
-        self._run = run
-        self._client = run.client
-        self._waiting: list[Metric] = []
-        self._last: dict[str, int] = {}
-        self._flushed = time.monotonic()
-
-    def start(self, step: int, steps: int) -> None:
-        """Look up the last logged steps: after a recovery some steps are trained again."""
-        for name in self._client.get_run(self._run.run_id).data.metrics:
-            history = self._client.get_metric_history(self._run.run_id, name)
-            self._last[name] = max(metric.step for metric in history)
-
-    def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        self._waiting += [
-            _metric(name, value, step) for name, value in values.items() if step > self._last.get(name, -1)
-        ]
-        if time.monotonic() - self._flushed > _FLUSH_SECONDS or len(self._waiting) >= _MAX_BATCH:
-            self.flush()
-
-    def saved(self, step: int, folder: Path | None) -> None:
-        """Log everything before the state: those steps are never trained again."""
-        self.flush()
-
-    def flush(self) -> None:
-        """Log all pending metrics."""
-        for at in range(0, len(self._waiting), _MAX_BATCH):
-            self._client.log_batch(self._run.run_id, metrics=self._waiting[at : at + _MAX_BATCH])
-        self._waiting.clear()
-        self._flushed = time.monotonic()
+        super().__init__(run.last_steps, run.log_measurements)
 
 
 def resolve(model: str, uri: str) -> str:

@@ -1,4 +1,9 @@
-"""Which device a process uses."""
+"""Which device a process uses, and that it reuses memory."""
+
+import platform
+import resource
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -17,3 +22,20 @@ def test_a_process_has_a_gpu_of_its_own_or_none(rank: int, processes: int, gpus:
 def test_without_a_gpu_the_first_device_is_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     assert devices.first_visible() == devices.CPU
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of the GNU C library")
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_process_that_keeps_its_memory_needs_no_new_pages_for_the_next_tensor(keeps: bool) -> None:
+    program = f"""
+import resource, torch
+from layoutray import devices
+if {keeps}: devices.keep_freed_memory()
+for _ in range(30): torch.ones(1 << 24)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5): torch.ones(1 << 24)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    pages = 5 * 4 * (1 << 24) / resource.getpagesize()
+    assert int(done.stdout) < 0.01 * pages if keeps else int(done.stdout) > 0.9 * pages

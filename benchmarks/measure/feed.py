@@ -96,7 +96,7 @@ def _feed_here(folder: str, run: FeedRun) -> FeedCost:
         feed.training(step, 0, 1)
     with _measured() as speed:
         for step in range(warm_up, warm_up + run.steps):
-            speed["tokens"] += sum(part.tokens for part in feed.training(step, 0, 1))
+            speed["tokens"] += sum(part.work.tokens for part in feed.training(step, 0, 1))
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     own, mapped = (int(status[name].split()[0]) / 1024 for name in ("RssAnon", "RssFile"))
     return FeedCost(len(feed.examples), first_step, _speed(speed), own, mapped)
@@ -112,7 +112,7 @@ def _training_here(folder: str, run: FeedRun) -> Speed:
     with _measured() as speed:
         for _ in range(run.steps):
             step()
-            speed["tokens"] += part.tokens
+            speed["tokens"] += part.work.tokens
     return _speed(speed)
 
 

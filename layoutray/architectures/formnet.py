@@ -34,6 +34,7 @@ from typing import Literal, cast
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn.attention.flex_attention import BlockMask
 
 from layoutray.architectures import Architecture, check_heads, check_ranges
 from layoutray.document.word_graph import word_neighbours
@@ -132,8 +133,9 @@ class FormNetLayer(nn.Module):
         token: Float[Tensor, "batch 1 width"],
         mask: Bool[Tensor, "batch length"],
         places: Float[Tensor, "batch length 2"],
+        tiles: BlockMask | None,
     ) -> tuple[Float[Tensor, "batch length width"], Float[Tensor, "batch 1 width"]]:
-        context = self.attention(torch.cat([token, states], dim=1), mask, places)
+        context = self.attention(torch.cat([token, states], dim=1), mask, places, tiles)
         states = self.feed_forward(self.join(states, self.output(context[:, 1:])))
         return states, token if self.update is None else self.update(token, context[:, :1], self.feed_forward)
 
@@ -205,8 +207,9 @@ class FormNet(nn.Module):
         states = self.embed(batch)
         token = self.dropout(self.global_norm(self.global_embedding.weight).expand(len(states), 1, -1))
         places = centres(batch.boxes)
+        tiles = cast(FormNetLayer, self.layers[0]).attention.tiles(batch.mask)
         for layer in self.layers[:layers]:
-            states, token = layer(states, token, batch.mask, places)
+            states, token = layer(states, token, batch.mask, places, tiles)
         return states, token
 
 

@@ -45,7 +45,7 @@ from torch import Tensor, nn
 from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.attention import SelfAttention, mask_keys
-from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
+from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, packed_layers, packed_layers_of_targets
 from layoutray.nn.graph_embedding import GraphEmbedding
 from layoutray.nn.initialise import initialise
 from layoutray.nn.position_dropout import PositionDropout, linear_schedule
@@ -53,7 +53,7 @@ from layoutray.nn.relative_bias import RelativeBias
 from layoutray.nn.weight_names.bert import FROM_PEER
 from layoutray.nn.winding_embedding import WindingEmbedding, page_scaled
 from layoutray.nn.word_bitmaps import BitmapEmbedding
-from layoutray.tensors import BOX_GRID, Batch, Encoded
+from layoutray.tensors import BOX_GRID, Batch, Encoded, Packing
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,17 @@ class Lambert(nn.Module):
 
     def forward(self, batch: Batch) -> Encoded:
         """Raises InputError if the batch has no page sizes or no word numbers."""
-        return self.encode(batch.input_ids, batch.mask, self._places(batch))
+        if batch.packing is None or self.relative_bias is not None:
+            return self.encode(batch.input_ids, batch.mask, self._places(batch))
+        states = packed_layers(self.layers, self._packed(batch, batch.packing), batch.packing)
+        return Encoded.of_all_tokens(batch.packing.tokens.unpack(states), batch.mask)
+
+    def target_states(self, batch: Batch) -> Float[Tensor, "targets width"]:
+        """See `layoutray.tensors.PacksTokens`. With relative biases, padding is computed too."""
+        assert batch.packing is not None
+        if self.relative_bias is not None:
+            return batch.packing.tokens.pack(self(batch).states)[0, batch.packing.target_index]
+        return packed_layers_of_targets(self.layers, self._packed(batch, batch.packing), batch.packing)
 
     def encode(
         self, input_ids: Int[Tensor, "batch length"], mask: Bool[Tensor, "batch length"], places: TokenPlaces
@@ -243,6 +253,9 @@ class Lambert(nn.Module):
         places, embedding = self._places(batch), self.layout_autoencoder()
         bitmaps, _ = embedding.bitmaps(places.scaled, places.word_index)
         return bitmaps, embedding.encode(bitmaps)
+
+    def _packed(self, batch: Batch, packing: Packing) -> Float[Tensor, "1 tokens width"]:
+        return packing.tokens.pack(self.embed(batch.input_ids, self._places(batch)))
 
     def set_progress(self, progress: float) -> None:
         """See `layoutray.tensors.Scheduled`."""

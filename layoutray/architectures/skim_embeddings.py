@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.nn.attention import SelfAttention
-from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
+from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, packed_layers, packed_layers_of_targets
 from layoutray.nn.initialise import initialise
 from layoutray.nn.weight_names.bert import FROM_PEER
 from layoutray.nn.weight_names.skim_embeddings import FROM_SKIMFORMER
@@ -107,9 +107,18 @@ class SkimEmbeddings(nn.Module):
 
     def forward(self, batch: Batch) -> Encoded:
         states = self.embed(batch)
+        if batch.packing is not None:
+            tokens = batch.packing.tokens
+            states = tokens.unpack(packed_layers(self.layers, tokens.pack(states), batch.packing))
+            return Encoded.of_all_tokens(states, batch.mask)
         for layer in self.layers:
             states = layer(states, batch.mask)
         return Encoded.of_all_tokens(states, batch.mask)
+
+    def target_states(self, batch: Batch) -> Float[Tensor, "targets width"]:
+        """See `layoutray.tensors.PacksTokens`."""
+        assert batch.packing is not None
+        return packed_layers_of_targets(self.layers, batch.packing.tokens.pack(self.embed(batch)), batch.packing)
 
     def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
         """LN(word + position + segment + projected box), with dropout."""

@@ -38,8 +38,8 @@ from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, SharedAttentionLayer
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, CentreEmbedding, SequenceEmbedding, UniformBoxEmbedding
-from layoutray.nn.skim_attention import CONTEXTUALISER_MASKS, Contextualiser, SkimAttention
-from layoutray.tensors import BOX_GRID, Batch, Encoded
+from layoutray.nn.skim_attention import CONTEXTUALISER_MASKS, Contextualiser, PackedSkimAttention, SkimAttention
+from layoutray.tensors import BOX_GRID, Batch, Encoded, Packing
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,32 @@ class Skimformer(nn.Module):
         )
 
     def forward(self, batch: Batch) -> Encoded:
+        if batch.packing is not None:
+            packed, _ = self._run_packed(self.layers, batch, batch.packing)
+            return Encoded.of_all_tokens(batch.packing.tokens.unpack(packed), batch.mask)
         attention = self.skim(batch)
         states = self.embed_text(batch.input_ids)
         for layer in self.layers:
             states = layer(states, partial(torch.matmul, attention))
         return Encoded.of_all_tokens(states, batch.mask)
+
+    def target_states(self, batch: Batch) -> Float[Tensor, "targets width"]:
+        """See `layoutray.tensors.PacksTokens`."""
+        assert batch.packing is not None
+        states, attention = self._run_packed(self.layers[:-1], batch, batch.packing)
+        targets = states[:, batch.packing.target_index]
+        return self.layers[-1](states, attention.attend_from_targets, targets).squeeze(0)
+
+    def _run_packed(
+        self, layers: nn.ModuleList, batch: Batch, packing: Packing
+    ) -> tuple[Float[Tensor, "1 tokens width"], PackedSkimAttention]:
+        """The real tokens after text layers `layers`, and the attention."""
+        layout = self.contextualiser.packed(self.layout_embedding(batch.boxes), batch.mask, packing)
+        attention = self.skim_attention.packed(layout, packing)
+        states = packing.tokens.pack(self.embed_text(batch.input_ids))
+        for layer in layers:
+            states = layer(states, attention.attend)
+        return states, attention
 
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
         """A: attention probabilities, from layout alone."""

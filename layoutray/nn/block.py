@@ -1,13 +1,15 @@
 """Parts of a post-norm transformer layer, with BERT's defaults."""
 
 from collections.abc import Callable
+from typing import cast
 
 from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.nn.attention import AttentionMask, split_heads
+from layoutray.nn.attention import AttentionMask, MultiHeadAttention, PackedMask, split_heads
+from layoutray.tensors import Packing
 
 LAYER_NORM_EPSILON = 1e-12
 """BERT's. RoBERTa and Longformer use torch's default, 1e-5."""
@@ -84,6 +86,33 @@ class EncoderLayer(nn.Module):
     ) -> Float[Tensor, "batch length width"]:
         return self.feed_forward(self.join(states, self.attention(states, mask)))
 
+    def of_queries(
+        self, queries: Float[Tensor, "1 queries width"], states: Float[Tensor, "1 keys width"], mask: PackedMask
+    ) -> Float[Tensor, "1 queries width"]:
+        """The layer's output for some of the tokens `states`; its attention is a `MultiHeadAttention`."""
+        attention = cast(MultiHeadAttention, self.attention)
+        update = attention.attend(queries, attention.keys_and_values(states), mask)
+        return self.feed_forward(self.join(queries, update))
+
+
+def packed_layers(
+    layers: nn.ModuleList, states: Float[Tensor, "1 tokens width"], packing: Packing
+) -> Float[Tensor, "1 tokens width"]:
+    """The output of `EncoderLayer`s for the real tokens of a batch."""
+    mask = PackedMask(packing.tokens, packing.tokens)
+    for layer in layers:
+        states = layer(states, mask)
+    return states
+
+
+def packed_layers_of_targets(
+    layers: nn.ModuleList, states: Float[Tensor, "1 tokens width"], packing: Packing
+) -> Float[Tensor, "targets width"]:
+    """As `packed_layers`, of the tokens with targets: the last layer computes no other tokens."""
+    before = packed_layers(layers[:-1], states, packing)
+    targets, mask = before[:, packing.target_index], PackedMask(packing.targets, packing.tokens)
+    return cast(EncoderLayer, layers[-1]).of_queries(targets, before, mask).squeeze(0)
+
 
 class SharedAttentionLayer(nn.Module):
     """A BERT layer that is given its attention probabilities: it has values and feed-forward, no queries and keys.
@@ -111,9 +140,9 @@ class SharedAttentionLayer(nn.Module):
         self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon)
 
     def forward(
-        self, states: Float[Tensor, "batch length width"], attend: ApplyAttention
-    ) -> Float[Tensor, "batch length width"]:
+        self, states: Float[Tensor, "batch length width"], attend: ApplyAttention, queries: Tensor | None = None
+    ) -> Float[Tensor, "batch queries width"]:
+        """The updated states of `queries` (batch, queries, width), for which `attend` sums; by default, of all."""
         context = attend(split_heads(self.value(states), self.heads))
-        return self.feed_forward(
-            self.join(states, self.output(rearrange(context, "batch heads length size -> batch length (heads size)")))
-        )
+        update = self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
+        return self.feed_forward(self.join(states if queries is None else queries, update))

@@ -5,10 +5,11 @@ import math
 from einops import rearrange
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn.attention.flex_attention import BlockMask
 
 from layoutray.nn.attention import split_heads
 from layoutray.nn.global_local_context import AttentionInputs, banded_context
-from layoutray.nn.global_local_fused import fused_context
+from layoutray.nn.global_local_fused import block_mask, fused_context
 from layoutray.nn.rich_attention import RichAttention
 
 
@@ -39,14 +40,24 @@ class GlobalLocalAttention(nn.Module):
         states: Float[Tensor, "batch tokens width"],
         mask: Bool[Tensor, "batch length"],
         places: Float[Tensor, "batch length axes"],
+        tiles: BlockMask | None,
     ) -> Float[Tensor, "batch tokens width"]:
+        """The contexts; `tiles` is what `tiles` of any such attention of the model returns for `mask`."""
         inputs = self.attention_inputs(states, mask, places)
         value = split_heads(self.value(states), self.heads)
-        dropout = self.dropout if self.training else 0.0
-        # The fused kernel has no attention dropout.
-        fused = states.is_cuda and not dropout
-        context = fused_context(inputs, value) if fused else banded_context(inputs, value, dropout)
+        if tiles is not None:
+            context = fused_context(inputs, value, tiles)
+        else:
+            context = banded_context(inputs, value, self._current_dropout)
         return rearrange(context, "batch heads length size -> batch length (heads size)")
+
+    def tiles(self, mask: Bool[Tensor, "batch length"]) -> BlockMask | None:
+        """The tiles that the fused kernel visits; None where it is not used: on a CPU, or with attention dropout."""
+        return block_mask(mask, self.reach) if mask.is_cuda and not self._current_dropout else None
+
+    @property
+    def _current_dropout(self) -> float:
+        return self.dropout if self.training else 0.0
 
     def attention_inputs(
         self,

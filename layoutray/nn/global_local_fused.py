@@ -23,12 +23,15 @@ _TILE = 128
 
 
 def fused_context(
-    inputs: AttentionInputs, value: Float[Tensor, "batch heads tokens size"]
+    inputs: AttentionInputs, value: Float[Tensor, "batch heads tokens size"], tiles: BlockMask
 ) -> Float[Tensor, "batch heads tokens size"]:
-    """The weighted sums of values under the attention probabilities of `inputs`."""
+    """The weighted sums of values under the attention probabilities of `inputs`.
+
+    Args:
+        tiles: the `block_mask` of the mask and reach of `inputs`, which all layers of a model share.
+    """
     compute = _compiled() if value.is_cuda else flex_attention
-    mask = block_mask(inputs.mask, inputs.reach)
-    context: Tensor = compute(inputs.query, inputs.key, value, score_mod=_score(inputs), block_mask=mask, scale=1.0)
+    context: Tensor = compute(inputs.query, inputs.key, value, score_mod=_score(inputs), block_mask=tiles, scale=1.0)
     return context
 
 

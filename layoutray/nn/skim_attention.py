@@ -1,13 +1,15 @@
 """Attention computed from layout alone ("Skim-Attention", arXiv:2109.01078): parts shared by its dense models."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from layoutray.nn.attention import attention_probabilities, split_heads
-from layoutray.nn.block import EncoderLayer
+from layoutray.nn.attention import attention_probabilities, by_window, in_one_row, in_windows, split_heads
+from layoutray.nn.block import EncoderLayer, packed_layers
+from layoutray.tensors import Packing
 
 
 class SkimAttention(nn.Module):
@@ -25,6 +27,42 @@ class SkimAttention(nn.Module):
     ) -> Float[Tensor, "batch heads length length"]:
         query, key = split_heads(self.query(layout), self.heads), split_heads(self.key(layout), self.heads)
         return self.dropout(attention_probabilities(query, key, mask))
+
+    def packed(self, layout: Float[Tensor, "1 tokens layout_width"], packing: Packing) -> "PackedSkimAttention":
+        """The attention of windows in one row."""
+        tokens = packing.tokens
+        query, key = split_heads(self.query(layout), self.heads), split_heads(self.key(layout), self.heads)
+        if layout.is_cuda:
+            padded = attention_probabilities(in_windows(query, tokens), in_windows(key, tokens), tokens.mask())
+            return PackedSkimAttention(packing, (self.dropout(padded),))
+        windows = zip(by_window(query, tokens), by_window(key, tokens), strict=True)
+        of_windows = (attention_probabilities(*window, None) for window in windows)
+        return PackedSkimAttention(packing, tuple(map(self.dropout, of_windows)))
+
+
+@dataclass(frozen=True)
+class PackedSkimAttention:
+    """Attention probabilities of windows in one row.
+
+    Attributes:
+        probabilities: one tensor (1, heads, length, length) for each window; on a GPU, which is slow at many small
+            products, one of all windows with their padding.
+    """
+
+    packing: Packing
+    probabilities: tuple[Float[Tensor, "_ heads _ _"], ...]
+
+    def attend(self, value: Float[Tensor, "1 heads tokens size"]) -> Float[Tensor, "1 heads tokens size"]:
+        """The weighted sums of values."""
+        tokens = self.packing.tokens
+        if value.is_cuda:
+            return in_one_row(self.probabilities[0] @ in_windows(value, tokens), tokens)
+        windows = zip(self.probabilities, by_window(value, tokens), strict=True)
+        return torch.cat([probabilities @ of_window for probabilities, of_window in windows], dim=2)
+
+    def attend_from_targets(self, value: Float[Tensor, "1 heads tokens size"]) -> Float[Tensor, "1 heads targets size"]:
+        """The weighted sums for the tokens with targets alone."""
+        return self.attend(value)[:, :, self.packing.target_index]
 
 
 class Contextualiser(nn.Module):
@@ -45,6 +83,17 @@ class Contextualiser(nn.Module):
         for layer in self.layers:
             layout = layer(layout, self.visible(mask))
         return layout
+
+    def packed(
+        self,
+        layout: Float[Tensor, "batch length layout_width"],
+        mask: Bool[Tensor, "batch length"],
+        packing: Packing,
+    ) -> Float[Tensor, "1 tokens layout_width"]:
+        """The real tokens in one row. Padding is computed only if it is visible."""
+        if self.visible is _real_tokens:
+            return packed_layers(self.layers, packing.tokens.pack(layout), packing)
+        return packing.tokens.pack(self(layout, mask))
 
 
 def _real_tokens(mask: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -38,7 +38,11 @@ class MaskedLanguageModelHead(nn.Module):
         """Summed over targets. Only their states are decoded, which saves six of seven rows of the largest product."""
         targets = targets_of_states(encoded, batch)
         hidden = targets != IGNORED
-        return functional.cross_entropy(self._decode(encoded.states[hidden]).float(), targets[hidden], reduction="sum")
+        return self.target_loss(encoded.states[hidden], targets[hidden])
+
+    def target_loss(self, states: Float[Tensor, "targets width"], targets: Int[Tensor, " targets"]) -> Tensor:
+        """See `layoutray.tasks.model.TargetHead`."""
+        return functional.cross_entropy(self._decode(states).float(), targets, reduction="sum")
 
     def _decode(self, states: Tensor) -> Tensor:
         return self.decoder(self.norm(functional.gelu(self.dense(states))))

@@ -2,11 +2,11 @@
 
 from typing import Protocol, cast, runtime_checkable
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from layoutray.errors import InputError
-from layoutray.tensors import Batch, Encoded, Encoder
+from layoutray.tensors import Batch, Encoded, Encoder, PacksTokens
 
 
 class Head(Protocol):
@@ -16,6 +16,15 @@ class Head(Protocol):
 
     def loss(self, encoded: Encoded, batch: Batch) -> Float[Tensor, ""]:
         """Cross-entropy summed over the targets of `batch`; the caller divides by their number."""
+        ...
+
+
+@runtime_checkable
+class TargetHead(Head, Protocol):
+    """A head whose loss reads only the states of the tokens with a target."""
+
+    def target_loss(self, states: Float[Tensor, "targets width"], targets: Int[Tensor, " targets"]) -> Tensor:
+        """As `Head.loss`, from these states and their targets."""
         ...
 
 
@@ -37,9 +46,15 @@ class TaskModel(nn.Module):
         self.head = head
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        if isinstance(self.head, EncoderPartHead):
-            return self.head.encoder_loss(self.encoder, batch)
-        return cast(Head, self.head).loss(self.encoded(batch), batch)
+        head, encoder, packing = self.head, self.encoder, batch.packing
+        if isinstance(head, EncoderPartHead):
+            return head.encoder_loss(encoder, batch)
+        if packing is not None and isinstance(head, TargetHead) and isinstance(encoder, PacksTokens):
+            assert batch.labels is not None, "a loss needs a batch with labels"
+            targets = packing.tokens.pack(batch.labels)[0, packing.target_index]
+            self._check_length(batch)
+            return head.target_loss(encoder.target_states(batch), targets)
+        return cast(Head, head).loss(self.encoded(batch), batch)
 
     def scores(self, batch: Batch) -> tuple[Encoded, Float[Tensor, "batch kept labels"]]:
         """Encoded states, and the head's logits for each of them."""
@@ -52,13 +67,16 @@ class TaskModel(nn.Module):
         Raises:
             InputError: for windows longer than the encoder takes.
         """
+        self._check_length(batch)
+        return self.encoder(batch)
+
+    def _check_length(self, batch: Batch) -> None:
         length, longest = batch.input_ids.shape[1], cast(Encoder, self.encoder).max_length
         if length > longest:
             raise InputError(
                 f"a window has {length} tokens, but the model takes at most {longest}; "
                 "cut pages into windows of at most max_length tokens"
             )
-        return self.encoder(batch)
 
 
 def targets_of_states(encoded: Encoded, batch: Batch) -> Tensor:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from scipy.special import softmax
 from torch import Tensor, nn
@@ -166,6 +166,10 @@ class TokenClassificationHead(nn.Module):
         return functional.cross_entropy(
             logits.flatten(0, 1), targets_of_states(encoded, batch).flatten(), ignore_index=IGNORED, reduction="sum"
         )
+
+    def target_loss(self, states: Float[Tensor, "targets width"], targets: Int[Tensor, " targets"]) -> Tensor:
+        """See `layoutray.tasks.model.TargetHead`."""
+        return functional.cross_entropy(self.classifier(self.dropout(states)).float(), targets, reduction="sum")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,11 +1,11 @@
 """Which examples each step sees: a pure function of seed and step, so that resuming needs no state.
 
-The batch of a step is cut into micro-batches of fixed size. Each is padded, masked and dropped out with random numbers
-that depend only on (seed, step, micro-batch). Workers take turns at the micro-batches, so one process and many see the
-same numbers.
+The batch of a step is cut into micro-batches of limited size. Each is padded, masked and dropped out with random
+numbers that depend only on (seed, step, micro-batch). Workers take turns at the micro-batches, so one process and many
+see the same numbers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,11 +15,13 @@ import torch
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example, ExampleSet
 from layoutray.batching.jitter import jitter
+from layoutray.batching.packing import pack
 from layoutray.errors import InputError
 from layoutray.recipe import Recipe
 from layoutray.tasks import Corruption
 from layoutray.tensors import Batch
 from layoutray.tokenizer import Tokenizer
+from layoutray.training.flops import Work
 from layoutray.training.prefetch import prefetched
 from layoutray.training.shuffle import Rows, Shuffle
 
@@ -30,15 +32,18 @@ class MicroBatch:
 
     Attributes:
         seed: for the random numbers of that pass (dropout).
-        tokens: number of tokens, without padding.
-        targets: number of tokens with a target.
+        work: what it computes, without padding.
     """
 
     batch: Batch
     examples: tuple[Example, ...]
     seed: int
-    tokens: int
-    targets: int
+    work: Work
+
+
+def as_it_is(batch: Batch) -> Batch:
+    """The batch itself, which has no packing."""
+    return batch
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,14 @@ class BatchPlan:
 
     Attributes:
         batch_size: examples per step, over all workers.
-        micro_batch_size: examples per forward pass; divides `batch_size`.
+        micro_batch_size: largest number of examples of a forward pass; divides `batch_size`.
         seed: of the shuffle, masking and dropout.
         box_jitter: of training boxes, see `batching.jitter`.
         shuffle_window: see `training.shuffle`.
         evaluated: largest number of examples of an evaluation; 0 takes all.
+        micro_batch_tokens: largest number of tokens of a forward pass, padding included; a longer window is alone. 0 is
+            no limit.
+        pack: notes in a batch where its real tokens are; by default, nothing.
     """
 
     batch_size: int
@@ -60,6 +68,8 @@ class BatchPlan:
     box_jitter: float = 0.0
     shuffle_window: int = 1 << 20
     evaluated: int = 0
+    micro_batch_tokens: int = 0
+    pack: Callable[[Batch], Batch] = as_it_is
 
 
 @dataclass(frozen=True)
@@ -88,13 +98,12 @@ class Feed:
         Raises:
             InputError: if the step has fewer micro-batches than `size` workers.
         """
-        batch_size, micro_batch_size = self.plan.batch_size, self.plan.micro_batch_size
-        parts = check_share(batch_size, micro_batch_size, size)
-        rows = self._shuffle.rows(step * batch_size, (step + 1) * batch_size)
-        chunks = rows[np.argsort(self.examples.lengths[rows], kind="stable")].reshape(parts, micro_batch_size)
+        batch_size = self.plan.batch_size
+        check_share(batch_size, self.plan.micro_batch_size, size)
+        chunks = self._cut(self._shuffle.rows(step * batch_size, (step + 1) * batch_size))
         return [
             self._micro_batch(chunks[part], (self.plan.seed, 1, step, part), self.plan.box_jitter)
-            for part in range(rank, parts, size)
+            for part in range(rank, len(chunks), size)
         ]
 
     def evaluation(self, rank: int, size: int) -> Iterator[MicroBatch]:
@@ -102,15 +111,25 @@ class Feed:
 
         Examples and masks are the same every time. A thread prepares the next micro-batches.
         """
-        rows = self._evaluated_rows()
-        order = rows[np.argsort(self.examples.lengths[rows], kind="stable")]
-        step = self.plan.micro_batch_size
-        chunks = [order[start : start + step] for start in range(0, len(order), step)]
+        chunks = self._cut(self._evaluated_rows())
 
         def make(part: int) -> MicroBatch:
             return self._micro_batch(chunks[part], (self.plan.seed, 2, part), 0.0)
 
         return prefetched(make, range(rank, len(chunks), size))
+
+    def _cut(self, rows: Rows) -> list[Rows]:
+        """The micro-batches of `rows`, each of windows of similar length."""
+        lengths = self.examples.lengths[rows]
+        order = np.argsort(lengths, kind="stable")
+        rows, lengths = rows[order], lengths[order]
+        starts = [0]
+        for number, length in enumerate(lengths.tolist()):
+            size = number + 1 - starts[-1]  # of the micro-batch, with this window, which is its longest
+            over = self.plan.micro_batch_tokens and size > 1 and size * length > self.plan.micro_batch_tokens
+            if size > self.plan.micro_batch_size or over:
+                starts.append(number)
+        return np.split(rows, starts[1:])
 
     @cached_property
     def _shuffle(self) -> Shuffle:
@@ -131,8 +150,11 @@ class Feed:
         batch = self.corruption(collate(examples, self.pad_id), generator)
         if box_jitter:
             batch = jitter(batch, box_jitter, generator)
+        batch = self.plan.pack(batch)
         targets = 0 if batch.labels is None else int((batch.labels != IGNORED).sum())
-        return MicroBatch(batch, examples, dropout, int(batch.mask.sum()), targets)
+        lengths = [len(example.input_ids) for example in examples]
+        work = Work(int(batch.mask.sum()), targets, sum(length**2 for length in lengths))
+        return MicroBatch(batch, examples, dropout, work)
 
 
 def recipe_feed(recipe: Recipe, tokenizer: Tokenizer, examples: ExampleSet, *, evaluated: int = 0) -> Feed:
@@ -146,6 +168,8 @@ def recipe_feed(recipe: Recipe, tokenizer: Tokenizer, examples: ExampleSet, *, e
         settings.box_jitter,
         settings.shuffle_window,
         evaluated,
+        settings.micro_batch_tokens,
+        pack if settings.windows == "packed" else as_it_is,
     )
     return Feed(examples, corruption, tokenizer.pad_id, plan)
 

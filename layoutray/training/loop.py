@@ -13,11 +13,13 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from layoutray.errors import TrainingError
+from layoutray.nn.dropout import use_fast_dropout
 from layoutray.recipe import TrainRecipe
 from layoutray.tasks import TagsWords, Task, TaskModel
 from layoutray.tensors import Scheduled
 from layoutray.training import resume
 from layoutray.training.feed import Feed, MicroBatch
+from layoutray.training.flops import ModelFlops, Work, peak
 from layoutray.training.optimizer import adamw, learning_rate
 from layoutray.training.prefetch import prefetched
 from layoutray.training.reporter import Reporter
@@ -36,11 +38,13 @@ class Learner:
 
     Attributes:
         labels: names of the outputs, in order; empty for tasks without labels.
+        layers: number of the encoder's layers with attention.
     """
 
     model: TaskModel
     task: Task
     labels: tuple[str, ...]
+    layers: int
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,12 @@ class Loop:
 
     def __post_init__(self) -> None:
         self.model = self.learner.model
+        if self.settings.dropout == "fast":
+            use_fast_dropout(self.model)
         self._wrapped = self.world.wrap(self.model)
         self._optimizer = adamw(self.model, self.settings)
+        self._flops = ModelFlops.of(self.model, self.learner.layers)
+        self._peak = peak(self.world.device) if self.world.leads else None
         self._saved: Progress | None = None
         self.progress = Progress()
 
@@ -87,10 +95,10 @@ class Loop:
         with contextlib.closing(self._batches()) as batches:
             while self.progress.step < self.settings.steps and not self._out_of_patience():
                 started = time.perf_counter()
-                loss, tokens = self._step(next(batches))
+                loss, work = self._step(next(batches))
                 self.progress.step += 1
-                speed = tokens / (time.perf_counter() - started)
-                self._report({"loss": loss, "learning_rate": self._rate(), "tokens_per_second": speed})
+                speed = self._speed(work, time.perf_counter() - started)
+                self._report({"loss": loss, "learning_rate": self._rate()} | speed)
                 if self._due(self.settings.checkpoint_every):
                     self._save()
                 self._evaluate_if_due(keep_best)
@@ -112,9 +120,16 @@ class Loop:
     def _pinned(self, part: MicroBatch) -> MicroBatch:
         return replace(part, batch=part.batch.pinned()) if self.world.device.type == "cuda" else part
 
-    def _step(self, parts: Sequence[MicroBatch]) -> tuple[float, float]:
+    def _speed(self, work: Work, seconds: float) -> dict[str, float]:
+        """`tokens_per_second` of all workers, and `mfu` if the peak of their devices is known."""
+        mfu = {"mfu": self._flops(work) / seconds / (self._peak * self.world.size)} if self._peak else {}
+        return {"tokens_per_second": work.tokens / seconds} | mfu
+
+    def _step(self, parts: Sequence[MicroBatch]) -> tuple[float, Work]:
+        """The mean loss of the step's targets, and the work of all workers."""
         step = self.progress.step
-        targets, tokens = self.world.sum(sum(part.targets for part in parts), sum(part.tokens for part in parts))
+        work = Work(*self.world.sum(*(sum(numbers) for numbers in zip(*(part.work for part in parts), strict=True))))
+        targets = work.targets
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(step, self.settings)
         if isinstance(self.model.encoder, Scheduled):
@@ -137,7 +152,7 @@ class Loop:
         if self.settings.clip:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self._optimizer.step()
-        return mean, tokens
+        return mean, work
 
     def _forward(self, part: MicroBatch) -> torch.Tensor:
         torch.manual_seed(part.seed)
@@ -153,7 +168,7 @@ class Loop:
     def _evaluate(self, dev: Feed, keep_best: KeepBest) -> None:
         task = self.learner.task
         observations = observe(self.model, task, dev, self.world)
-        values = task.summarise(observations, self.learner.labels)
+        values = self.world.from_leader(lambda: task.summarise(observations, self.learner.labels))
         self._report({f"dev.{name}": value for name, value in values.items()})
         name, direction = task.objective
         value = values[name]
@@ -192,7 +207,7 @@ class Loop:
 
 @torch.no_grad()
 def observe(model: TaskModel, task: Task, feed: Feed, world: World) -> list[Any]:
-    """What `task` observes on all examples of `feed`. Workers share the examples; each gets all observations."""
+    """What `task` observes on all examples of `feed`. Workers share the examples; rank 0 gets all observations."""
     model.eval()
     observations: list[Any] = []
     for part in feed.evaluation(world.rank, world.size):

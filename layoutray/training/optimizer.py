@@ -14,7 +14,11 @@ def adamw(model: nn.Module, settings: TrainRecipe) -> torch.optim.AdamW:
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
     return torch.optim.AdamW(
-        groups, lr=settings.learning_rate, betas=(settings.adam_beta1, settings.adam_beta2), eps=settings.adam_epsilon
+        groups,
+        lr=settings.learning_rate,
+        betas=(settings.adam_beta1, settings.adam_beta2),
+        eps=settings.adam_epsilon,
+        fused=True,
     )
 
 

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from layoutray.store import json_text, shards, sources
 
-_SHOWN = ("loss", "tokens_per_second", "dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1")
+_SHOWN = ("loss", "tokens_per_second", "mfu", "dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1")
 """Metrics on the progress line; MLflow has all."""
 HISTORY = "history.jsonl"
 """File of `JsonLines` in a checkpoint folder."""

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from layoutray import checkpoint
+from layoutray import checkpoint, devices
 from layoutray.checkpoint import Checkpoint
 from layoutray.store import json_text, shards, sources
 from layoutray.tasks import TaskModel
@@ -38,11 +38,13 @@ def train(
         TrainingError: as `Loop.run`.
     """
     job = inputs.job
+    if world.device == devices.CPU:
+        devices.keep_freed_memory()
     if world.leads:
         jobs.write_identity(job)
         shards.remove_half_written(str(job.out))
     feeds = _feeds(inputs)
-    learner = Learner(inputs.model, job.recipe.task, inputs.card.labels)
+    learner = Learner(inputs.model, job.recipe.task, inputs.card.labels, job.recipe.arch_config.layers)
     loop = Loop(learner, feeds, job.recipe.train, world, reporter, state)
     keep_best = partial(_save_checkpoint, inputs)
     progress = loop.run(resume_from, keep_best)

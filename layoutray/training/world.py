@@ -1,10 +1,10 @@
 """The processes of one training, and their collective operations."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -14,6 +14,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from layoutray import devices
 from layoutray.errors import InputError
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,12 @@ class World:
         model.to(self.device)
         if self.size == 1:
             return model
-        return DistributedDataParallel(model, device_ids=[self.device] if self.device.type == "cuda" else None)
+        return DistributedDataParallel(
+            model,
+            device_ids=[self.device] if self.device.type == "cuda" else None,
+            forward_sync_buffers=False,  # every worker sets buffers alike
+            gradient_as_bucket_view=True,
+        )
 
     def sum(self, *numbers: float) -> tuple[float, ...]:
         """Element-wise sum over all processes, in float64."""
@@ -44,12 +51,19 @@ class World:
         return tuple(values.tolist())
 
     def gather(self, values: list[Any]) -> list[Any]:
-        """The concatenated lists of all processes in order of rank, on every process."""
+        """On rank 0, the concatenated lists of all processes in order of rank; elsewhere, nothing."""
         if self.size == 1:
             return values
-        parts: list[list[Any]] = [[] for _ in range(self.size)]
-        dist.all_gather_object(parts, values)
-        return [value for part in parts for value in part]
+        parts: list[list[Any]] | None = [[] for _ in range(self.size)] if self.leads else None
+        dist.gather_object(values, parts)
+        return [value for part in parts or () for value in part]
+
+    def from_leader(self, make: Callable[[], Value]) -> Value:
+        """What `make` returns on rank 0, on every process."""
+        made = [make() if self.leads else None]
+        if self.size > 1:
+            dist.broadcast_object_list(made)
+        return cast(Value, made[0])
 
 
 def single_process(device: torch.device | None = None) -> World:

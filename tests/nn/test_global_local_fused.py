@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from torch import Tensor
 from torch._dynamo.utils import counters
 from torch.nn.attention import flex_attention
 
@@ -27,6 +28,10 @@ CASES = pytest.mark.parametrize(
 )
 
 
+def context_in_tiles(inputs: AttentionInputs, value: Tensor) -> Tensor:
+    return fused_context(inputs, value, block_mask(inputs.mask, inputs.reach))
+
+
 @pytest.fixture
 def unfused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     # Torch refuses gradients on CPU for want of a kernel; unfused, none is needed.
@@ -41,14 +46,14 @@ def unfused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("unfused")
 def test_uncompiled_it_equals_the_dense_computation(length: int, reach: int, clip: int, rich: bool) -> None:
     one = problem(length, reach, clip=clip, rich=rich)
-    assert_same(one.outcome(fused_context), one.outcome(dense_context))
+    assert_same(one.outcome(context_in_tiles), one.outcome(dense_context))
 
 
 @pytest.mark.usefixtures("unfused")
 def test_a_window_of_only_padding_gives_zeros_not_nan() -> None:
     one = problem(5, 2)
     one.mask[:] = False
-    found = one.outcome(fused_context)
+    found = one.outcome(context_in_tiles)
     assert not found["context"][:, :, 1:].any()
     assert all(tensor.isfinite().all() for tensor in found.values())
 
@@ -71,7 +76,7 @@ def assert_as_exact_as_dense(one: Problem, device: str) -> None:
         torch.nn.init.normal_(parameter, std=0.1)  # as trained weights; bf16 distorts larger scores
     exact = one.outcome(dense_context)
     with torch.autocast(device, torch.bfloat16):
-        fused, dense = one.outcome(fused_context), one.outcome(dense_context)
+        fused, dense = one.outcome(context_in_tiles), one.outcome(dense_context)
     assert fused["context"].dtype == torch.bfloat16
     for name, expected in exact.items():
         allowed = 2 * (dense[name] - expected).norm() + 0.005 * expected.norm()
@@ -97,7 +102,7 @@ def assert_same_at_every_length(device: str) -> None:
     for length in (300, 9, 200, 130, 513, 700, 127, 1023):
         one = problem(length, 84, clip=12, size=16).on(device)
         with torch.no_grad():
-            torch.testing.assert_close(one.context(fused_context), one.context(dense_context), atol=1e-4, rtol=0)
+            torch.testing.assert_close(one.context(context_in_tiles), one.context(dense_context), atol=1e-4, rtol=0)
     assert counters["stats"]["unique_graphs"] - before <= 4
 
 
@@ -113,7 +118,7 @@ def test_on_a_gpu_it_equals_the_dense_computation_at_every_length() -> None:
 @pytest.mark.parametrize("size", [16, 64])
 def test_on_a_gpu_it_equals_the_dense_computation(length: int, reach: int, clip: int, rich: bool, size: int) -> None:
     one = problem(length, reach, clip=clip, rich=rich, size=size).on("cuda")
-    assert_same(one.outcome(fused_context), one.outcome(dense_context))
+    assert_same(one.outcome(context_in_tiles), one.outcome(dense_context))
 
 
 @pytest.mark.gpu
@@ -132,7 +137,7 @@ def test_a_gpu_uses_the_fused_kernel_unless_there_is_attention_dropout(
     calls: list[AttentionInputs] = []
     monkeypatch.setattr(
         "layoutray.nn.global_local_attention.fused_context",
-        lambda who, value: [calls.append(who), dense_context(who, value)][1],
+        lambda who, value, _: [calls.append(who), dense_context(who, value)][1],
     )
-    one.attention(one.states, one.mask, one.places)
+    one.attention(one.states, one.mask, one.places, one.attention.tiles(one.mask))
     assert bool(calls) is (dropout == 0)

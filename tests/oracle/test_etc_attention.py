@@ -30,7 +30,7 @@ def test_long_and_global_outputs(file: Path) -> None:
     places = torch.zeros(*mask.shape, 2, dtype=torch.float64)
     probabilities = dense_probabilities(attention.attention_inputs(states, mask, places))
     by_matrix = (probabilities @ split_heads(attention.value(states), attention.heads)).transpose(1, 2).flatten(2)
-    for context in (attention(states, mask, places), by_matrix):
+    for context in (attention(states, mask, places, None), by_matrix):
         token, long = (
             linear(context[0, :1], weights["Wog"], weights["bog"]),
             linear(context[0, 1:], weights["Wol"], weights["bol"]),

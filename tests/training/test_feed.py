@@ -41,8 +41,8 @@ def same(one: MicroBatch, other: MicroBatch) -> bool:
     keys = [(example.doc_id, example.window) for example in one.examples] == [
         (example.doc_id, example.window) for example in other.examples
     ]
-    tensors = zip(vars(one.batch).values(), vars(other.batch).values(), strict=True)
-    return keys and one.seed == other.seed and all(torch.equal(a, b) for a, b in tensors)
+    tensors = [[value for value in vars(part.batch).values() if value is not None] for part in (one, other)]
+    return keys and one.seed == other.seed and all(torch.equal(a, b) for a, b in zip(*tensors, strict=True))
 
 
 def test_a_step_is_the_same_whenever_and_wherever_it_is_asked_for() -> None:
@@ -126,6 +126,25 @@ def test_evaluation_sees_every_example_once_the_same_way(size: int) -> None:
     assert len(seen) == len(one.examples)
     alone = list(one.evaluation(0, 1))
     assert all(any(same(part, other) for other in alone) for share in parts for part in share)
+
+
+def test_a_budget_of_tokens_makes_micro_batches_smaller_where_windows_are_long() -> None:
+    made = [dataclasses.replace(page, words=page.words[: number + 1]) for number, page in enumerate(pages(13))]
+    plain = feed(batch_size=12, micro_batch_size=6, made=made)
+    budget = 40
+    limited = dataclasses.replace(plain, plan=dataclasses.replace(plain.plan, micro_batch_tokens=budget))
+    for step in (0, 3):
+        parts = limited.training(step, 0, 1)
+        assert all(len(part.examples) == 1 or part.batch.mask.numel() <= budget for part in parts)
+        assert len({len(part.examples) for part in parts}) > 1, "micro-batches have different numbers of windows"
+        drawn = [
+            [example.doc_id for part in one.training(step, 0, 1) for example in part.examples]
+            for one in (plain, limited)
+        ]
+        assert drawn[0] == drawn[1], "the windows of the step are the same"
+        shared = [limited.training(step, rank, 2) for rank in range(2)]
+        turns = [part for round_ in zip_longest(*shared) for part in round_ if part]
+        assert all(same(a, b) for a, b in zip(parts, turns, strict=True))
 
 
 def test_an_empty_set_is_refused() -> None:

@@ -41,7 +41,7 @@ def test_the_checkpoint_is_complete_and_says_where_it_came_from(tmp_path: Path) 
 def test_without_dev_pages_the_last_weights_are_kept(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=3), pages(8))
     series = alone(one)
-    assert set(series) == {"loss", "learning_rate", "tokens_per_second"}
+    assert set(series) == {"loss", "learning_rate", "tokens_per_second", "mfu"}
     assert checkpoint.load(one.out).metrics == {"step": 3.0}
 
 

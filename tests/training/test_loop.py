@@ -73,6 +73,31 @@ def test_accumulated_micro_batches_equal_one_large_batch(tmp_path: Path) -> None
     assert losses[2] == [(step, pytest.approx(value, abs=1e-5)) for step, value in losses[8]]
 
 
+def test_packed_windows_and_a_budget_of_tokens_give_the_losses_of_padded_ones(tmp_path: Path) -> None:
+    plain = {"model": NO_DROPOUT, "micro_batch_size": 4, "evaluate_every": 10}
+    made = {"padded": plain, "packed": plain | {"windows": "packed"}, "budget": plain | {"micro_batch_tokens": 64}}
+    series = {name: alone(job(tmp_path / name, recipe("entities", **keys))) for name, keys in made.items()}
+    for name in ("packed", "budget"):
+        for metric in ("loss", "dev.f1"):
+            assert series[name][metric] == [
+                (step, pytest.approx(value, abs=1e-5)) for step, value in series["padded"][metric]
+            ], (name, metric)
+
+
+def test_packed_windows_with_fast_dropout_resume_to_the_bit_and_are_shared_by_processes(tmp_path: Path) -> None:
+    settings = recipe(
+        "masked_lm", windows="packed", dropout="fast", micro_batch_size=2, micro_batch_tokens=60, checkpoint_every=5
+    )
+    one = job(tmp_path, settings)
+    whole = alone(one)["loss"]
+    assert whole[-1][1] < whole[0][1] - 0.1, "and it learns meanwhile"
+    halted = elsewhere(one, tmp_path / "halted")
+    alone(halted, also=StopAfter(8))
+    assert alone(halted, resume_from=halted.out / "state")["loss"] == whole[5:]
+    several = under_torchrun(elsewhere(one, tmp_path / "several"), 2)["loss"]
+    assert several == [(step, pytest.approx(value, abs=1e-5)) for step, value in whole]
+
+
 def test_a_tiny_model_learns_its_pages_by_heart(tmp_path: Path) -> None:
     settings = recipe("entities", model=NO_DROPOUT, steps=120, learning_rate=5e-3, warmup_steps=10)
     made = pages(6)
