@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from layoutray.recipe import TrainRecipe
+from layoutray.train_recipe import TrainRecipe
 
 
 def adamw(model: nn.Module, settings: TrainRecipe) -> torch.optim.AdamW:

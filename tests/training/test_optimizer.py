@@ -3,7 +3,7 @@
 import pytest
 from torch import nn
 
-from layoutray.recipe import TrainRecipe
+from layoutray.train_recipe import TrainRecipe
 from layoutray.training.optimizer import adamw, learning_rate
 
 

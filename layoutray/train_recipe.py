@@ -1,0 +1,86 @@
+"""The section `[train]` of a training recipe."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from layoutray.errors import RecipeError
+
+
+@dataclass(frozen=True, slots=True)
+class TrainRecipe:
+    """Optimisation.
+
+    Attributes:
+        steps: optimiser steps.
+        batch_size: examples per step, over all workers and accumulations.
+        micro_batch_size: largest number of examples per forward pass. Each micro-batch has its own random numbers, so
+            that the loss does not depend on the number of workers that share a step.
+        micro_batch_tokens: largest number of tokens per forward pass, padding included; a longer window is alone. 0 is
+            no limit.
+        windows: `packed` computes only the real tokens, and in the last layer only those with targets, where the
+            architecture can (`tensors.PacksTokens`); `padded` computes all tokens. Both give the same loss, but dropout
+            draws other random numbers.
+        dropout: `fast` draws dropout on a CPU with a faster generator than `torch`: other random numbers, the same
+            probabilities.
+        learning_rate: peak, after warm-up.
+        warmup_steps: steps of linear increase from 0; then the rate decreases linearly to 0 at `steps`.
+        weight_decay: of all parameters except biases and norms.
+        clip: largest gradient norm; 0 is off.
+        precision: `bf16` autocast (for GPUs, and for CPUs with bf16 multiplication) or `fp32`.
+        evaluate_every, checkpoint_every: in steps; 0 means only at the end of training.
+        patience: stop after this many evaluations without an improvement; 0 is off.
+        box_jitter: stretch and shift the boxes of each training window by up to this share of the page; 0, as in the
+            papers, is off.
+        shuffle_window: number of examples that are shuffled as a whole; larger data are shuffled in blocks, and then in
+            groups of blocks with about this many examples.
+        dev_examples: largest number of dev examples that an evaluation reads, chosen by the seed; 0 reads all.
+    """
+
+    steps: int
+    batch_size: int = 8
+    micro_batch_size: int = 4
+    micro_batch_tokens: int = 0
+    windows: Literal["padded", "packed"] = "padded"
+    dropout: Literal["torch", "fast"] = "torch"
+    learning_rate: float = 1e-4
+    warmup_steps: int = 0
+    weight_decay: float = 0.01
+    adam_beta1: float = 0.9
+    adam_beta2: float = 0.999
+    adam_epsilon: float = 1e-8
+    clip: float = 1.0
+    precision: Literal["fp32", "bf16"] = "fp32"
+    evaluate_every: int = 0
+    checkpoint_every: int = 0
+    patience: int = 0
+    box_jitter: float = 0.0
+    shuffle_window: int = 1 << 20
+    dev_examples: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_size", "micro_batch_size", "shuffle_window"):
+            if getattr(self, name) < 1:
+                raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be at least 1")
+        for name in (
+            "learning_rate",
+            "warmup_steps",
+            "weight_decay",
+            "clip",
+            "evaluate_every",
+            "checkpoint_every",
+            "patience",
+            "dev_examples",
+            "micro_batch_tokens",
+        ):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be a number that is not negative")
+        if not 0 <= self.box_jitter < 1:
+            raise RecipeError(f"train.box_jitter is {self.box_jitter}; it must be at least 0 and below 1")
+        if self.batch_size % self.micro_batch_size:
+            raise RecipeError(
+                f"train.batch_size {self.batch_size} must be a multiple of "
+                f"train.micro_batch_size {self.micro_batch_size}"
+            )
+        if self.warmup_steps > self.steps:
+            raise RecipeError(f"train.warmup_steps {self.warmup_steps} must not exceed train.steps {self.steps}")
