@@ -87,7 +87,9 @@ def _copies(folder: Path) -> Generator[tuple[float, int, Path]]:
 
 def _remove(path: Path) -> None:
     if path.is_dir():
-        removed = path.rename(path.with_name(f"{HALF_MADE}{uuid.uuid4().hex}"))  # at once, for processes that look it up
+        removed = path.rename(
+            path.with_name(f"{HALF_MADE}{uuid.uuid4().hex}")
+        )  # at once, for processes that look it up
         shutil.rmtree(removed)
     else:
         path.unlink(missing_ok=True)
