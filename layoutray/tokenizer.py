@@ -59,8 +59,8 @@ class Tokenizer:
 
         Each word is preceded by a blank, which byte-level vocabularies need to treat it as a word of running text.
         """
-        ids = {word: self._known.get(word) for word in words}
-        new = [word for word, word_ids in ids.items() if word_ids is None]
+        ids = {word: found for word in words if (found := self._known.get(word)) is not None}
+        new = [word for word in dict.fromkeys(words) if word not in ids]
         encodings = self.inner.encode_batch([f" {word}" for word in new], add_special_tokens=False)
         made = {word: encoding.ids or [self.unknown_id] for word, encoding in zip(new, encodings, strict=True)}
         if len(self._known) + len(made) > _KNOWN_WORDS:

@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -73,7 +73,8 @@ class FeedCost:
 def measure_feed(folder: str, run: FeedRun) -> FeedCost:
     """Read the feed of split `train` in `folder` in a new process."""
     values = _in_new_process("feed", folder, run)
-    return FeedCost(**values | {"speed": Speed(**values["speed"])})
+    values["speed"] = Speed(**values["speed"])
+    return FeedCost(**values)
 
 
 def measure_training(folder: str, run: FeedRun) -> Speed:
@@ -123,7 +124,7 @@ def _open(folder: str, run: FeedRun) -> Feed:
 
 
 @contextmanager
-def _measured() -> Iterator[dict[str, float]]:
+def _measured() -> Generator[dict[str, float]]:
     """Counts the seconds of the block; the block counts its tokens."""
     values = {"tokens": 0.0, "seconds": -time.perf_counter(), "core_seconds": -time.process_time()}
     yield values

@@ -136,7 +136,7 @@ class ExampleSet:
     def __len__(self) -> int:
         return int(self.starts[-1])
 
-    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> list[Example]:
+    def take(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> list[Example]:
         """The examples `rows`, in this order. The blocks that are not open are read together."""
         numbers = np.searchsorted(self.starts, rows, side="right") - 1
         self._read(numbers.tolist())

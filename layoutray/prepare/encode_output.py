@@ -86,7 +86,7 @@ class EncodeOutput:
             part = examples.filter(pc.field("split") == split)
             if part.num_rows:
                 shards.write(part, sources.join(self._pieces, split), f"{piece}.parquet")
-                tokens[split] = pc.sum(pc.list_value_length(part["input_ids"])).as_py()
+                tokens[split] = sum(len(chunk.flatten()) for chunk in part["input_ids"].chunks)
         receipt = {**counts, "piece": piece, "tokens": tokens}
         shards.write_bytes(json.dumps(receipt).encode(), self._pieces, f"{piece}.json")
         return receipt
