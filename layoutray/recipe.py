@@ -138,15 +138,11 @@ class TrainRecipe:
     Attributes:
         steps: optimiser steps.
         batch_size: examples per step, over all workers and accumulations.
-        micro_batch_size: largest number of examples per forward pass. Each micro-batch has its own random numbers, so
-            that the loss does not depend on the number of workers that share a step.
-        micro_batch_tokens: largest number of tokens per forward pass, padding included; a longer window is alone. 0 is
-            no limit.
-        windows: `packed` computes only the real tokens, and in the last layer only those with targets, where the
-            architecture can (`tensors.PacksTokens`); `padded` computes all tokens. Both give the same loss, but dropout
-            draws other random numbers.
-        dropout: `fast` draws dropout on a CPU with a faster generator than `torch`: other random numbers, the same
-            probabilities.
+        micro_batch_size: largest number of examples per forward pass; each pass has its own random numbers.
+        micro_batch_tokens: its largest number of tokens, padding included; a longer window is alone. 0 is no limit.
+        windows: `packed` computes only real tokens, and in the last layer only those with targets, where the
+            architecture can (`tensors.PacksTokens`). The loss is the same, but dropout draws other random numbers.
+        dropout: `fast` draws other random numbers with the same probabilities in less time, on a CPU.
         learning_rate: peak, after warm-up.
         warmup_steps: steps of linear increase from 0; then the rate decreases linearly to 0 at `steps`.
         weight_decay: of all parameters except biases and norms.
