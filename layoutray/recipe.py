@@ -138,8 +138,8 @@ class TrainRecipe:
     Attributes:
         steps: optimiser steps.
         batch_size: examples per step, over all workers and accumulations.
-        micro_batch_size: largest number of examples per forward pass; each pass has its own random numbers.
-        micro_batch_tokens: its largest number of tokens, padding included; a longer window is alone. 0 is no limit.
+        micro_batch_size: largest number of examples per forward pass, which has its own random numbers.
+        micro_batch_tokens: largest number of its tokens with padding; a longer window is alone; 0 is no limit.
         windows: `packed` computes only real tokens, and in the last layer only those with targets, where the
             architecture can (`tensors.PacksTokens`). The loss is the same, but dropout draws other random numbers.
         dropout: `fast` draws other random numbers with the same probabilities in less time, on a CPU.
@@ -150,8 +150,7 @@ class TrainRecipe:
         precision: `bf16` autocast (for GPUs, and for CPUs with bf16 multiplication) or `fp32`.
         evaluate_every, checkpoint_every: in steps; 0 means only at the end of training.
         patience: stop after this many evaluations without an improvement; 0 is off.
-        box_jitter: stretch and shift the boxes of each training window by up to this share of the page; 0, as in the
-            papers, is off.
+        box_jitter: stretch and shift the boxes of each training window by up to this share of the page; 0 is off.
         shuffle_window: number of examples that are shuffled as a whole; larger data are shuffled in blocks, and then in
             groups of blocks with about this many examples.
         dev_examples: largest number of dev examples that an evaluation reads, chosen by the seed; 0 reads all.
