@@ -9,6 +9,7 @@ from layoutray.errors import InputError
 from layoutray.training.inputs import open_split
 
 
+@pytest.mark.slow
 def test_disk_and_bucket_are_compared_with_a_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--windows", "300", "600", "--tokens", "12", "--batch", "4", "--steps", "10"]
     assert main([*sizes, "--recipes", "pretrain-tiny", "--scratch", str(tmp_path)]) == 0

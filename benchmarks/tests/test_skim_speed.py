@@ -21,6 +21,7 @@ def test_a_step_takes_time_and_memory(model: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_step_that_needs_more_memory_than_allowed_fails() -> None:
     done = run("skim_speed", case("LayoutLM, eager", length=2048, windows=8, memory=2 * 2**30))
     assert done.returncode != 0

@@ -9,6 +9,7 @@ from PIL import Image
 from benchmarks.__main__ import main
 
 
+@pytest.mark.slow
 def test_rows_and_figure_are_written_with_the_rows_of_earlier_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,6 +9,7 @@ from benchmarks.commands import training_speed
 from tests.jobs import job, recipe, recipe_file
 
 
+@pytest.mark.slow
 def test_every_variant_has_its_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = recipe("masked_lm")
     examples = job(tmp_path, chosen).examples

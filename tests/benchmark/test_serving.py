@@ -111,6 +111,7 @@ def test_at_least_one_client_is_needed(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--clients is 0; it must be at least 1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 @pytest.mark.ocr
 @pytest.mark.usefixtures("cluster")

@@ -129,6 +129,7 @@ def test_a_second_call_trains_only_what_is_new(swept: Path, capsys: pytest.Captu
     assert {file: file.stat().st_mtime_ns for file in before} == before
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 @pytest.mark.usefixtures("cluster")
 def test_where_every_trial_fails_each_reason_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,6 +80,7 @@ def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
     }
 
 
+@pytest.mark.slow
 def test_a_lost_worker_and_a_failed_run_cost_the_steps_after_the_last_state(examples: str, tmp_path: Path) -> None:
     one = Job(CHOSEN, examples, "s3://scans/recovered")
     kills = [KillOnce(step, tmp_path / f"killed-{step}") for step in (7, 10)]

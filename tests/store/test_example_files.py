@@ -42,7 +42,7 @@ def test_files_are_arrow_files_that_any_reader_opens(tmp_path: Path) -> None:
 
 
 def test_reading_blocks_takes_no_memory(tmp_path: Path) -> None:
-    write(str(tmp_path), table(0, 2000))
+    write(str(tmp_path), *[table(0, BLOCK_ROWS)] * 8)
     files = ExampleFiles(str(tmp_path))
     before = pa.total_allocated_bytes()
     blocks = files.read(range(8))

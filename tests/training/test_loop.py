@@ -94,7 +94,7 @@ def test_packed_windows_with_fast_dropout_resume_to_the_bit_and_are_shared_by_pr
     halted = elsewhere(one, tmp_path / "halted")
     alone(halted, also=StopAfter(8))
     assert alone(halted, resume_from=halted.out / "state")["loss"] == whole[5:]
-    several = under_torchrun(elsewhere(one, tmp_path / "several"), 2)["loss"]
+    several = in_processes(elsewhere(one, tmp_path / "several"), 2)["loss"]
     assert several == [(step, pytest.approx(value, abs=1e-5)) for step, value in whole]
 
 
