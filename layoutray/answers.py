@@ -38,7 +38,8 @@ class FieldAnswer:
     Attributes:
         name: name of the field in the schema.
         value: the normal form, see `layoutray.document.normal_form`.
-        content: its words as on the page; of several notations, the one with the highest sum of confidences.
+        content: its words as on the page, in upper case if the field's type says so; of several notations, the one with
+            the highest sum of confidences.
         confidence: confidence of the most confident entity, 0..1.
         score: sum of the confidences of all entities with this value; can exceed 1.
         bounding_regions: regions of the most confident entity with this content.

@@ -16,6 +16,7 @@ class FieldType:
         required: whether each document has a value. If a page states none with certainty, its most probable value is an
             answer too, with the low confidence that it has.
         month_first: whether an ambiguous date in digits, e.g. 3/4/2021, starts with the month.
+        upper_case: whether the content of an answer is in upper case, whatever the page prints.
     """
 
     type: Literal["text", "name", "address", "date", "amount", "term"] = "text"
@@ -23,3 +24,4 @@ class FieldType:
     min_score: float = 0.0
     required: bool = False
     month_first: bool = False
+    upper_case: bool = False

@@ -49,15 +49,13 @@ class FieldScores:
     Attributes:
         normal: of normal forms, by field, and of all fields together under `micro`.
         geval: of normal forms against the values as the data set writes them (Kleister's score).
-        exact: of the words on the page against the values as the data set writes them (SROIE's score).
-        exact_upper: as `exact`, in upper case: SROIE writes its values in upper case, however they are printed.
+        exact: of the contents of answers against the values as the data set writes them (SROIE's score).
         best_min_scores: the `min_score` with the highest F1 on these documents, for each field of many values.
     """
 
     normal: Mapping[str, FieldScore]
     geval: FieldScore
     exact: FieldScore
-    exact_upper: FieldScore
     best_min_scores: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def metrics(self) -> dict[str, float]:
@@ -71,7 +69,7 @@ class FieldScores:
                 f"field_f1{suffix}": score.f1,
             }
         thresholds = {f"best_min_score.{name}": score for name, score in self.best_min_scores.items()}
-        others = {"geval_f1": self.geval.f1, "exact_f1": self.exact.f1, "exact_f1_upper": self.exact_upper.f1}
+        others = {"geval_f1": self.geval.f1, "exact_f1": self.exact.f1}
         return flat | others | thresholds
 
 
@@ -148,7 +146,6 @@ def score_fields(documents: Sequence[AnsweredDocument], judged: Sequence[JudgedA
         field_f1([*map(exact_items, forms)], [*map(exact_items, values)]),
         field_f1([*map(geval_items, expected)], [*map(geval_items, values)], upper=True)["micro"],
         field_f1([*map(exact_items, expected)], [*map(exact_items, contents)])["micro"],
-        field_f1([*map(exact_items, expected)], [*map(exact_items, contents)], upper=True)["micro"],
         {name: _best_min_score(name, judged, expected) for name, field_type in schema.items() if field_type.many},
     )
 

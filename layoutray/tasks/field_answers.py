@@ -4,7 +4,8 @@ Source: LAMBERT, arXiv:2002.08087, version 1, section 4 (inference). Entities of
 one value. Its score is the sum of their confidences, so that a repeated value scores higher. Entities without a normal
 form are left out, and so are values whose score is below the field's `min_score`. The paper answers the best value of a
 type; it does not say how to answer a type that may have several values, nor which of several notations of a value to
-show (`12`, `12.00`): here the one with the highest sum of confidences.
+show (`12`, `12.00`): here the one with the highest sum of confidences. The content of a field with `upper_case` is in
+upper case.
 """
 
 import math
@@ -31,7 +32,7 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
             entities_of[entity.type][value].append(entity)
     answers: list[FieldAnswer] = []
     for name, values in entities_of.items():
-        candidates = (_answer(value, same) for value, same in values.items())
+        candidates = (_answer(value, same, schema[name]) for value, same in values.items())
         ranked = sorted(
             (answer for answer in candidates if answer.score >= schema[name].min_score),
             key=lambda answer: -answer.score,
@@ -49,7 +50,7 @@ def check_fields(fields: Mapping[str, FieldType]) -> None:
             raise InputError(f"task.fields.{name}.min_score is {field.min_score}; it must be a number of at least 0")
 
 
-def _answer(value: str, entities: list[Entity]) -> FieldAnswer:
+def _answer(value: str, entities: list[Entity], field: FieldType) -> FieldAnswer:
     """The answer of entities of the same value."""
     scores: dict[str, float] = defaultdict(float)
     for entity in entities:
@@ -57,4 +58,5 @@ def _answer(value: str, entities: list[Entity]) -> FieldAnswer:
     content = max(scores, key=scores.__getitem__)
     shown = max((entity for entity in entities if entity.content == content), key=lambda entity: entity.confidence)
     confidences = [entity.confidence for entity in entities]
-    return FieldAnswer(shown.type, value, content, max(confidences), math.fsum(confidences), shown.bounding_regions)
+    written = content.upper() if field.upper_case else content
+    return FieldAnswer(shown.type, value, written, max(confidences), math.fsum(confidences), shown.bounding_regions)

@@ -44,11 +44,6 @@ def test_a_right_answer_gets_the_score_of_the_notation_of_the_data_set(written: 
     assert (scores["field_f1"], scores["geval_f1"], scores["exact_f1"]) == (1, geval, exact)
 
 
-def test_values_are_also_compared_in_upper_case() -> None:
-    scores = metrics_of([AnsweredDocument([Field("party", "SHOP LTD")], [answer("party", "SHOP LTD.", "Shop Ltd")])])
-    assert (scores["exact_f1"], scores["exact_f1_upper"]) == (0, 1)
-
-
 def test_no_documents_are_no_mistakes() -> None:
     assert metrics_of([])["field_f1"] == 1.0
 

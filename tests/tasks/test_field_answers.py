@@ -30,6 +30,12 @@ def test_of_several_notations_the_one_with_the_highest_sum_of_confidences_is_sho
     assert (answer.confidence, answer.score) == (0.5, pytest.approx(1.2))
 
 
+@pytest.mark.parametrize(("upper_case", "content"), [(False, "A & b Ltd"), (True, "A & B LTD")])
+def test_the_content_of_an_answer_is_in_upper_case_where_the_field_says_so(upper_case: bool, content: str) -> None:
+    (answer,) = field_answers([entity("party", "A & b Ltd", 0.5)], {"party": FieldType("name", upper_case=upper_case)})
+    assert (answer.value, answer.content) == ("A AND B LTD.", content)
+
+
 def test_a_field_of_many_values_has_them_all_from_the_best_on() -> None:
     found = [
         entity("party", "Nike, Inc.", 0.2),
