@@ -23,7 +23,8 @@ _PEAKS = {
     "L40S": 362e12,
 }
 """Operations per second of GPUs in bf16 without sparsity, by a part of the name; from the maker's data sheets."""
-_SIDE, _REPEATS = 1024, 5
+_SIDE, _REPEATS = 512, 50
+"""Of the matrix products that measure a CPU: short ones, so that other programs interrupt only some of them."""
 
 
 class Work(NamedTuple):
