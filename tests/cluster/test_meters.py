@@ -118,6 +118,7 @@ class Looks(History):
         return {name: value for name, value in values(self._port).items() if 'recipe="metered"' in name}
 
 
+@pytest.mark.slow
 def test_a_training_says_how_fast_it_is(port: str, tmp_path: Path) -> None:
     one = job(tmp_path, dataclasses.replace(recipe("masked_lm", steps=6), name="metered"))
     looks = Looks(port)

@@ -25,7 +25,7 @@ from tests.jobs import encode, pages, recipe, recipe_file
 from tests.mlflow_store import new_store
 from tests.training.runs import alone
 
-pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster_to_harm")]
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.usefixtures("cluster_to_harm")]
 CHOSEN = recipe("masked_lm", steps=12, evaluate_every=6, checkpoint_every=4)
 
 
@@ -80,7 +80,6 @@ def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
     }
 
 
-@pytest.mark.slow
 def test_a_lost_worker_and_a_failed_run_cost_the_steps_after_the_last_state(examples: str, tmp_path: Path) -> None:
     one = Job(CHOSEN, examples, "s3://scans/recovered")
     kills = [KillOnce(step, tmp_path / f"killed-{step}") for step in (7, 10)]
