@@ -67,6 +67,7 @@ def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
         if after.space_before >= _SPACE
         or gap.end - gap.start >= _GAP * height
         or _opens_bracket(characters, number + 1)
+        or _follows_label(characters, number + 1)
     ]
     left, right = _ends(columns, centres[0], centres[-1])
     starts, ends = [left, *(gaps[number].end for number in breaks)], [*(gaps[number].start for number in breaks), right]
@@ -78,6 +79,12 @@ def _opens_bracket(characters: Sequence[Character], number: int) -> bool:
     """Whether a bracket around at least three characters follows a letter. In print a space comes before it."""
     text = "".join(one.text for one in characters[number : number + _IN_BRACKETS + 1])
     return characters[number - 1].text.isalpha() and re.fullmatch(rf"\([^()]{{{_IN_BRACKETS}}}", text) is not None
+
+
+def _follows_label(characters: Sequence[Character], number: int) -> bool:
+    """Whether a digit follows letters and a colon, as in `Date:10/10/17`. Most are printed with a space."""
+    before, colon, digit = (one.text for one in characters[number - 2 : number + 1]) if number > 1 else ("", "", "")
+    return before.isalpha() and colon == ":" and digit.isdecimal()
 
 
 def _groups(count: int, breaks: Sequence[int]) -> Iterator[range]:

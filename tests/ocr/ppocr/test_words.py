@@ -57,6 +57,21 @@ def test_a_bracket_around_several_characters_is_a_word(text: str, words: list[st
     assert [word.text for word in words_of(characters(text, *bars), drawn(*bars))] == words
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Date:10/10/17", ["Date:", "10/10/17"]),
+        ("a:1b:2", ["a:", "1b:", "2"]),
+        ("20:58", ["20:58"]),
+        (":5", [":5"]),
+        ("a:b", ["a:b"]),
+    ],
+)
+def test_a_digit_after_a_label_with_a_colon_begins_a_word(text: str, words: list[str]) -> None:
+    bars = tuple((12 * at, 12 * at + 10) for at in range(len(text)))
+    assert [word.text for word in words_of(characters(text, *bars), drawn(*bars))] == words
+
+
 def test_light_ink_on_a_dark_line_is_found_too() -> None:
     bars = (10, 20), (40, 50)
     dark = words_of(characters("ab", *bars, spaces=(1,)), drawn(*bars))
