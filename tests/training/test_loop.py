@@ -84,6 +84,13 @@ def test_packed_windows_and_a_budget_of_tokens_give_the_losses_of_padded_ones(tm
             ], (name, metric)
 
 
+def test_lengths_in_multiples_change_no_loss(tmp_path: Path) -> None:
+    settings = {multiple: recipe("masked_lm", model=NO_DROPOUT, pad_to_multiple_of=multiple) for multiple in (1, 32)}
+    series = {multiple: alone(job(tmp_path / str(multiple), chosen)) for multiple, chosen in settings.items()}
+    for name in ("loss", "dev.loss"):
+        assert series[32][name] == [(step, pytest.approx(value, abs=1e-5)) for step, value in series[1][name]], name
+
+
 def test_packed_windows_with_fast_dropout_resume_to_the_bit_and_are_shared_by_processes(tmp_path: Path) -> None:
     settings = recipe(
         "masked_lm", windows="packed", dropout="fast", micro_batch_size=2, micro_batch_tokens=60, checkpoint_every=5
