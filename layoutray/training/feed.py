@@ -6,7 +6,7 @@ see the same numbers.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ import torch
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example, ExampleSet
 from layoutray.batching.jitter import jitter
+from layoutray.batching.lengthen import PaddedLength, lengthen
 from layoutray.batching.packing import pack
 from layoutray.errors import InputError
 from layoutray.recipe import Recipe
@@ -60,6 +61,7 @@ class BatchPlan:
         micro_batch_tokens: largest number of tokens of a forward pass, padding included; a longer window is alone. 0 is
             no limit.
         pack: notes in a batch where its real tokens are; by default, nothing.
+        padded_length: to which windows of a length are padded; by default, that length.
     """
 
     batch_size: int
@@ -70,6 +72,7 @@ class BatchPlan:
     evaluated: int = 0
     micro_batch_tokens: int = 0
     pack: Callable[[Batch], Batch] = as_it_is
+    padded_length: PaddedLength = field(default_factory=PaddedLength)
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ class Feed:
         order = np.argsort(lengths, kind="stable")
         rows, lengths = rows[order], lengths[order]
         starts = [0]
-        for number, length in enumerate(lengths.tolist()):
+        for number, length in enumerate(map(self.plan.padded_length, lengths.tolist())):
             size = number + 1 - starts[-1]  # of the micro-batch, with this window, which is its longest
             over = self.plan.micro_batch_tokens and size > 1 and size * length > self.plan.micro_batch_tokens
             if size > self.plan.micro_batch_size or over:
@@ -150,7 +153,9 @@ class Feed:
         batch = self.corruption(collate(examples, self.pad_id), generator)
         if box_jitter:
             batch = jitter(batch, box_jitter, generator)
-        batch = self.plan.pack(batch)
+        # Last, because masking draws a random number for each token of a batch.
+        length = self.plan.padded_length(batch.input_ids.shape[1])
+        batch = self.plan.pack(lengthen(batch, length, self.pad_id))
         targets = 0 if batch.labels is None else int((batch.labels != IGNORED).sum())
         lengths = [len(example.input_ids) for example in examples]
         work = Work(int(batch.mask.sum()), targets, sum(length**2 for length in lengths))
@@ -170,6 +175,7 @@ def recipe_feed(recipe: Recipe, tokenizer: Tokenizer, examples: ExampleSet, *, e
         evaluated,
         settings.micro_batch_tokens,
         pack if settings.windows == "packed" else as_it_is,
+        PaddedLength(settings.pad_to_multiple_of, recipe.max_length),
     )
     return Feed(examples, corruption, tokenizer.pad_id, plan)
 

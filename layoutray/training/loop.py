@@ -3,7 +3,7 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from layoutray.training.optimizer import adamw, learning_rate
 from layoutray.training.prefetch import prefetched
 from layoutray.training.reporter import Reporter
 from layoutray.training.resume import Progress
+from layoutray.training.tally import Tally
 from layoutray.training.world import World
 
 _DIVERGED = "lower train.learning_rate, set train.clip, or use train.precision = 'fp32'"
@@ -78,6 +79,7 @@ class Loop:
         self._optimizer = adamw(self.model, self.settings)
         self._flops = ModelFlops.of(self.model, self.learner.layers)
         self._peak = peak(self.world.device) if self.world.leads else None
+        self._tally = Tally(self.world)
         self._saved: Progress | None = None
         self.progress = Progress()
 
@@ -94,11 +96,7 @@ class Loop:
         self._evaluate_if_due(keep_best)  # the state may have been saved before its evaluation
         with contextlib.closing(self._batches()) as batches:
             while self.progress.step < self.settings.steps and not self._out_of_patience():
-                started = time.perf_counter()
-                loss, work = self._step(next(batches))
-                self.progress.step += 1
-                speed = self._speed(work, time.perf_counter() - started)
-                self._report({"loss": loss, "learning_rate": self._rate()} | speed)
+                self._steps_to_report(batches)
                 if self._due(self.settings.checkpoint_every):
                     self._save()
                 self._evaluate_if_due(keep_best)
@@ -120,16 +118,41 @@ class Loop:
     def _pinned(self, part: MicroBatch) -> MicroBatch:
         return replace(part, batch=part.batch.pinned()) if self.world.device.type == "cuda" else part
 
+    def _steps_to_report(self, batches: Iterator[list[MicroBatch]]) -> None:
+        """Train until a report is due, at the latest before the next save or evaluation: neither may see a NaN."""
+        settings, started = self.settings, time.perf_counter()
+        for parts in batches:
+            self._step(parts)
+            self.progress.step += 1
+            if any(map(self._due, (settings.report_every, settings.checkpoint_every, settings.evaluate_every))):
+                break
+        steps = self._tally.take()
+        seconds = time.perf_counter() - started
+        self._check_finite(steps.losses)
+        loss = math.fsum(steps.losses) / len(steps.losses)
+        self._report({"loss": loss, "learning_rate": self._rate()} | self._speed(steps.work, seconds))
+
+    def _check_finite(self, losses: Sequence[float]) -> None:
+        """Raise TrainingError if one of the `losses` of the last steps is not finite."""
+        for step, loss in enumerate(losses, self.progress.step + 1 - len(losses)):
+            if not math.isfinite(loss):
+                kept = (
+                    f"the state of step {self._saved.step} is kept" if self._saved else "no state was saved in this run"
+                )
+                raise TrainingError(f"the loss of step {step} is {loss}; {kept}; {_DIVERGED}")
+
     def _speed(self, work: Work, seconds: float) -> dict[str, float]:
         """`tokens_per_second` of all workers, and `mfu` if the peak of their devices is known."""
         mfu = {"mfu": self._flops(work) / seconds / (self._peak * self.world.size)} if self._peak else {}
         return {"tokens_per_second": work.tokens / seconds} | mfu
 
-    def _step(self, parts: Sequence[MicroBatch]) -> tuple[float, Work]:
-        """The mean loss of the step's targets, and the work of all workers."""
+    def _step(self, parts: Sequence[MicroBatch]) -> None:
+        """One step of the optimiser. Its loss stays on the device."""
         step = self.progress.step
-        work = Work(*self.world.sum(*(sum(numbers) for numbers in zip(*(part.work for part in parts), strict=True))))
-        targets = work.targets
+        work = self.world.sum_on_device(*map(sum, zip(*(part.work for part in parts), strict=True)))
+        _, targets, _ = work
+        # DDP averages over workers; multiplying by their number gives the sum that one process would have.
+        scale = (self.world.size / targets.clamp(min=1)).float()
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(step, self.settings)
         if isinstance(self.model.encoder, Scheduled):
@@ -141,18 +164,13 @@ class Loop:
             # Gradients are averaged over workers once a step, in the backward pass of the last micro-batch.
             last = number == len(parts) - 1
             with contextlib.nullcontext() if last else _without_sync(self._wrapped):
-                # DDP averages over workers; multiplying by their number gives the sum that one process would have.
                 loss = self._forward(part)
-                (loss * (self.world.size / max(targets, 1.0))).backward()
+                (loss * scale).backward()
             total += loss.detach()
-        mean = self.world.sum(float(total))[0] / max(targets, 1.0)
-        if not math.isfinite(mean):
-            saved = f"the state of step {self._saved.step} is kept" if self._saved else "no state was saved in this run"
-            raise TrainingError(f"the loss of step {step + 1} is {mean}; {saved}; {_DIVERGED}")
+        self._tally.add(total, work)
         if self.settings.clip:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self._optimizer.step()
-        return mean, work
 
     def _forward(self, part: MicroBatch) -> torch.Tensor:
         torch.manual_seed(part.seed)

@@ -10,6 +10,7 @@ import torch
 
 from layoutray import tasks
 from layoutray.batching.examples import ExampleSet, TableBlocks
+from layoutray.batching.lengthen import PaddedLength
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.prepare.encode import Encoder
@@ -145,6 +146,17 @@ def test_a_budget_of_tokens_makes_micro_batches_smaller_where_windows_are_long()
         shared = [limited.training(step, rank, 2) for rank in range(2)]
         turns = [part for round_ in zip_longest(*shared) for part in round_ if part]
         assert all(same(a, b) for a, b in zip(parts, turns, strict=True))
+
+
+def test_lengths_are_multiples_and_count_for_the_budget_of_tokens() -> None:
+    made = [dataclasses.replace(page, words=page.words[: number + 1]) for number, page in enumerate(pages(13))]
+    plain = feed(batch_size=12, micro_batch_size=6, made=made)
+    plan = dataclasses.replace(plain.plan, micro_batch_tokens=96, padded_length=PaddedLength(16, 40))
+    parts = dataclasses.replace(plain, plan=plan).training(0, 0, 1)
+    assert {part.batch.mask.shape[1] for part in parts} <= {16, 32, 40}
+    assert all(part.batch.mask.numel() <= 96 for part in parts)
+    seen = [[example.doc_id for part in one for example in part.examples] for one in (parts, plain.training(0, 0, 1))]
+    assert Counter(seen[0]) == Counter(seen[1]), "the windows of the step are the same"
 
 
 def test_an_empty_set_is_refused() -> None:

@@ -1,7 +1,9 @@
 """The loop learns, gives the same losses for any number of workers, resumes exactly, and stops early."""
 
 import dataclasses
+import itertools
 import math
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,13 @@ def test_packed_windows_and_a_budget_of_tokens_give_the_losses_of_padded_ones(tm
             assert series[name][metric] == [
                 (step, pytest.approx(value, abs=1e-5)) for step, value in series["padded"][metric]
             ], (name, metric)
+
+
+def test_lengths_in_multiples_change_no_loss(tmp_path: Path) -> None:
+    settings = {multiple: recipe("masked_lm", model=NO_DROPOUT, pad_to_multiple_of=multiple) for multiple in (1, 32)}
+    series = {multiple: alone(job(tmp_path / str(multiple), chosen)) for multiple, chosen in settings.items()}
+    for name in ("loss", "dev.loss"):
+        assert series[32][name] == [(step, pytest.approx(value, abs=1e-5)) for step, value in series[1][name]], name
 
 
 def test_packed_windows_with_fast_dropout_resume_to_the_bit_and_are_shared_by_processes(tmp_path: Path) -> None:
@@ -166,6 +175,35 @@ def test_a_loss_that_is_not_finite_ends_training(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=9, learning_rate=1e30, checkpoint_every=1, evaluate_every=9))
     with pytest.raises(TrainingError, match=r"the loss of step 2 is nan; the state of step 1 is kept; lower train\."):
         alone(one)
+
+
+@pytest.mark.parametrize("due", ["checkpoint_every", "evaluate_every"])
+def test_a_loss_that_is_not_finite_is_never_saved_however_rare_reports_are(due: str, tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=9, learning_rate=1e30, report_every=9, **{due: 3}))
+    with pytest.raises(TrainingError, match=r"the loss of step 2 is nan; no state was saved in this run"):
+        alone(one)
+    assert not resume.exists(one.out / "state")
+    assert not (one.out / "model.safetensors").exists()
+
+
+def test_rare_reports_have_the_mean_of_their_steps_and_change_no_weights(masked: Job, tmp_path: Path) -> None:
+    rare = recipe("masked_lm", evaluate_every=10, checkpoint_every=5, report_every=3)
+    every = alone(elsewhere(masked, tmp_path / "every"))
+    seldom = alone(Job(rare, masked.examples, tmp_path / "seldom"))
+    reported = (3, 5, 6, 9, 10, 12, 15, 18, 20)  # saves and evaluations come after a report
+    losses = [value for _, value in every["loss"]]
+    means = [statistics.fmean(losses[first:last]) for first, last in itertools.pairwise((0, *reported))]
+    assert seldom["loss"] == [(step, pytest.approx(mean)) for step, mean in zip(reported, means, strict=True)]
+    assert seldom["dev.loss"] == every["dev.loss"]
+    files = [tmp_path / name / "model.safetensors" for name in ("every", "seldom")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_rare_reports_are_of_all_processes(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", micro_batch_size=2, report_every=4, steps=10))
+    single, several = alone(one), in_processes(elsewhere(one, tmp_path / "several"), 2)
+    assert several["loss"] == [(step, pytest.approx(value, abs=1e-5)) for step, value in single["loss"]]
+    assert [step for step, _ in several["loss"]] == [4, 8, 10]
 
 
 def test_an_objective_that_is_always_nan_ends_training(tmp_path: Path) -> None:

@@ -1,0 +1,45 @@
+"""Pad the windows of a batch to a length that suits a GPU, or to one of a few lengths."""
+
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+from torch.nn import functional
+
+from layoutray.batching.collate import IGNORED
+from layoutray.tensors import Batch
+
+
+@dataclass(frozen=True)
+class PaddedLength:
+    """The length to which windows of a length are padded: the next multiple of `multiple`.
+
+    Attributes:
+        longest: length of the longest window; no window is padded beyond it, as the model may not take more.
+    """
+
+    multiple: int = 1
+    longest: int = 0
+
+    def __call__(self, length: int) -> int:
+        return max(length, min(-(-length // self.multiple) * self.multiple, self.longest))
+
+
+def lengthen(batch: Batch, length: int, pad_id: int) -> Batch:
+    """`batch` with its windows padded to `length` tokens; labels that are a text keep their length."""
+    more = length - batch.input_ids.shape[1]
+    labels, words = batch.labels, batch.word_index
+    if labels is not None and labels.shape == batch.mask.shape:
+        labels = _padded(labels, more, IGNORED)
+    return replace(
+        batch,
+        input_ids=_padded(batch.input_ids, more, pad_id),
+        boxes=_padded(batch.boxes, more, 0),
+        mask=_padded(batch.mask, more, 0),
+        labels=labels,
+        word_index=None if words is None else _padded(words, more, -1),
+    )
+
+
+def _padded(rows: Tensor, more: int, value: int) -> Tensor:
+    """(batch, length, …) with `more` tokens of `value` on the right."""
+    return functional.pad(rows, (0, 0) * (rows.ndim - 2) + (0, more), value=value)
