@@ -25,6 +25,11 @@ class TrainRecipe:
             fast on GPUs. The loss is the same, but dropout draws other random numbers.
         dropout: `fast` draws dropout on a CPU with a faster generator than `torch`: other random numbers, the same
             probabilities.
+        compile: compile each layer (`torch.compile`); needs a C++ compiler for a CPU, a C compiler for a GPU. It takes
+            time at the first step and at the first evaluation. The loss is the same, but dropout of `torch` draws other
+            random numbers. Not with `packed` windows, which have other lengths in each batch.
+        activation_checkpointing: keep only the inputs of layers, and compute the layers again in the backward pass:
+            less memory, the same loss, about a third more time.
         learning_rate: peak, after warm-up.
         warmup_steps: steps of linear increase from 0; then the rate decreases linearly to 0 at `steps`.
         weight_decay: of all parameters except biases and norms.
@@ -48,6 +53,8 @@ class TrainRecipe:
     windows: Literal["padded", "packed"] = "padded"
     pad_to_multiple_of: int = 1
     dropout: Literal["torch", "fast"] = "torch"
+    compile: bool = False
+    activation_checkpointing: bool = False
     learning_rate: float = 1e-4
     warmup_steps: int = 0
     weight_decay: float = 0.01
@@ -83,6 +90,11 @@ class TrainRecipe:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be a number that is not negative")
         if not 0 <= self.box_jitter < 1:
             raise RecipeError(f"train.box_jitter is {self.box_jitter}; it must be at least 0 and below 1")
+        if self.compile and self.windows == "packed":
+            raise RecipeError(
+                "train.compile is true and train.windows is 'packed', whose batches have windows of other lengths, so "
+                "that each would be compiled again; set train.windows to 'padded', or train.compile to false"
+            )
         if self.batch_size % self.micro_batch_size:
             raise RecipeError(
                 f"train.batch_size {self.batch_size} must be a multiple of "

@@ -1,6 +1,8 @@
 """Training on Ray Train: starts the workers, keeps states, recovers from lost workers."""
 
 import logging
+import os
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from typing import Any
 
 import ray.train
 import torch
-from ray.train import Checkpoint, FailureConfig, RunConfig, ScalingConfig
+from ray.train import Checkpoint, CheckpointUploadMode, FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 
 from layoutray.cluster import gpus
@@ -100,8 +102,11 @@ def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
     return dict(result.return_value or {})
 
 
-class _StateReporter:
-    """Hands states to Ray Train, which copies them to its storage. Every worker reports: the report is a barrier."""
+class StateReporter:
+    """Hands states to Ray Train, which uploads them to its storage in a thread. Every worker reports, as Ray expects.
+
+    At the end of the training, Ray waits for all uploads.
+    """
 
     def start(self, step: int, steps: int) -> None:
         """Nothing to report: Ray knows that training starts."""
@@ -110,8 +115,13 @@ class _StateReporter:
         """Nothing to report: metrics go to the other reporters, as Ray would attach them to states."""
 
     def saved(self, step: int, folder: Path | None) -> None:
-        state = Checkpoint.from_directory(str(folder)) if folder is not None else None
-        ray.train.report({"step": step}, checkpoint=state)
+        state = Checkpoint.from_directory(str(_linked(folder))) if folder is not None else None
+        ray.train.report({"step": step}, checkpoint=state, checkpoint_upload_mode=CheckpointUploadMode.ASYNC)
+
+
+def _linked(folder: Path) -> Path:
+    """A folder with links to the files of `folder`, whose names the next state replaces; Ray removes it when done."""
+    return Path(shutil.copytree(folder, tempfile.mkdtemp(), copy_function=os.link, dirs_exist_ok=True))
 
 
 def _work(config: dict[str, Any]) -> dict[str, Any]:
@@ -120,7 +130,7 @@ def _work(config: dict[str, Any]) -> dict[str, Any]:
     world = worlds.joined(device) if ray.train.get_context().get_world_size() > 1 else worlds.single_process(device)
     job: Job = config["job"]
     of_rank_0 = [*config["reporters"](), config["relay"], TrainingMeter(job.recipe.name)] if world.leads else []
-    reporter = CompositeReporter([*of_rank_0, _StateReporter()])
+    reporter = CompositeReporter([*of_rank_0, StateReporter()])
     inputs = prepare(job, world.size)
     last = ray.train.get_checkpoint()
     with tempfile.TemporaryDirectory() as state:

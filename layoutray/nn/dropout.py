@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 _LEVELS = 1 << 16
@@ -20,7 +19,7 @@ class FastDropout(nn.Dropout):
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  (nn.Dropout's name)
         if not (self.training and self.p) or input.is_cuda:
             return super().forward(input)
-        return input * _factors(input, self.p)
+        return input * _factors(input.detach(), self.p)
 
 
 def use_fast_dropout(model: nn.Module) -> None:
@@ -31,8 +30,9 @@ def use_fast_dropout(model: nn.Module) -> None:
                 setattr(parent, name, FastDropout(child.p).train(child.training))
 
 
-@torch.no_grad()
-def _factors(like: Float[Tensor, "*any"], probability: float) -> Float[Tensor, "*any"]:
+# A compiler calls it as it is, and neither shares nor repeats its random numbers.
+@torch.library.custom_op("layoutray::dropout_factors", mutates_args=(), tags=(torch.Tag.nondeterministic_seeded,))
+def _factors(like: Tensor, probability: float) -> Tensor:
     """0 with `probability`, else the number that keeps the mean at 1; in the shape and type of `like`."""
     dropped = round(probability * _LEVELS)
     count = like.numel()
@@ -40,3 +40,8 @@ def _factors(like: Float[Tensor, "*any"], probability: float) -> Float[Tensor, "
     factors = torch.empty_like(like, memory_format=torch.contiguous_format)
     torch.ge(torch.from_numpy(random)[:count].view(like.shape), dropped - _LEVELS // 2, out=factors)
     return factors.mul_(_LEVELS / (_LEVELS - dropped))
+
+
+@_factors.register_fake
+def _shape_of_factors(like: Tensor, probability: float) -> Tensor:  # pyright: ignore[reportUnusedFunction]
+    return torch.empty_like(like, memory_format=torch.contiguous_format)

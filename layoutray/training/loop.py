@@ -20,6 +20,7 @@ from layoutray.train_recipe import TrainRecipe
 from layoutray.training import resume
 from layoutray.training.feed import Feed, MicroBatch
 from layoutray.training.flops import ModelFlops, Work, peak
+from layoutray.training.layers import checkpoint_activations, compile_layers
 from layoutray.training.optimizer import adamw, learning_rate
 from layoutray.training.prefetch import prefetched
 from layoutray.training.reporter import Reporter
@@ -75,6 +76,10 @@ class Loop:
         self.model = self.learner.model
         if self.settings.dropout == "fast":
             use_fast_dropout(self.model)
+        if self.settings.compile:
+            compile_layers(self.model, self.world.device)
+        if self.settings.activation_checkpointing:
+            checkpoint_activations(self.model)
         self._wrapped = self.world.wrap(self.model)
         self._optimizer = adamw(self.model, self.settings)
         self._flops = ModelFlops.of(self.model, self.learner.layers)

@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,22 +13,25 @@ from pathlib import Path
 
 import psutil
 import pytest
-import ray
+import ray.train
 from ray.util import placement_group_table
 
 from layoutray import checkpoint, tracking
 from layoutray.cluster import train as on_ray
-from layoutray.cluster.train import Workers
+from layoutray.cluster.train import StateReporter, Workers
 from layoutray.errors import CheckpointError, InputError
 from layoutray.tracking import MlflowReporter, Run
 from layoutray.training import job as jobs
+from layoutray.training import resume
 from layoutray.training.inputs import check
 from layoutray.training.job import Job
 from layoutray.training.reporter import History, JsonLines, Reporter
+from layoutray.training.resume import Progress
 from tests.cluster.two_nodes import marked
 from tests.jobs import elsewhere, job, pages, recipe
 from tests.mlflow_store import new_store
 from tests.training.runs import Series, alone, read_history
+from tests.training.test_resume import trained
 
 pytestmark = pytest.mark.ray
 
@@ -125,6 +129,18 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(whole: tuple[Job, Serie
     assert [step for step, _ in read_history(one.out / "history.jsonl")["loss"]] == [*range(1, 13)]
     for name in ("loss", "dev.loss", "learning_rate"):
         assert logged(tracked, name) == close(expected[name]), f"{name}: every step once, as if nothing had happened"
+
+
+def test_a_state_is_uploaded_as_it_was_saved_even_if_the_next_one_is_saved_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed: list[Path] = []
+    monkeypatch.setattr(ray.train, "report", lambda _, *, checkpoint, **how: handed.append(Path(checkpoint.path)))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for step in (2, 4):
+        resume.save(tmp_path / "state", *trained(), Progress(step=step))
+        StateReporter().saved(step, tmp_path / "state")
+    assert [resume.load(folder, *trained(steps=0)).step for folder in handed] == [2, 4]
 
 
 @pytest.mark.usefixtures("cluster")

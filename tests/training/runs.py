@@ -36,14 +36,14 @@ def alone(job: Job, *, resume_from: Path | None = None, also: Reporter | None = 
     return history.series
 
 
-def in_processes(job: Job, processes: int) -> Series:
+def in_processes(job: Job, processes: int, seconds: float = 120) -> Series:
     """Train in so many processes that meet through gloo; what the first reported, by metric."""
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(processes)}
     started = [
         fork_server.start(work, *_arguments(job), environment=place | {"RANK": str(rank), "LOCAL_RANK": str(rank)})
         for rank in range(processes)
     ]
-    assert [fork_server.exit_code(process) for process in started] == [0] * processes
+    assert [fork_server.exit_code(process, seconds) for process in started] == [0] * processes
     return read_history(job.out / "history.jsonl")
 
 
