@@ -69,7 +69,7 @@ class ModelFlops:
 def peak(device: torch.device) -> float | None:
     """Operations per second that `device` can compute; None for a GPU that is not known.
 
-    For a GPU, the data sheet's number in bf16. For a CPU, the measured speed of a large matrix product in float32.
+    For a GPU, the data sheet's number in bf16. For a CPU, the measured speed of matrix products in float32.
     """
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
