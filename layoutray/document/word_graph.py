@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 from numpy.typing import NDArray
-from scipy.spatial import Delaunay, KDTree, QhullError
 
 from layoutray.errors import InputError
 
@@ -156,6 +155,8 @@ def _edges(points: Points) -> Pairs:
 
 def _triangles(points: Points) -> Int[np.ndarray, "triangles 3"]:
     """Qhull's triangulation, computed in floats: must be checked. Empty when Qhull finds the points collinear."""
+    from scipy.spatial import Delaunay, QhullError  # takes half a second, and most processes need no graph
+
     try:
         return Delaunay(points).simplices.astype(np.int64)
     except QhullError:
@@ -215,6 +216,8 @@ def _diameters(sides: _Sides, points: Points) -> Pairs:
 
 def _edges_by_midpoints(points: Points) -> Pairs:
     """Edges in quadratic time: a pair is an edge when no other point is nearer to its midpoint."""
+    from scipy.spatial import KDTree
+
     tree = KDTree(2 * points)
     edges: list[Pairs] = []
     for number, point in enumerate(points[:-1]):
