@@ -108,12 +108,12 @@ def _run(options: MemoryOptions, scratch: Path) -> int:
 
 
 def _recognition(options: MemoryOptions) -> Recognition:
-    """The profile's engine, which does not enlarge the pictures."""
+    """The profile's engine, which reads each page once and does not enlarge it: small pages are not read well."""
     small: dict[str, Any] = {
         "fast": {"tesserocr": {"preprocessing": {"width": options.width}}},
         "accurate": {"rapidocr": {"short_side": 32}},
     }
-    section = {"profile": options.profile, **small[options.profile]}
+    section = {"profile": options.profile, "orientation": "upright", **small[options.profile]}
     return config.build(Recognition, section, "recognition")
 
 
