@@ -108,7 +108,10 @@ def _run(options: MemoryOptions, scratch: Path) -> int:
 
 
 def _recognition(options: MemoryOptions) -> Recognition:
-    """The profile's engine, which reads each page once and does not enlarge it: small pages are not read well."""
+    """The profile's engine, which does not enlarge pages and reads them in one direction only.
+
+    Small pages are not read well, so by default most of them would be read in four directions.
+    """
     small: dict[str, Any] = {
         "fast": {"tesserocr": {"preprocessing": {"width": options.width}}},
         "accurate": {"rapidocr": {"short_side": 32}},

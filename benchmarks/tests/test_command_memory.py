@@ -24,8 +24,8 @@ def test_the_memory_of_every_role_is_measured_during_an_ingest(
     assert (report["pages"], report["dead"]) == (64, 0), "a picture that comes again is another page"
     held = {one["role"]: one["tenths"] for one in report["held"]}
     assert held.keys() == {"driver", "page workers", "OCR", "Ray itself"}
-    # So short a run may spend most of its time starting or ending OCR.
-    assert all(max(tenths) > 10 for tenths in held.values())
+    # OCR starts in the first two tenths, which are the warm-up.
+    assert all(mib > 10 for tenths in held.values() for mib in tenths[2:])
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
