@@ -1,6 +1,6 @@
 """Lines of text on a page, found by PP-OCR's detection network through the package `rapidocr`."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,20 @@ from layoutray.ocr.ppocr import models
 
 _LONGEST_SIDE = 2000
 """Pixels; a larger page is scaled down for detection only."""
-_TEXT_PIXEL, _TEXT_LINE = 0.2, 0.4
-"""Least probability of text in a pixel, and its mean over a line. The package's defaults lose single digits."""
+_TEXT_PIXEL, _TEXT_LINE = 0.2, 0.1
+"""Least probability of text in a pixel, and its mean over a line. The package's defaults lose digits and whole lines."""
+
+
+class TextLines(NamedTuple):
+    """The lines of a page.
+
+    Attributes:
+        corners: (lines, 4, 2) in pixels of the page, clockwise from each line's top left.
+        probabilities: (lines,), the mean probability of text over each line.
+    """
+
+    corners: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
 
 
 class Detector:
@@ -37,9 +49,12 @@ class Detector:
         }
         self._network = RapidOCR(params=settings | one_thread)
 
-    def lines(self, page: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Corners (lines, 4, 2) in pixels of an RGB page, clockwise from each line's top left."""
+    def lines(self, page: NDArray[np.uint8]) -> TextLines:
+        """The lines of an RGB page (height, width, 3)."""
         # The network was trained on BGR pictures.
         found = self._network(np.ascontiguousarray(page[:, :, ::-1]), use_det=True, use_cls=False, use_rec=False)
         boxes: Any = getattr(found, "boxes", None)  # the package declares results of other uses too
-        return np.zeros((0, 4, 2)) if boxes is None else np.asarray(boxes, dtype=np.float64)
+        scores: Any = getattr(found, "scores", None)
+        if boxes is None or scores is None:
+            return TextLines(np.zeros((0, 4, 2)), np.zeros(0))
+        return TextLines(np.asarray(boxes, dtype=np.float64), np.asarray(scores, dtype=np.float64))

@@ -22,6 +22,8 @@ from layoutray.ocr.ppocr.words import LineWord, words_of
 
 _SURE = 0.98
 """A line read with a lower mean confidence is read again from other pictures of it."""
+_CLEARLY_TEXT, _LEGIBLE = 0.4, 0.9
+"""A line that is text with a lower probability is kept if it is read with at least this mean confidence."""
 _NO_MEMORY = ("Failed to allocate memory", "bad_alloc")
 
 
@@ -47,17 +49,18 @@ class PageReader:
             raise
 
     def _read(self, page: NDArray[np.uint8]) -> tuple[Word, ...]:
-        corners = self._detector.lines(page)
+        corners, probabilities = self._detector.lines(page)
         rows = rows_of(corners)
         words: list[Word] = []
         for row, (numbers, block) in enumerate(zip(rows, blocks_of(rows, corners), strict=True)):
             for number in numbers:
-                found = self._words(page, corners[number])
-                words += (replace(word, line=row, block=block) for word in found)
+                line, reading = self._best_reading(cut(page, corners[number]))
+                if probabilities[number] >= _CLEARLY_TEXT or reading.confidence >= _LEGIBLE:
+                    found = self._words(page, line, reading)
+                    words += (replace(word, line=row, block=block) for word in found)
         return tuple(words)
 
-    def _words(self, page: NDArray[np.uint8], corners: NDArray[np.float64]) -> list[Word]:
-        line, reading = self._best_reading(cut(page, corners))
+    def _words(self, page: NDArray[np.uint8], line: Line, reading: Reading) -> list[Word]:
         grey = np.asarray(cv2.cvtColor(line.picture, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
         words = resolved(words_of(reading, grey), reading)
         if self._lexicon:
