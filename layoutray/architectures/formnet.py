@@ -26,6 +26,10 @@ Departures from the paper, and choices where it does not specify:
 - The graph connects words, not sub-word tokens, which all have the word's box. A word's super-token is added to each of
   its tokens like an update, LN(token + Dropout(super-token)). If it replaced the tokens, all tokens of a word would be
   equal, and a masked one could not be predicted.
+- `core = "bert"` or `"roberta"` starts from a trained encoder of this kind, which the paper does not do. Input
+  embeddings then contain sequential positions and a segment. Super-tokens are added without LayerNorm, through a linear
+  map (`nn.gentle`). This map and the global token start near zero, ETC's relative positions at zero, and θ at 0.05, so
+  that with a radius of the window's length the states change little at first.
 """
 
 from dataclasses import dataclass
@@ -36,16 +40,21 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import BlockMask
 
-from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.document.word_graph import word_neighbours
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON, AddAndNorm, FeedForward
+from layoutray.nn.gentle import GENTLE, GentleUpdate
 from layoutray.nn.global_local_attention import GlobalLocalAttention
 from layoutray.nn.global_local_context import dense_probabilities
 from layoutray.nn.initialise import initialise
-from layoutray.nn.rich_attention import RichAttention
+from layoutray.nn.rich_attention import INITIAL_THETA, RichAttention
 from layoutray.nn.super_tokens import SuperTokens
+from layoutray.nn.weight_names.formnet import FROM_PEER
 from layoutray.tensors import Batch, Encoded
+
+_GENTLE_THETA = 0.05
+"""Initial θ on a trained `core`: lowers a score by 0.06 at a distance of 1000."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,7 @@ class FormNetConfig:
     """The defaults are the paper's FormNet-A2, with ETC's radius, clipping and dropout.
 
     Attributes:
+        core: the trained encoder to start from (`bert`, `roberta`); `none` trains from scratch, as in the paper.
         hidden: width d of the states.
         layers: number of layers.
         heads: attention heads per layer.
@@ -65,8 +75,11 @@ class FormNetConfig:
             relative positions.
         attention: `rich` is the paper's; `plain` is ETC's, which does not use boxes.
         graph_layers: number of graph convolutions that compute super-tokens; 0 means no super-tokens.
+        segments: size of the segment table of a `core`, of which only the first row is used; RoBERTa has 1, BERT 2.
+        norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
     """
 
+    core: Literal["none", "bert", "roberta"] = "none"
     hidden: int = 768
     layers: int = 12
     heads: int = 12
@@ -78,6 +91,8 @@ class FormNetConfig:
     relative_positions: int = 12
     attention: Literal["rich", "plain"] = "rich"
     graph_layers: int = 12
+    segments: int = 2
+    norm_epsilon: float = LAYER_NORM_EPSILON
 
     def __post_init__(self) -> None:
         check_ranges(self, smallest={"relative_positions": 0, "graph_layers": 0})
@@ -91,11 +106,16 @@ class FormNetConfig:
 class GlobalUpdate(nn.Module):
     """The parts of a layer that the global token does not share with long tokens: output projection and LayerNorms."""
 
-    def __init__(self, width: int, dropout: float) -> None:
+    def __init__(self, config: FormNetConfig) -> None:
         super().__init__()
-        self.output = nn.Linear(width, width)
-        self.join = AddAndNorm(width, dropout)
-        self.join_feed_forward = AddAndNorm(width, dropout)
+        self.output = nn.Linear(config.hidden, config.hidden)
+        self.join = AddAndNorm(config.hidden, config.dropout, config.norm_epsilon)
+        self.join_feed_forward = AddAndNorm(config.hidden, config.dropout, config.norm_epsilon)
+
+    def reset(self) -> None:
+        """Start with a global token of nearly zero, to which others attend little."""
+        nn.init.constant_(self.join.norm.weight, GENTLE)
+        nn.init.constant_(self.join_feed_forward.norm.weight, GENTLE)
 
     def forward(
         self, token: Float[Tensor, "batch 1 width"], context: Float[Tensor, "batch 1 width"], feed_forward: FeedForward
@@ -113,7 +133,9 @@ class FormNetLayer(nn.Module):
 
     def __init__(self, config: FormNetConfig, update: GlobalUpdate | None) -> None:
         super().__init__()
-        rich = RichAttention(config.heads, config.hidden // config.heads) if config.attention == "rich" else None
+        theta = INITIAL_THETA if config.core == "none" else _GENTLE_THETA
+        head_size = config.hidden // config.heads
+        rich = RichAttention(config.heads, head_size, theta=theta) if config.attention == "rich" else None
         self.attention = GlobalLocalAttention(
             config.hidden,
             config.heads,
@@ -123,8 +145,8 @@ class FormNetLayer(nn.Module):
             dropout=config.attention_dropout,
         )
         self.output = nn.Linear(config.hidden, config.hidden)
-        self.join = AddAndNorm(config.hidden, config.dropout)
-        self.feed_forward = FeedForward(config.hidden, config.feed_forward, config.dropout)
+        self.join = AddAndNorm(config.hidden, config.dropout, config.norm_epsilon)
+        self.feed_forward = FeedForward(config.hidden, config.feed_forward, config.dropout, config.norm_epsilon)
         self.update = update
 
     def forward(
@@ -145,8 +167,12 @@ class SuperTokenEmbedding(nn.Module):
 
     def __init__(self, config: FormNetConfig) -> None:
         super().__init__()
-        self.super_tokens = SuperTokens(config.hidden, config.graph_layers, config.dropout, LAYER_NORM_EPSILON)
-        self.join = AddAndNorm(config.hidden, config.dropout)
+        self.super_tokens = SuperTokens(config.hidden, config.graph_layers, config.dropout, config.norm_epsilon)
+        self.join = (
+            AddAndNorm(config.hidden, config.dropout, config.norm_epsilon)
+            if config.core == "none"
+            else GentleUpdate(config.hidden, config.dropout)
+        )
 
     def forward(self, tokens: Float[Tensor, "batch length width"], batch: Batch) -> Float[Tensor, "batch length width"]:
         """Raises InputError if the batch has no word graph."""
@@ -164,14 +190,19 @@ class FormNet(nn.Module):
         super().__init__()
         self.width = config.hidden
         self.max_length = config.max_length
-        self.norm_epsilon = LAYER_NORM_EPSILON
+        self.norm_epsilon = config.norm_epsilon
+        self.first_position = pad_id + 1 if config.core == "roberta" else 0
         self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
-        self.norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
+        if config.core != "none":
+            self.position_embedding = nn.Embedding(self.first_position + config.max_length, config.hidden)
+            self.segment_embedding = nn.Embedding(config.segments, config.hidden)
+        self.has_core = config.core != "none"
+        self.norm = nn.LayerNorm(config.hidden, eps=config.norm_epsilon)
         self.super_tokens = SuperTokenEmbedding(config) if config.graph_layers else None
         self.global_embedding = nn.Embedding(1, config.hidden)
-        self.global_norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
+        self.global_norm = nn.LayerNorm(config.hidden, eps=config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
-        updates = [GlobalUpdate(config.hidden, config.dropout) for _ in range(config.layers - 1)]
+        updates = [GlobalUpdate(config) for _ in range(config.layers - 1)]
         self.layers = nn.ModuleList(FormNetLayer(config, update) for update in [*updates, None])
 
     def forward(self, batch: Batch) -> Encoded:
@@ -197,7 +228,11 @@ class FormNet(nn.Module):
 
     def embed(self, batch: Batch) -> Float[Tensor, "batch length width"]:
         """The states of long tokens before the first layer."""
-        tokens = self.norm(self.word_embedding(batch.input_ids))
+        text = self.word_embedding(batch.input_ids)
+        if self.has_core:
+            positions = self.position_embedding.weight[self.first_position :][: batch.input_ids.shape[1]]
+            text = text + positions + self.segment_embedding.weight[0]
+        tokens = self.norm(text)
         return self.dropout(tokens if self.super_tokens is None else self.super_tokens(tokens, batch))
 
     def _run_layers(
@@ -219,9 +254,16 @@ def centres(boxes: Tensor) -> Float[Tensor, "batch length 2"]:
 
 
 def build(config: FormNetConfig, *, vocab_size: int, pad_id: int) -> FormNet:
-    """A FormNet with BERT's initial weights."""
+    """A FormNet with BERT's initial weights; what is added to a `core` starts small."""
     encoder = FormNet(config, vocab_size=vocab_size, pad_id=pad_id)
     initialise(encoder, config.hidden)
+    if config.core != "none":
+        nn.init.constant_(encoder.global_norm.weight, GENTLE)
+        for part in encoder.modules():
+            if isinstance(part, GentleUpdate | GlobalUpdate):
+                part.reset()
+            elif isinstance(part, GlobalLocalAttention) and part.relative is not None:
+                nn.init.zeros_(part.relative.weight)
     return encoder
 
 
@@ -231,6 +273,9 @@ ARCHITECTURE = Architecture(
     sizes={
         "tiny": FormNetConfig(hidden=128, layers=2, heads=4, feed_forward=512, radius=16, graph_layers=2),
         "small": FormNetConfig(hidden=256, layers=4, heads=4, feed_forward=1024, graph_layers=4),
+        "minilm": FormNetConfig(
+            core="bert", hidden=384, layers=6, feed_forward=1536, max_length=512, radius=128, graph_layers=2
+        ),
         "a1": FormNetConfig(hidden=512, heads=8, feed_forward=2048),
         "base": FormNetConfig(),
         "a3": FormNetConfig(hidden=1024, heads=16, feed_forward=4096),
@@ -238,4 +283,9 @@ ARCHITECTURE = Architecture(
     build=build,
     initialise=initialise,
     find_neighbours=word_neighbours,
+    inherits={
+        "hf": Parent(
+            FROM_PEER, shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}}
+        )
+    },
 )

@@ -37,6 +37,10 @@ Departures from the paper:
 - Scores are σ(logit) + 1e-5 and the softmax is over 20ᵛ, as in the authors' release. Outputs are in document order, as
   in the paper; the release's default differs (`order`).
 - Layers that do not pool have no scorer; the release has one in each layer.
+- `core = "bert"` or `"roberta"` starts from a trained encoder of this kind, which the paper does not do. The input is
+  then LN(word + position + segment (+ layout)), and feed-forward blocks use GELU. Sequential positions start again
+  after `core_positions` tokens, so that texts can be longer than those of the trained encoder. Encoder `vanilla`
+  computes exactly what the trained encoder computes.
 """
 
 from dataclasses import dataclass, replace
@@ -44,14 +48,14 @@ from functools import partial
 from typing import Literal, cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn import encoder_family, layout_input
-from layoutray.nn.block import EncoderLayer
+from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.blockwise_attention import BlockwiseAttention, padded
 from layoutray.nn.efficient_attention import EfficientAttention
 from layoutray.nn.funnel import funnel_encode
@@ -60,9 +64,8 @@ from layoutray.nn.lsh_attention import LshAttention
 from layoutray.nn.pooling_layer import POWER, Pooling, PoolingKind, PoolingMethod
 from layoutray.nn.positions import sinusoids
 from layoutray.nn.token_scoring import ScorerName
+from layoutray.nn.weight_names.pyramidion import FROM_PEER
 from layoutray.tensors import Batch, Encoded
-
-_EPSILON = 1e-5
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class PyramidionConfig:
     """The defaults are the paper's DeepPyramidion.
 
     Attributes:
+        core: the trained encoder to start from (`bert`, `roberta`); `none` trains from scratch, as in the paper.
         hidden: width d of the states; must be even.
         layers: number of encoder layers.
         heads: attention heads per layer.
@@ -89,8 +93,12 @@ class PyramidionConfig:
         order: order of the outputs of Successive Halving: `document`, or `score`, the release's default.
         padding: `masked`, or `reference_parity`, as in the release: texts are padded to `max_length`, and padding is
             visible.
+        core_positions: size of the position table of a `core`, to which RoBERTa adds pad id + 1 rows.
+        segments: size of the segment table of a `core`, of which only the first row is used; RoBERTa has 1, BERT 2.
+        norm_epsilon: epsilon of LayerNorms; fairseq and RoBERTa have 1e-5, BERT 1e-12.
     """
 
+    core: Literal["none", "bert", "roberta"] = "none"
     hidden: int = 768
     layers: int = 6
     heads: int = 8
@@ -108,6 +116,9 @@ class PyramidionConfig:
     lsh_rounds: int = 4
     order: Literal["document", "score"] = "document"
     padding: Literal["masked", "reference_parity"] = "masked"
+    core_positions: int = 512
+    segments: int = 2
+    norm_epsilon: float = 1e-5
 
     def __post_init__(self) -> None:
         check_ranges(self, smallest={"hidden": 4, "block": 0})
@@ -145,6 +156,10 @@ class PyramidionConfig:
         return 0 if self.encoder in ("vanilla", "funnel") else self.block
 
     def _check_parity(self) -> None:
+        if self.core != "none":
+            raise InputError(
+                f"core is {self.core!r}; with padding 'reference_parity' it must be 'none', as in the release"
+            )
         if self.encoder in ("lsh", "efficient", "power", "funnel"):
             raise InputError(
                 f"encoder is {self.encoder!r}; with padding 'reference_parity' it must be an encoder of the release: "
@@ -163,6 +178,24 @@ class PyramidionConfig:
             length //= 2**halvings
 
 
+class CoreInput(nn.Module):
+    """LN(x + position + segment): the input of BERT or RoBERTa, with positions that start again."""
+
+    def __init__(self, config: PyramidionConfig, pad_id: int) -> None:
+        super().__init__()
+        self.first_position = pad_id + 1 if config.core == "roberta" else 0
+        self.period = config.core_positions
+        self.position_embedding = nn.Embedding(self.first_position + self.period, config.hidden)
+        self.segment_embedding = nn.Embedding(config.segments, config.hidden)
+        self.norm = nn.LayerNorm(config.hidden, eps=config.norm_epsilon)
+
+    def forward(
+        self, words: Float[Tensor, "batch length width"], positions: Int[Tensor, " length"]
+    ) -> Float[Tensor, "batch length width"]:
+        positions = self.position_embedding(self.first_position + positions % self.period)
+        return self.norm(words + positions + self.segment_embedding.weight[0])
+
+
 class Pyramidion(nn.Module):
     """The encoder: attention layers, some of them followed by pooling."""
 
@@ -170,11 +203,12 @@ class Pyramidion(nn.Module):
         super().__init__()
         self.width = config.hidden
         self.max_length = config.max_length
-        self.norm_epsilon = _EPSILON
+        self.norm_epsilon = config.norm_epsilon
         self.pad_id = pad_id
         self.parity = config.padding == "reference_parity"
         self.hides_padding = not self.parity or not (config.attention_block or any(config.halvings_per_layer))
         self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
+        self.core = None if config.core == "none" else CoreInput(config, pad_id)
         self.layout = layout_input.layout_input(config.layout, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
@@ -192,11 +226,12 @@ class Pyramidion(nn.Module):
     def embed(self, batch: Batch) -> Encoded:
         """E, zero on padding. As in fairseq, the first position is the one after the pad id."""
         positions = torch.arange(batch.input_ids.shape[1], device=batch.input_ids.device)
-        states = self.word_embedding(batch.input_ids) * self.width**0.5 + sinusoids(
-            positions + self.pad_id + 1, self.width
-        )
-        if self.layout is not None:
-            states = states + self.layout(batch)
+        words = self.word_embedding(batch.input_ids)
+        layout = torch.zeros_like(words) if self.layout is None else self.layout(batch)
+        if self.core is None:
+            states = words * self.width**0.5 + sinusoids(positions + self.pad_id + 1, self.width) + layout
+        else:
+            states = self.core(words + layout, positions)
         return Encoded(
             self.dropout(states * batch.mask[..., None]), batch.mask, positions.expand(batch.input_ids.shape)
         )
@@ -233,8 +268,8 @@ def _layer(config: PyramidionConfig) -> EncoderLayer:
         config.hidden,
         feed_forward=config.feed_forward,
         dropout=config.dropout,
-        epsilon=_EPSILON,
-        activation=functional.relu,
+        epsilon=config.norm_epsilon,
+        activation=functional.relu if config.core == "none" else functional.gelu,
     )
 
 
@@ -268,8 +303,23 @@ ARCHITECTURE = Architecture(
         "small": PyramidionConfig(
             hidden=256, layers=4, heads=4, feed_forward=1024, max_length=2048, block=256, halvings=(0, 1, 1, 0)
         ),
+        "minilm": PyramidionConfig(
+            core="bert",
+            hidden=384,
+            heads=12,
+            feed_forward=1536,
+            max_length=2048,
+            halvings=(0, 0, 1, 1, 0, 0),
+            norm_epsilon=LAYER_NORM_EPSILON,
+        ),
         "base": PyramidionConfig(),
     },
     build=build,
     initialise=initialise_as_fairseq,
+    inherits={
+        "hf": Parent(
+            FROM_PEER,
+            shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}},
+        )
+    },
 )

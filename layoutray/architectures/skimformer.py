@@ -32,13 +32,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, SharedAttentionLayer
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, CentreEmbedding, SequenceEmbedding, UniformBoxEmbedding
 from layoutray.nn.skim_attention import CONTEXTUALISER_MASKS, Contextualiser, PackedSkimAttention, SkimAttention
+from layoutray.nn.weight_names.skimformer import FROM_PEER
 from layoutray.tensors import BOX_GRID, Batch, Encoded, Packing
 
 
@@ -201,8 +202,18 @@ ARCHITECTURE = Architecture(
         "small": SkimformerConfig(
             hidden=256, layout_hidden=256, layers=4, heads=4, feed_forward=1024, contextualiser_heads=4
         ),
+        "minilm": SkimformerConfig(
+            hidden=384, layout_hidden=384, layers=6, head_size=32, skim_head_size=32, feed_forward=1536
+        ),
         "base": SkimformerConfig(),
     },
     build=build,
     initialise=initialise,
+    inherits={
+        "hf": Parent(
+            FROM_PEER,
+            fixed={"model_type": "bert", "norm_epsilon": LAYER_NORM_EPSILON},
+            shared={name: name for name in ("layers", "heads")},
+        )
+    },
 )

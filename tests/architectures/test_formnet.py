@@ -22,6 +22,7 @@ PLAIN = replace(FLAT, attention="plain")
         replace(TINY, attention="plain"),
         replace(TINY, relative_positions=0),
         replace(TINY, radius=2, relative_positions=2),
+        replace(TINY, core="roberta"),
     ],
 )
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)

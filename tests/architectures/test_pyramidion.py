@@ -37,6 +37,11 @@ def test_every_encoder_keeps(promise: Any, name: str, tmp_path: Path) -> None:
     promise(ARCHITECTURE, replace(TINY, encoder=name, block=0 if name == "power" else 8, lsh_chunk=8), tmp_path)
 
 
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+def test_the_input_of_a_trained_encoder_keeps(promise: Any, tmp_path: Path) -> None:
+    promise(ARCHITECTURE, replace(TINY, core="roberta", core_positions=64), tmp_path)
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("name", ENCODERS)
 @pytest.mark.parametrize("length", [1, 9, 64, 100])
@@ -212,6 +217,7 @@ def test_lists_of_a_recipe_become_the_pyramid() -> None:
             {"encoder": "power", "padding": "reference_parity"},
             "encoder is 'power'; with padding 'reference_parity' it must be",
         ),
+        ({"padding": "reference_parity", "core": "bert"}, "core is 'bert'; with padding"),
         ({"padding": "reference_parity", "max_length": 96}, "max_length is 96; .* a layer gets 96"),
         ({"padding": "reference_parity", "max_length": 64, "block": 32, "halvings": (0, 7)}, "a layer gets 64"),
     ],

@@ -34,6 +34,12 @@ SKIM_EMBEDDINGS = {"arch": "skim_embeddings", "layout_hidden": 48, **TEXT}
 SIDES = ("x", "y", "width", "height")
 PROJECTIONS = {f"boxes.projections.{side}.{part}" for side in SIDES for part in ("weight", "bias")}
 LAMBERT = {"arch": "lambert", **TEXT}
+PYRAMIDION = {"arch": "pyramidion", "encoder": "vanilla", "halvings": [0, 0], "core_positions": 48, **TEXT}
+FORMNET = {"arch": "formnet", "graph_layers": 1, "radius": 64, "relative_positions": 2, **TEXT}
+KINDS: dict[str, dict[str, Any]] = {
+    "roberta": {"segments": 1, "norm_epsilon": 1e-5},
+    "bert": {"segments": 2, "norm_epsilon": 1e-12},
+}
 SKIMMING_MASK = {"arch": "skimming_mask", "top_k": 4, **TEXT, **LAYOUT}
 
 
@@ -146,9 +152,7 @@ def test_skimming_mask_skims_as_its_skimformer_and_reads_as_its_core(
 
 @pytest.mark.parametrize("core", ["roberta", "bert"])
 def test_lambert_reads_as_its_roberta_or_bert_until_it_has_learned_where_words_stand(core: str, tmp_path: Path) -> None:
-    kind: dict[str, Any] = (
-        {"segments": 1, "norm_epsilon": 1e-5} if core == "roberta" else {"segments": 2, "norm_epsilon": 1e-12}
-    )
+    kind = KINDS[core]
     chosen, source = of(LAMBERT | kind | {"core": core}), trained(tmp_path, BERT | kind | {"model_type": core})
     model = fresh(chosen).eval()
     left = start_model(model, chosen, VOCABULARY, [source])
@@ -159,6 +163,65 @@ def test_lambert_reads_as_its_roberta_or_bert_until_it_has_learned_where_words_s
     torch.testing.assert_close(
         model.encoder(batch).states, checkpoint.load(source).model.encoder(batch).states, atol=1e-5, rtol=0
     )
+
+
+@pytest.mark.parametrize("core", ["roberta", "bert"])
+def test_pyramidion_without_blocks_and_pooling_reads_as_its_core(core: str, tmp_path: Path) -> None:
+    kind = KINDS[core]
+    chosen = of(PYRAMIDION | kind | {"core": core})
+    model = fresh(chosen).eval()
+    source = trained(tmp_path, BERT | kind | {"model_type": core})
+    assert start_model(model, chosen, VOCABULARY, [source]) == ()
+    batch = words_of(random_batch())
+    torch.testing.assert_close(
+        real_states(model, batch), real_states(checkpoint.load(source).model, batch), atol=1e-5, rtol=0
+    )
+
+
+def test_positions_of_a_long_text_start_again(tmp_path: Path) -> None:
+    chosen = of(PYRAMIDION | {"core": "bert", "core_positions": 4, "norm_epsilon": 1e-12})
+    encoder = fresh(chosen).eval().encoder
+    ids = torch.tensor([[5, 6, 7, 8, 5, 6, 7, 8]])
+    batch = Batch(ids, torch.zeros(1, 8, 4, dtype=torch.long), torch.ones(1, 8, dtype=torch.bool))
+    embedded = encoder.embed(batch).states
+    assert torch.equal(embedded[:, :4], embedded[:, 4:])
+
+
+@pytest.mark.parametrize("core", ["roberta", "bert"])
+def test_formnet_reads_nearly_as_its_core_at_first(core: str, tmp_path: Path) -> None:
+    kind = KINDS[core]
+    chosen = of(FORMNET | kind | {"core": core})
+    model = fresh(chosen).eval()
+    source = trained(tmp_path, BERT | kind | {"model_type": core})
+    drawn = start_model(model, chosen, VOCABULARY, [source])
+    assert {name.split(".")[0] for name in drawn} == {"global_embedding", "global_norm", "layers", "super_tokens"}
+    assert not any("query" in name and "rich" not in name for name in drawn if name.startswith("layers"))
+    batch = words_of(random_batch())
+    read = real_states(checkpoint.load(source).model, batch)
+    change = (real_states(model, batch) - read).norm() / read.norm()
+    assert 0 < change < 0.2, "the global token is new"
+    torch.nn.init.normal_(model.encoder.super_tokens.join.adapter.weight)
+    assert (real_states(model, batch) - read).norm() / read.norm() > 0.5
+
+
+def test_skimformer_takes_what_does_not_compute_attention_from_a_bert(tmp_path: Path) -> None:
+    chosen = of(SKIMFORMER | {"heads": 2})
+    model, source = fresh(chosen), trained(tmp_path, BERT)
+    drawn = start_model(model, chosen, VOCABULARY, [source])
+    assert {name.split(".")[0] for name in drawn} == {"contextualiser", "layout_embedding", "skim_attention"}
+    got, text = model.encoder.state_dict(), encoder_of(source)
+    assert torch.equal(got["layers.1.value.weight"], text["model.encoder.layer.1.attention.self.value.weight"])
+    assert torch.equal(got["text_norm.bias"], text["model.embeddings.LayerNorm.bias"])
+
+
+@torch.no_grad()
+def real_states(model: TaskModel, batch: Batch) -> torch.Tensor:
+    return model.encoder(batch).states[batch.mask]
+
+
+def words_of(batch: Batch) -> Batch:
+    """The batch with token ids of the vocabulary."""
+    return replace(batch, input_ids=batch.input_ids % 100)
 
 
 @pytest.mark.parametrize("name", registry.names("layoutray.architectures", "ARCHITECTURE"))
@@ -227,9 +290,7 @@ def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
         pytest.param(
             BERT | {"norm_epsilon": 1e-5}, SKIM_EMBEDDINGS, r"norm_epsilon 1e-05; skim_embeddings starts", id="epsilon"
         ),
-        pytest.param(
-            BERT, MODEL, "architecture hf; skimformer starts only from checkpoints of skimformer", id="no heir"
-        ),
+        pytest.param(MODEL, BERT, "architecture skimformer; hf starts only from checkpoints of hf", id="no heir"),
         pytest.param(
             MODEL | {"arch": "longskimformer", "window": 4},
             SKIMMING_MASK,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from layoutray.nn.weight_names import NameTable
+from layoutray.nn.weight_names.bert import layers
 
 _FEED_FORWARD = (
     ("fc1", "feed_forward.expand"),
@@ -47,3 +48,15 @@ def table(halvings: Sequence[int]) -> NameTable:
         ),
         ours_only=("head.classifier",),  # the release has no word labels
     )
+
+
+FROM_PEER = NameTable(
+    (
+        ("model.embeddings.word_embeddings", "word_embedding"),
+        ("model.embeddings.position_embeddings", "core.position_embedding"),
+        ("model.embeddings.token_type_embeddings", "core.segment_embedding"),
+        ("model.embeddings.LayerNorm", "core.norm"),
+        *layers("model.", ""),
+    )
+)
+"""From our `hf` architecture with a BERT or RoBERTa; both sides are encoders, ours with a `core`."""

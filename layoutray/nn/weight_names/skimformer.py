@@ -69,3 +69,17 @@ POSITIONS = NameTable(
     (*KEPT_TWICE, "skimformer.layout_encoder"),
 )
 """For the model with 1-D positions; the release does not use its contextualiser."""
+
+FROM_PEER = NameTable(
+    (
+        ("model.embeddings.word_embeddings", "word_embedding"),
+        ("model.embeddings.token_type_embeddings", "segment_embedding"),
+        ("model.embeddings.LayerNorm", "text_norm"),
+        *((f"model.encoder.layer.{{}}.{theirs}", f"layers.{{}}.{ours}") for theirs, ours in TEXT_LAYER),
+    ),
+    dropped=(
+        "model.embeddings.position_embeddings",
+        *(f"model.encoder.layer.{{}}.attention.self.{name}" for name in ("query", "key")),
+    ),
+)
+"""From our `hf` architecture with a BERT, without what its attention is computed from; both sides are encoders."""

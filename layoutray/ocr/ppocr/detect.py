@@ -11,7 +11,7 @@ from layoutray.ocr.ppocr import models
 _LONGEST_SIDE = 2000
 """Pixels; a larger page is scaled down for detection only."""
 _TEXT_PIXEL, _TEXT_LINE = 0.2, 0.1
-"""Least probability of text in a pixel, and its mean over a line. The package's defaults lose digits and whole lines."""
+"""Least probability of text in a pixel, and its mean over a line. The package's defaults lose whole lines."""
 
 
 class TextLines(NamedTuple):

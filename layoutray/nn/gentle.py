@@ -1,0 +1,28 @@
+"""New parts that hardly disturb the trained encoder that they are added to."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+GENTLE = 0.01
+"""Initial scale of what a new part adds. Not 0: the weights behind a zero get no gradient."""
+
+
+class GentleUpdate(nn.Module):
+    """x + Dropout(W u + b), with a W that starts small and a b that starts at zero; there is no LayerNorm."""
+
+    def __init__(self, width: int, dropout: float) -> None:
+        super().__init__()
+        self.adapter = nn.Linear(width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    @torch.no_grad()
+    def reset(self) -> None:
+        """Scale the drawn W down, and set b to zero."""
+        self.adapter.weight.mul_(GENTLE)
+        self.adapter.bias.zero_()
+
+    def forward(
+        self, states: Float[Tensor, "batch length width"], update: Float[Tensor, "batch length width"]
+    ) -> Float[Tensor, "batch length width"]:
+        return states + self.dropout(self.adapter(update))
