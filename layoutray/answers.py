@@ -43,6 +43,8 @@ class FieldAnswer:
         confidence: confidence of the most confident entity, 0..1.
         score: sum of the confidences of all entities with this value; can exceed 1.
         bounding_regions: regions of the most confident entity with this content.
+        known_value: the known value that the content means, as the owner writes it; None if the field has no known
+            values, or the content is near none of them.
     """
 
     name: str
@@ -51,6 +53,7 @@ class FieldAnswer:
     confidence: float
     score: float
     bounding_regions: tuple[Region, ...]
+    known_value: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

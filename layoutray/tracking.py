@@ -39,6 +39,7 @@ _NOTE = "mlflow_run.json"
 _CLAIM = "layoutray.claim"
 """Tag of a run, and key of the note until the run's id is noted. Finds a run whose opening was killed."""
 _MODELS = "models:/"
+_LONGEST_LIST = 30
 
 
 def default_uri() -> str:
@@ -323,8 +324,13 @@ def _artifacts(uri: str) -> str | None:
 def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": _shown(value)}
     return flat
+
+
+def _shown(value: Any) -> Any:
+    """A long list by its length: it may be the owner's data, and MLflow refuses long parameters."""
+    return f"{len(value)} values" if isinstance(value, list | tuple) and len(value) > _LONGEST_LIST else value
 
 
 def _without_password(uri: str) -> str:

@@ -17,6 +17,9 @@ class FieldType:
             answer too, with the low confidence that it has.
         month_first: whether an ambiguous date in digits, e.g. 3/4/2021, starts with the month.
         upper_case: whether the content of an answer is in upper case, whatever the page prints.
+        known: file or s3:// address of a CSV file with the values that the field can have, one in each row; for `text`,
+            `name` and `address`. It is read when a recipe is read (see `layoutray.tasks.known_values`).
+        known_values: the content of this file. A value that is near one of them means this one.
     """
 
     type: Literal["text", "name", "address", "date", "amount", "term"] = "text"
@@ -25,3 +28,5 @@ class FieldType:
     required: bool = False
     month_first: bool = False
     upper_case: bool = False
+    known: str = ""
+    known_values: tuple[str, ...] = ()

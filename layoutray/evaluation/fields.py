@@ -49,7 +49,8 @@ class FieldScores:
     Attributes:
         normal: of normal forms, by field, and of all fields together under `micro`.
         geval: of normal forms against the values as the data set writes them (Kleister's score).
-        exact: of the contents of answers against the values as the data set writes them (SROIE's score).
+        exact: of the contents of answers, or of the known values that they mean, against the values as the data set
+            writes them (SROIE's score).
         best_min_scores: the `min_score` with the highest F1 on these documents, for each field of many values.
     """
 
@@ -139,7 +140,10 @@ def score_fields(documents: Sequence[AnsweredDocument], judged: Sequence[JudgedA
         judged: the answers of `documents`, see `judge`.
     """
     values = [[Field(answer.name, answer.value) for answer in document.answers] for document in documents]
-    contents = [[Field(answer.name, answer.content) for answer in document.answers] for document in documents]
+    contents = [
+        [Field(answer.name, answer.known_value or answer.content) for answer in document.answers]
+        for document in documents
+    ]
     expected = [document.expected for document in documents]
     forms = [normal_fields(fields, schema) for fields in expected]
     return FieldScores(

@@ -166,10 +166,13 @@ def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
         yield shared | {"type": "", "content": "", "confidence": 0.0, "page": page, "polygons": []}
 
 
+_FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value")
+
+
 def _field_rows(document: DocumentFields) -> Iterator[dict[str, Any]]:
     shared = {name: getattr(document, name) for name in ("doc_id", "source", "model_id", "model_version")}
     for field in document.fields:
-        plain = {name: getattr(field, name) for name in ("name", "value", "content", "confidence", "score")}
+        plain = {name: getattr(field, name) for name in _FIELD_COLUMNS}
         yield shared | plain | _position(field.bounding_regions)
 
 

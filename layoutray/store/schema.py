@@ -130,6 +130,8 @@ FIELDS = _table(
     _required("score", pa.float32()),
     _required("page", pa.int32()),
     _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
+    pa.field("known_value", pa.large_string()),
+    version="2",  # version 1 has no known values
 )
 
 

@@ -22,6 +22,7 @@ from layoutray.errors import InputError
 from layoutray.metrics.entity_f1 import entity_f1
 from layoutray.tasks import Objective, TagsWords
 from layoutray.tasks.field_answers import check_fields
+from layoutray.tasks.known_values import with_known_values
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
 
 _LEAST_PROBABILITY = 0.001
@@ -47,6 +48,7 @@ class Entities(WordLabelling):
 
     def __post_init__(self) -> None:
         check_fields(self.fields)
+        object.__setattr__(self, "fields", with_known_values(self.fields))
 
     def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:
         types = sorted({split_tag(tag)[1] for page in tags for tag in page} - {""})

@@ -5,7 +5,7 @@ one value. Its score is the sum of their confidences, so that a repeated value s
 form are left out, and so are values whose score is below the field's `min_score`. The paper answers the best value of a
 type; it does not say how to answer a type that may have several values, nor which of several notations of a value to
 show (`12`, `12.00`): here the one with the highest sum of confidences. The content of a field with `upper_case` is in
-upper case.
+upper case. Entities that are near the same known value of a field (`layoutray.document.known_values`) are one value.
 """
 
 import math
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from layoutray.answers import Entity, FieldAnswer
 from layoutray.document.field_type import FieldType
+from layoutray.document.known_values import KnownValue, nearest
 from layoutray.document.normal_form import normal_form
 from layoutray.errors import InputError
 
@@ -25,9 +26,9 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
         entities: of all pages of the document, in order; types that `schema` does not name are ignored.
         schema: the type of each field, by its name.
     """
-    entities_of: dict[str, dict[str, list[Entity]]] = {name: defaultdict(list) for name in schema}
+    entities_of: dict[str, dict[KnownValue, list[Entity]]] = {name: defaultdict(list) for name in schema}
     for entity in entities:
-        value = normal_form(entity.content, schema[entity.type]) if entity.type in schema else None
+        value = _value(entity.content, schema[entity.type]) if entity.type in schema else None
         if value:
             entities_of[entity.type][value].append(entity)
     answers: list[FieldAnswer] = []
@@ -41,6 +42,14 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
     return tuple(answers)
 
 
+def _value(content: str, field: FieldType) -> KnownValue | None:
+    """The value that a content states; its own `content` is empty if it is not a known value of the field."""
+    form = normal_form(content, field)
+    if not form:
+        return None
+    return (nearest(form, field) if field.known_values else None) or KnownValue(form, "")
+
+
 def check_fields(fields: Mapping[str, FieldType]) -> None:
     """Raise InputError for a field of [task.fields] whose name or `min_score` is not allowed."""
     if not all(name.strip() and "=" not in name for name in fields):
@@ -50,7 +59,7 @@ def check_fields(fields: Mapping[str, FieldType]) -> None:
             raise InputError(f"task.fields.{name}.min_score is {field.min_score}; it must be a number of at least 0")
 
 
-def _answer(value: str, entities: list[Entity], field: FieldType) -> FieldAnswer:
+def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> FieldAnswer:
     """The answer of entities of the same value."""
     scores: dict[str, float] = defaultdict(float)
     for entity in entities:
@@ -59,4 +68,12 @@ def _answer(value: str, entities: list[Entity], field: FieldType) -> FieldAnswer
     shown = max((entity for entity in entities if entity.content == content), key=lambda entity: entity.confidence)
     confidences = [entity.confidence for entity in entities]
     written = content.upper() if field.upper_case else content
-    return FieldAnswer(shown.type, value, written, max(confidences), math.fsum(confidences), shown.bounding_regions)
+    return FieldAnswer(
+        shown.type,
+        value.value,
+        written,
+        max(confidences),
+        math.fsum(confidences),
+        shown.bounding_regions,
+        value.content or None,
+    )

@@ -16,6 +16,7 @@ from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks import WritesTexts
 from layoutray.tasks.field_answers import check_fields, field_answers
+from layoutray.tasks.known_values import with_known_values
 from layoutray.tasks.text_generation import TextGeneration
 
 
@@ -32,6 +33,7 @@ class GenerateFields(TextGeneration):
 
     def __post_init__(self) -> None:
         check_fields(self.fields)
+        object.__setattr__(self, "fields", with_known_values(self.fields))
         if not self.fields:
             raise InputError(
                 f"task.fields is missing: name the fields that {self.name} generates, "

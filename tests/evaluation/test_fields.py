@@ -1,5 +1,7 @@
 """Scores of expected and answered fields."""
 
+from dataclasses import replace
+
 import pytest
 
 from layoutray.answers import FieldAnswer
@@ -42,6 +44,11 @@ def test_values_are_compared_as_normal_forms_as_kleister_writes_them_and_as_on_t
 def test_a_right_answer_gets_the_score_of_the_notation_of_the_data_set(written: str, geval: int, exact: int) -> None:
     scores = metrics_of([AnsweredDocument([Field("total", written)], [answer("total", "9", "RM 9.00")])])
     assert (scores["field_f1"], scores["geval_f1"], scores["exact_f1"]) == (1, geval, exact)
+
+
+def test_a_known_value_is_compared_with_the_exact_value_of_the_data_set() -> None:
+    read = replace(answer("party", "NIKE INC.", "NlKE, Inc."), known_value="Nike Inc.")
+    assert metrics_of([AnsweredDocument([Field("party", "Nike Inc.")], [read])])["exact_f1"] == 1.0
 
 
 def test_no_documents_are_no_mistakes() -> None:

@@ -121,7 +121,7 @@ def test_answers_are_a_row_for_each_entity_and_one_for_a_document_without() -> N
 def test_fields_are_a_row_for_each_value() -> None:
     regions = (Region(2, (1.0, 2.0, 3.0, 2.0, 3.0, 4.0, 1.0, 4.0)), Region(2, (0.0,) * 8))
     answers = (
-        FieldAnswer("total", "9", "9.00", 0.5, 1.25, regions),
+        FieldAnswer("total", "9", "9.00", 0.5, 1.25, regions, "Nine"),
         FieldAnswer("date", "2021-03-04", "4/3/21", 0.25, 0.25, regions[1:]),
     )
     table = codec.fields_table(
@@ -133,4 +133,5 @@ def test_fields_are_a_row_for_each_value() -> None:
         ("a", "total", "9", 1.25, 2),
         ("a", "date", "2021-03-04", 0.25, 2),
     ]
+    assert [row["known_value"] for row in rows] == ["Nine", None]
     assert rows[0]["polygons"] == [list(region.polygon) for region in regions]

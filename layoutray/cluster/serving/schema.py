@@ -91,6 +91,9 @@ class FieldResponse(_Body):
     bounding_regions: list[RegionResponse] = Field(
         description="regions of the most confident occurrence, one for each line of text; empty for a generated value"
     )
+    known_value: str | None = Field(
+        description="the value of the owner's list that the content means; null if there is none"
+    )
 
 
 class DocumentResponse(_Body):
