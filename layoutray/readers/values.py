@@ -1,0 +1,131 @@
+"""Files of one's own, with the wanted values in one table: `values.csv` or `values.jsonl` in the folder of the files.
+
+`values.csv` begins with the heading `file,field,value`; each further row has the name of a file in the folder, a field,
+and a value of it. A field with several values has several rows. Commas or semicolons separate the columns.
+
+Each line of `values.jsonl` is an object with `file` and the fields; a value is a text, a number, or a list of them.
+
+Only files that the table names are read. Values have no positions. Every mistake is named with its line.
+"""
+
+import csv
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from layoutray.document import Document, Field
+from layoutray.errors import DocumentError, InputError
+from layoutray.readers import DocumentRef, Truth
+from layoutray.readers.annotation import file_name, folder_of, nothing_found, text_of
+from layoutray.store import sources
+
+_TABLES = ("values.csv", "values.jsonl")
+_HEADING = ("file", "field", "value")
+_SHOWN = 10
+"""Mistakes that are named; of more, the number."""
+
+_Row = tuple[int, str, str, str]
+"""Line, file, field, value."""
+
+
+class _Values:
+    name = "values"
+    tags = ""
+
+    def discover(self, root: str) -> Iterator[DocumentRef]:
+        """The documents of all tables below `root`. Raises InputError for mistakes in a table."""
+        files = set(sources.list_files(root))
+        tables = sorted(uri for uri in files if file_name(uri).name in _TABLES)
+        if not tables:
+            raise nothing_found(root, f"{' or '.join(_TABLES)} beside the files whose values it has")
+        for table in tables:
+            for uri, fields in _documents(table, files).items():
+                content = json.dumps(fields, ensure_ascii=False).encode()
+                yield DocumentRef(uri, uri, uri, sources.data_uri("application/json", content), split="")
+
+    def read(self, item: DocumentRef) -> Truth:
+        """The document with 0 pages: their number is known when the document is opened."""
+        doc_id = sources.content_id(sources.read_bytes(item.source))
+        fields = tuple(Field(name, value) for name, value in json.loads(sources.read_bytes(item.annotation)))
+        return Truth(Document(doc_id, item.source, item.split, num_pages=0, fields=fields), pages=())
+
+
+def _documents(table: str, files: set[str]) -> dict[str, list[tuple[str, str]]]:
+    """The fields and values of each file that a table names. Raises InputError for its mistakes."""
+    mistakes: list[str] = []
+    documents: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    beside = {uri.removeprefix(folder_of(table) + "/"): uri for uri in files if uri.startswith(folder_of(table) + "/")}
+    read = _csv_rows if table.endswith(".csv") else _json_rows
+    for line, file, field, value in read(_text(table), mistakes):
+        empty = [name for name, cell in zip(_HEADING, (file, field, value), strict=True) if not cell]
+        if empty:
+            mistakes.append(f"line {line}: {' and '.join(empty)} is empty")
+        elif file not in beside:
+            near = get_close_matches(file, beside, n=1)
+            mistakes.append(f"line {line}: no file {file!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        elif (field, value) in documents[beside[file]]:
+            mistakes.append(f"line {line}: {field} = {value!r} of {file!r} is there twice")
+        else:
+            documents[beside[file]].append((field, value))
+    if mistakes:
+        more = [f"and {len(mistakes) - _SHOWN} more"] if len(mistakes) > _SHOWN else []
+        raise InputError("\n  ".join([f"mistakes in {table}:", *mistakes[:_SHOWN], *more]))
+    return documents
+
+
+def _text(table: str) -> str:
+    try:
+        return text_of(sources.read_bytes(table), table)
+    except DocumentError as error:
+        raise InputError(str(error)) from error
+
+
+def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
+    heading = text.partition("\n")[0]
+    separator = ";" if heading.count(";") > heading.count(",") else ","
+    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    found = tuple(cell.strip().lower() for cell in next(reader, []))
+    if found != _HEADING:
+        mistakes.append(f"line 1: the heading is {heading.strip()!r:.80}; it must be {separator.join(_HEADING)!r}")
+        return
+    for row in reader:
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        if len(cells) == len(_HEADING):
+            file, field, value = cells
+            yield reader.line_num, file, field, value
+        else:
+            mistakes.append(f"line {reader.line_num}: {len(cells)} cells; it must have {len(_HEADING)}")
+
+
+def _json_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+        except ValueError as error:
+            mistakes.append(f"line {number}: not JSON ({error})")
+            continue
+        if not isinstance(values, dict) or not isinstance(values.get("file"), str):
+            mistakes.append(f"line {number}: it must be an object with a text `file`")
+            continue
+        yield from _json_values(number, values, mistakes)
+
+
+def _json_values(line: int, values: Mapping[str, Any], mistakes: list[str]) -> Iterator[_Row]:
+    for field, content in values.items():
+        for value in () if field == "file" else content if isinstance(content, list) else [content]:
+            if isinstance(value, str | int | float) and not isinstance(value, bool):
+                yield line, values["file"].strip(), field.strip(), str(value).strip()
+            else:
+                mistakes.append(
+                    f"line {line}: {field} is {value!r:.80}; it must be a text, a number, or a list of them"
+                )
+
+
+READER = _Values()

@@ -1,0 +1,87 @@
+"""A folder of one's own files with a table of their values."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from layoutray.document import Field
+from layoutray.errors import InputError
+from layoutray.readers import load
+from tests.readers.native import items, put
+
+READER = load("values")
+
+
+def fields_of(root: Path) -> dict[str, tuple[Field, ...]]:
+    return {Path(key).name: READER.read(item).document.fields for (_, key), item in items(READER, root).items()}
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_rows_of_a_csv_file_are_fields_of_the_files_that_they_name(separator: str, tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", "PDF")
+    put(tmp_path / "deep" / "b.png", "PNG")
+    put(tmp_path / "not labelled.pdf", "other")
+    rows = [
+        ("File", "Field", "Value"),
+        ("a.pdf", "total", " 9.00"),
+        ("deep/b.png", "party", f'"A{separator} B"'),
+        ("a.pdf", "party", "C"),
+        ("", "", ""),
+        ("a.pdf", "party", '"line 1\nline 2"'),
+    ]
+    put(tmp_path / "values.csv", "\ufeff" + "\r\n".join(map(separator.join, rows)))
+    assert fields_of(tmp_path) == {
+        "a.pdf": (Field("total", "9.00"), Field("party", "C"), Field("party", "line 1\nline 2")),
+        "b.png": (Field("party", f"A{separator} B"),),
+    }
+
+
+def test_lines_of_json_are_documents(tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", "PDF")
+    lines = [{"file": "a.pdf", "total": 9.5, "party": ["A", "B"]}]
+    put(tmp_path / "values.jsonl", "\n".join(map(json.dumps, lines)) + "\n\n")
+    (item,) = READER.discover(str(tmp_path))
+    truth = READER.read(item)
+    assert truth.document.fields == (Field("total", "9.5"), Field("party", "A"), Field("party", "B"))
+    assert (truth.document.doc_id, truth.pages) == (hashlib.sha256(b"PDF").hexdigest(), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("values.csv", "", "line 1: the heading is ''; it must be 'file,field,value'"),
+        ("values.csv", "a.pdf,total,9\n", "line 1: the heading is 'a.pdf,total,9'; it must be"),
+        ("values.csv", "file;value;field\n", "must be 'file;field;value'"),
+        ("values.csv", "file,field,value\na.pdf,total\n", "line 2: 2 cells; it must have 3"),
+        ("values.csv", "file,field,value\n\na.pfd,total,9\n", r"line 3: no file 'a\.pfd'; did you mean 'a\.pdf'\?"),
+        ("values.csv", "file,field,value\na.pdf,,\n", "line 2: field and value is empty"),
+        (
+            "values.csv",
+            "file,field,value\na.pdf,total,9\na.pdf,total,9\n",
+            "line 3: total = '9' of 'a.pdf' is there twice",
+        ),
+        ("values.jsonl", "{\n", "line 1: not JSON"),
+        ("values.jsonl", '["a.pdf"]\n', "line 1: it must be an object with a text `file`"),
+        ("values.jsonl", '{"file": "a.pdf", "total": null}\n', "line 1: total is None; it must be a text"),
+    ],
+)
+def test_every_mistake_is_named_with_its_line(name: str, content: str, message: str, tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", "PDF")
+    put(tmp_path / name, content)
+    with pytest.raises(InputError, match=rf"(?s)mistakes in .*{name}:.*{message}"):
+        list(READER.discover(str(tmp_path)))
+
+
+def test_of_many_mistakes_the_first_are_named_and_the_others_are_counted(tmp_path: Path) -> None:
+    put(tmp_path / "values.csv", "file,field,value\n" + "none.pdf,total,9\n" * 25)
+    with pytest.raises(InputError) as caught:
+        list(READER.discover(str(tmp_path)))
+    assert str(caught.value).count("no file 'none.pdf'") == 10
+    assert "and 15 more" in str(caught.value)
+
+
+def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"values\.csv or values\.jsonl"):
+        list(READER.discover(str(tmp_path)))
