@@ -10,7 +10,7 @@ from layoutray.ocr.ppocr import models
 
 _LONGEST_SIDE = 2000
 """Pixels; a larger page is scaled down for detection only."""
-_TEXT_PIXEL, _TEXT_LINE = 0.2, 0.1
+_TEXT_PIXEL, _TEXT_LINE = 0.2, 0.25
 """Least probability of text in a pixel, and its mean over a line. The package's defaults lose whole lines."""
 
 
@@ -48,9 +48,11 @@ class Detector:
             "Det.model_path": str(models.path_of(models.DETECTION)),
         }
         self._network = RapidOCR(params=settings | one_thread)
+        # The package sorts the boxes and not their probabilities, which then belong to other boxes.
+        self._network._load_det_model().sorted_boxes = _as_found  # pyright: ignore[reportPrivateUsage]
 
     def lines(self, page: NDArray[np.uint8]) -> TextLines:
-        """The lines of an RGB page (height, width, 3)."""
+        """The lines of an RGB page (height, width, 3), in no order."""
         # The network was trained on BGR pictures.
         found = self._network(np.ascontiguousarray(page[:, :, ::-1]), use_det=True, use_cls=False, use_rec=False)
         boxes: Any = getattr(found, "boxes", None)  # the package declares results of other uses too
@@ -58,3 +60,7 @@ class Detector:
         if boxes is None or scores is None:
             return TextLines(np.zeros((0, 4, 2)), np.zeros(0))
         return TextLines(np.asarray(boxes, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+
+
+def _as_found(dt_boxes: NDArray[Any]) -> NDArray[Any]:
+    return dt_boxes

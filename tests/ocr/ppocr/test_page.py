@@ -1,0 +1,45 @@
+"""Lines of which the network is not sure: found with their own probabilities, and kept where they can be read."""
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from layoutray.ocr.ppocr.detect import Detector
+from layoutray.ocr.ppocr.page import PageReader
+from layoutray.ocr.ppocr.settings import RapidocrSettings
+
+pytestmark = pytest.mark.ocr
+
+FAINT = 240
+"""A shade of grey that the network hardly sees on white."""
+
+
+def page(*lines: tuple[int, str, int]) -> np.ndarray:
+    """A white RGB page with lines of text: top, text and shade of each."""
+    picture = Image.new("RGB", (900, 700), (255, 255, 255))
+    for top, text, shade in lines:
+        ImageDraw.Draw(picture).text((60, top), text, fill=(shade,) * 3, font=ImageFont.load_default(32))
+    return np.asarray(picture)
+
+
+LINES = page((100, "the apples and oranges", 0), (300, "THANK YOU", FAINT), (500, "before seven", 0))
+
+
+def test_probabilities_belong_to_their_lines() -> None:
+    corners, probabilities = Detector(RapidocrSettings().short_side).lines(LINES)
+    faint = np.abs(corners[:, :, 1].mean(axis=1) - 320) < 30
+    assert faint.any()
+    assert (probabilities[faint] < 0.4).all()
+    assert (probabilities[~faint] > 0.7).all()
+    assert (~faint).sum() == 2
+
+
+def test_of_a_faint_line_what_is_legible_is_kept() -> None:
+    texts = [word.text for word in PageReader(RapidocrSettings()).read(LINES)]
+    assert (texts[:4], texts[-2:]) == (["the", "apples", "and", "oranges"], ["before", "seven"])
+    assert "YOU" in texts
+
+
+def test_a_page_without_lines_has_no_words() -> None:
+    corners, probabilities = Detector(RapidocrSettings().short_side).lines(page())
+    assert (corners.shape, probabilities.shape) == ((0, 4, 2), (0,))
