@@ -73,7 +73,10 @@ def test_the_default_of_a_model_without_size_is_the_papers() -> None:
     [
         ({"model": {"size": "tiny"}}, r"model\.arch is missing"),
         ({"model": {"arch": "skimmer"}}, r"model\.arch: unknown name 'skimmer'.*known: .*skimformer"),
-        ({"model": {"arch": "skimformer", "size": "huge"}}, r"model\.size is 'huge'; skimformer has tiny, small, minilm, base"),
+        (
+            {"model": {"arch": "skimformer", "size": "huge"}},
+            r"model\.size is 'huge'; skimformer has tiny, small, minilm, base",
+        ),
         ({"model": {"arch": "skimformer", "hiden": 3}}, r"unknown recipe key model\.hiden \(did you mean hidden\?\)"),
         ({"model": {"arch": "skimformer", "layers": 0}}, r"section model: layers is 0; it must be at least 1"),
         ({"model": {"arch": "skimformer", "max_length": 64}}, r"max_length 128 is over model\.max_length 64"),

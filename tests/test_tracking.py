@@ -105,6 +105,14 @@ def saved(folder: Path) -> Path:
     return folder
 
 
+def test_a_long_list_of_the_owners_values_is_logged_as_their_number(uri: str) -> None:
+    known = {"known_values": [f"vendor {number}" for number in range(1000)], "prefixes": ["B", "I"]}
+    run = tracking.create_run(uri, "tests", "small", {"task": {"fields": {"vendor": known}}}, {})
+    params = run.client.get_run(run.run_id).data.params
+    assert params["task.fields.vendor.known_values"] == "1000 values"
+    assert params["task.fields.vendor.prefixes"] == "['B', 'I']"
+
+
 def test_a_run_has_recipe_data_set_metrics_and_pictures(uri: str, tmp_path: Path) -> None:
     run = opened(uri)
     run.log_dataset(str(tmp_path / "examples"), CARD, "training")
