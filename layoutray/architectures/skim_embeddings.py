@@ -139,6 +139,7 @@ ARCHITECTURE = Architecture(
     sizes={
         "tiny": SkimEmbeddingsConfig(hidden=128, layout_hidden=128, layers=2, heads=4, feed_forward=512),
         "small": SkimEmbeddingsConfig(hidden=256, layout_hidden=256, layers=4, heads=4, feed_forward=1024),
+        "minilm": SkimEmbeddingsConfig(hidden=384, layout_hidden=384, layers=6, feed_forward=1536),
         "base": SkimEmbeddingsConfig(),
     },
     build=build,

@@ -199,6 +199,7 @@ ARCHITECTURE = Architecture(
         "small": SkimmingMaskConfig(
             hidden=256, layers=4, heads=4, feed_forward=1024, layout_hidden=256, contextualiser_heads=4
         ),
+        "minilm": SkimmingMaskConfig(hidden=384, layers=6, feed_forward=1536, layout_hidden=384, skim_head_size=32),
         "base": SkimmingMaskConfig(),
     },
     build=build,

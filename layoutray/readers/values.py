@@ -62,7 +62,7 @@ def _documents(table: str, files: set[str]) -> dict[str, list[tuple[str, str]]]:
     for line, file, field, value in read(_text(table), mistakes):
         empty = [name for name, cell in zip(_HEADING, (file, field, value), strict=True) if not cell]
         if empty:
-            mistakes.append(f"line {line}: {' and '.join(empty)} is empty")
+            mistakes.append(f"line {line}: no {' and no '.join(empty)}")
         elif file not in beside:
             near = get_close_matches(file, beside, n=1)
             mistakes.append(f"line {line}: no file {file!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
@@ -87,23 +87,24 @@ def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
     heading = text.partition("\n")[0]
     separator = ";" if heading.count(";") > heading.count(",") else ","
     reader = csv.reader(io.StringIO(text), delimiter=separator)
-    found = tuple(cell.strip().lower() for cell in next(reader, []))
-    if found != _HEADING:
-        mistakes.append(f"line 1: the heading is {heading.strip()!r:.80}; it must be {separator.join(_HEADING)!r}")
-        return
-    for row in reader:
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if len(cells) == len(_HEADING):
-            file, field, value = cells
-            yield reader.line_num, file, field, value
-        else:
-            mistakes.append(f"line {reader.line_num}: {len(cells)} cells; it must have {len(_HEADING)}")
+    try:
+        found = tuple(cell.strip().lower() for cell in next(reader, []))
+        if found != _HEADING:
+            mistakes.append(f"line 1: the heading is {heading.strip()!r:.80}; it must be {separator.join(_HEADING)!r}")
+            return
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if len(cells) == len(_HEADING) and any(cells):
+                file, field, value = cells
+                yield reader.line_num, file, field, value
+            elif any(cells):
+                mistakes.append(f"line {reader.line_num}: {len(cells)} cells; it must have {len(_HEADING)}")
+    except csv.Error as error:
+        mistakes.append(f"after line {reader.line_num}: not CSV ({error}); is a quotation mark missing?")
 
 
 def _json_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

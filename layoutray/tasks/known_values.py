@@ -38,7 +38,10 @@ def _read(name: str, field: FieldType) -> tuple[str, ...]:
         text = sources.read_bytes(field.known).decode("utf-8-sig")
     except (DocumentError, UnicodeDecodeError) as error:
         raise InputError(f"{key}: {field.known} cannot be read as a CSV file in UTF-8: {error}") from error
-    rows = {number: row[0].strip() for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if row}
+    try:
+        rows = {number: row[0].strip() for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if row}
+    except csv.Error as error:
+        raise InputError(f"{key}: {field.known} is not CSV: {error}") from error
     values = {number: value for number, value in rows.items() if value}
     if not 1 <= len(values) <= _MOST:
         raise InputError(f"{key}: {field.known} has {len(values)} values; it must have 1 to {_MOST}, one in each row")

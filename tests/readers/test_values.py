@@ -38,6 +38,12 @@ def test_rows_of_a_csv_file_are_fields_of_the_files_that_they_name(separator: st
     }
 
 
+def test_only_line_feeds_separate_lines_of_json(tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", "PDF")
+    put(tmp_path / "values.jsonl", '{"file": "a.pdf", "party": "A\u2028B"}\r\n')
+    assert fields_of(tmp_path) == {"a.pdf": (Field("party", "A\u2028B"),)}
+
+
 def test_lines_of_json_are_documents(tmp_path: Path) -> None:
     put(tmp_path / "a.pdf", "PDF")
     lines = [{"file": "a.pdf", "total": 9.5, "party": ["A", "B"]}]
@@ -56,12 +62,13 @@ def test_lines_of_json_are_documents(tmp_path: Path) -> None:
         ("values.csv", "file;value;field\n", "must be 'file;field;value'"),
         ("values.csv", "file,field,value\na.pdf,total\n", "line 2: 2 cells; it must have 3"),
         ("values.csv", "file,field,value\n\na.pfd,total,9\n", r"line 3: no file 'a\.pfd'; did you mean 'a\.pdf'\?"),
-        ("values.csv", "file,field,value\na.pdf,,\n", "line 2: field and value is empty"),
+        ("values.csv", "file,field,value\na.pdf,,\n", "line 2: no field and no value"),
         (
             "values.csv",
             "file,field,value\na.pdf,total,9\na.pdf,total,9\n",
             "line 3: total = '9' of 'a.pdf' is there twice",
         ),
+        ("values.csv", 'file,field,value\n"' + "a" * 200_000, "not CSV .field larger than field limit"),
         ("values.jsonl", "{\n", "line 1: not JSON"),
         ("values.jsonl", '["a.pdf"]\n', "line 1: it must be an object with a text `file`"),
         ("values.jsonl", '{"file": "a.pdf", "total": null}\n', "line 1: total is None; it must be a text"),

@@ -36,6 +36,7 @@ def test_a_task_keeps_the_values_of_the_file(tmp_path: Path) -> None:
         ("", "has 0 values; it must have 1 to 100000"),
         ("A\n---\n...\n", "row 3 of .* is '...', which has no letter or digit"),
         (b"caf\xe9\n", "cannot be read as a CSV file in UTF-8"),
+        ('"' + "A" * 200_000, "is not CSV: field larger than field limit"),
     ],
 )
 def test_a_file_with_a_mistake_is_refused(content: str | bytes, message: str, tmp_path: Path) -> None:

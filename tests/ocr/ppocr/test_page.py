@@ -22,12 +22,13 @@ def page(*lines: tuple[int, str, int]) -> np.ndarray:
     return np.asarray(picture)
 
 
-LINES = page((100, "the apples and oranges", 0), (300, "THANK YOU", FAINT), (500, "before seven", 0))
+LINES = page((100, "THANK YOU", FAINT), (300, "the apples and oranges", 0), (500, "before seven", 0))
+"""The faint line is the first in reading order and the last in the order of detection."""
 
 
 def test_probabilities_belong_to_their_lines() -> None:
     corners, probabilities = Detector(RapidocrSettings().short_side).lines(LINES)
-    faint = np.abs(corners[:, :, 1].mean(axis=1) - 320) < 30
+    faint = np.abs(corners[:, :, 1].mean(axis=1) - 120) < 30
     assert faint.any()
     assert (probabilities[faint] < 0.4).all()
     assert (probabilities[~faint] > 0.7).all()
@@ -36,8 +37,8 @@ def test_probabilities_belong_to_their_lines() -> None:
 
 def test_of_a_faint_line_what_is_legible_is_kept() -> None:
     texts = [word.text for word in PageReader(RapidocrSettings()).read(LINES)]
-    assert (texts[:4], texts[-2:]) == (["the", "apples", "and", "oranges"], ["before", "seven"])
-    assert "YOU" in texts
+    assert texts[-6:] == ["the", "apples", "and", "oranges", "before", "seven"]
+    assert "YOU" in "".join(texts[:-6])
 
 
 def test_a_page_without_lines_has_no_words() -> None:
