@@ -22,6 +22,7 @@ class Entity:
         confidence: 0..1, geometric mean of its words' probabilities; generated text: see `tasks.generate_fields`.
         bounding_regions: one per line of text; empty for generated text.
         words: indices of its words on the page; empty for generated text.
+        reading_confidence: 0..1, of the OCR engine, for the word of which it is lowest; 1 if no engine has stated one.
     """
 
     type: str
@@ -29,6 +30,7 @@ class Entity:
     confidence: float
     bounding_regions: tuple[Region, ...]
     words: tuple[int, ...]
+    reading_confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class FieldAnswer:
         bounding_regions: regions of the most confident entity with this content.
         known_value: the known value that the content means, as the owner writes it; None if the field has no known
             values, or the content is near none of them.
+        accepted: whether the confidence reaches the field's `accept_from`, so that the value needs no look.
     """
 
     name: str
@@ -54,6 +57,7 @@ class FieldAnswer:
     score: float
     bounding_regions: tuple[Region, ...]
     known_value: str | None = None
+    accepted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

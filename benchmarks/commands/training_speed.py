@@ -1,4 +1,4 @@
-"""Tokens per second of a training with padded and packed windows, both kinds of dropout, and an older version."""
+"""Tokens per second of a training by its recipe keys for speed and memory, and of an older version."""
 
 import argparse
 import json
@@ -16,6 +16,8 @@ _REPOSITORY = Path(__file__).resolve().parents[2]
 _BEFORE = "before"
 _VARIANTS = {
     "padded": (),
+    "padded, compiled": ("train.compile=true",),
+    "padded, activation checkpointing": ("train.activation_checkpointing=true",),
     "padded, fast dropout": ("train.dropout=fast",),
     "packed": ("train.windows=packed",),
     "packed, fast dropout": ("train.windows=packed", "train.dropout=fast"),
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
             speeds[name].append(_measure(options, name))
             terminal.say(f"round {number + 1}, {name}: {speeds[name][-1].per_second:.0f} tokens/s")
     rows = [(name, *_cells(found, speeds[names[0]])) for name, found in speeds.items()]
-    columns = ("training", "tokens/s", "ratio, median (least to most)", "tokens per CPU second", "ratio")
+    columns = ("training", "tokens/s", "ratio, median (least to most)", "tokens per CPU second", "ratio", "peak MiB")
     title = f"{options.recipe}, {options.threads} threads, {options.rounds} rounds, relative to {names[0]}"
     terminal.show_table(title, columns, rows)
     sys.stdout.write(json.dumps({name: list(map(asdict, found)) for name, found in speeds.items()}) + "\n")
@@ -90,4 +92,4 @@ def _cells(found: Sequence[Speed], reference: Sequence[Speed]) -> list[str]:
         ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
         spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
         cells += [f"{statistics.median(ours):.0f}", spread]
-    return cells
+    return [*cells, f"{statistics.median(one.peak_mib for one in found):.0f}"]

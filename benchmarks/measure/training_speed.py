@@ -6,6 +6,7 @@ version of it.
 
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -39,21 +40,23 @@ class SpeedRun:
 
 @dataclass(frozen=True)
 class Speed:
-    """Tokens, without padding: medians over the steps.
+    """Tokens, without padding, and memory: medians over the steps.
 
     Attributes:
         per_cpu_second: of the process, which other programs on the machine hardly change; of all threads together.
+        peak_mib: largest resident memory of the process.
     """
 
     per_second: float
     per_cpu_second: float
+    peak_mib: float
 
 
 class _Clock:
-    """A reporter that notes speed and CPU time of each step."""
+    """A reporter that notes speed, speed by CPU time, and peak memory of each step."""
 
     def __init__(self) -> None:
-        self.steps: list[tuple[float, float]] = []
+        self.steps: list[tuple[float, float, float]] = []
         self._last = (time.perf_counter(), time.process_time())
 
     def start(self, step: int, steps: int) -> None:
@@ -64,7 +67,8 @@ class _Clock:
             now = (time.perf_counter(), time.process_time())
             wall, cpu = (new - old for new, old in zip(now, self._last, strict=True))
             speed = values["tokens_per_second"]
-            self.steps.append((speed, speed * wall / cpu))
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            self.steps.append((speed, speed * wall / cpu, peak))
             self._last = now
 
     def saved(self, step: int, folder: Path | None) -> None:
@@ -79,7 +83,7 @@ def measure(run: SpeedRun, code: Path) -> Speed:
     return Speed(*map(statistics.median, zip(*json.loads(done.stdout.splitlines()[-1]), strict=True)))
 
 
-def _measure_here(run: SpeedRun) -> list[tuple[float, float]]:
+def _measure_here(run: SpeedRun) -> list[tuple[float, float, float]]:
     import torch
 
     from layoutray import recipe as recipes

@@ -26,6 +26,9 @@ VERBS = {
     "sweep": Verb("Train a recipe with several values of one key and pick the best on dev.", ".sweep:main"),
     "import": Verb("Convert a released model into a checkpoint.", ".import_model:main"),
     "evaluate": Verb("Measure a checkpoint on labelled pages.", ".evaluate:main"),
+    "calibrate": Verb(
+        "Choose on labelled pages which answers of a checkpoint are accepted without a look.", ".calibrate:main"
+    ),
     "predict": Verb("Extract from a folder of files, or from ingested pages, in bulk.", ".predict:main"),
     "serve": Verb("Serve a model over HTTP until Ctrl-C or SIGTERM.", ".serve:main"),
     "demo": Verb("Run the whole chain on generated pages: OCR, training, evaluation, endpoint.", ".demo:main"),

@@ -20,6 +20,8 @@ class FieldType:
         known: file or s3:// address of a CSV file with the values that the field can have, one in each row; for `text`,
             `name` and `address`. It is read when a recipe is read (see `layoutray.tasks.known_values`).
         known_values: the content of this file. A value that is near one of them means this one.
+        accept_from: confidence from which an answer is accepted without a look, chosen by `layoutray calibrate`; None
+            accepts no answer.
     """
 
     type: Literal["text", "name", "address", "date", "amount", "term"] = "text"
@@ -30,3 +32,8 @@ class FieldType:
     upper_case: bool = False
     known: str = ""
     known_values: tuple[str, ...] = ()
+    accept_from: float | None = None
+
+    def accepts(self, confidence: float) -> bool:
+        """Whether an answer of this confidence needs no look."""
+        return self.accept_from is not None and confidence >= self.accept_from

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field, Page
+from layoutray.evaluation.acceptance import Acceptance, measure_acceptance
 from layoutray.evaluation.calibration import FieldCalibration, WordCalibration, calibrate_fields, calibrate_words
 from layoutray.evaluation.capabilities import generates_summaries, generates_texts, tags_words, word_tagger
 from layoutray.evaluation.entities import ScoreWithLost, score_with_lost
@@ -14,6 +15,8 @@ from layoutray.evaluation.examples import EncodedPages, encode_pages
 from layoutray.evaluation.fields import (
     AnsweredDocument,
     FieldScores,
+    JudgedAnswer,
+    Schema,
     answer_from_entities,
     generate_answers,
     judge,
@@ -53,15 +56,24 @@ class WordEvaluation:
 
 @dataclass(frozen=True)
 class FieldEvaluation:
-    """Answered fields of a checkpoint."""
+    """Answered fields of a checkpoint.
 
+    Attributes:
+        judged: the answers of `documents`.
+        acceptance: what the checkpoint's thresholds accept; None if it has none.
+    """
+
+    schema: Schema
     documents: Sequence[AnsweredDocument]
+    judged: Sequence[JudgedAnswer]
     scores: FieldScores
     calibration: FieldCalibration
+    acceptance: Acceptance | None
 
     def metrics(self) -> dict[str, float]:
-        """Those of the scores and of the calibration."""
-        return self.scores.metrics() | self.calibration.metrics()
+        """Those of the scores, of the calibration and of the thresholds."""
+        accepted = self.acceptance.metrics() if self.acceptance else {}
+        return self.scores.metrics() | self.calibration.metrics() | accepted
 
 
 @dataclass(frozen=True)
@@ -145,4 +157,12 @@ def _evaluate_fields(
     else:
         documents = answer_from_entities(selection, expected, schema, predictions.entities)
     judged = judge(documents, schema)
-    return FieldEvaluation(documents, score_fields(documents, judged, schema), calibrate_fields(judged, schema))
+    has_thresholds = any(field.accept_from is not None for field in schema.values())
+    return FieldEvaluation(
+        schema,
+        documents,
+        judged,
+        score_fields(documents, judged, schema),
+        calibrate_fields(judged, schema),
+        measure_acceptance(judged, schema) if has_thresholds else None,
+    )

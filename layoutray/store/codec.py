@@ -147,7 +147,7 @@ def answers_table(answers: Iterable[Answer]) -> pa.Table:
 def entity_of(row: Mapping[str, Any]) -> Entity:
     """The entity of one ANSWERS row. It has no word numbers, because the table does not store them."""
     regions = tuple(Region(row["page"], tuple(polygon)) for polygon in row["polygons"])
-    return Entity(row["type"], row["content"], row["confidence"], regions, ())
+    return Entity(row["type"], row["content"], row["confidence"], regions, (), row["reading_confidence"])
 
 
 def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
@@ -155,18 +155,22 @@ def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
     return pa.Table.from_pylist([row for document in documents for row in _field_rows(document)], schema=FIELDS)
 
 
+_ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence")
+
+
 def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
     shared = {name: getattr(answer, name) for name in ("doc_id", "source", "status", "model_id", "model_version")}
     for entity in answer.entities:
-        plain = {name: getattr(entity, name) for name in ("type", "content", "confidence")}
+        plain = {name: getattr(entity, name) for name in _ENTITY_COLUMNS}
         yield shared | plain | _position(entity.bounding_regions)
     if not answer.entities:
         numbers = [page.page_number for page in answer.pages]
         page = numbers[0] if len(numbers) == 1 else 0
-        yield shared | {"type": "", "content": "", "confidence": 0.0, "page": page, "polygons": []}
+        nothing = {"type": "", "content": "", "confidence": 0.0, "reading_confidence": 0.0}
+        yield shared | nothing | {"page": page, "polygons": []}
 
 
-_FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value")
+_FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value", "accepted")
 
 
 def _field_rows(document: DocumentFields) -> Iterator[dict[str, Any]]:

@@ -114,7 +114,9 @@ ANSWERS = _table(
     _required("type", pa.string()),
     _required("content", pa.large_string()),
     _required("confidence", pa.float32()),
+    _required("reading_confidence", pa.float32()),
     _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
+    version="2",  # version 1 has no confidence of reading
 )
 
 FIELDS = _table(
@@ -131,7 +133,8 @@ FIELDS = _table(
     _required("page", pa.int32()),
     _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
     pa.field("known_value", pa.large_string()),
-    version="2",  # version 1 has no known values
+    _required("accepted", pa.bool_()),
+    version="3",  # version 1 has no known values, version 2 does not say what is accepted
 )
 
 

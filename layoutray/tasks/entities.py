@@ -128,7 +128,8 @@ def _entity(
         for line in lines.values()
     )
     content = " ".join(word.text for word in words.values())
-    return Entity(kind, content, geometric_mean(confidences), regions, tuple(words))
+    reading = min((word.confidence for word in words.values() if word.confidence is not None), default=1.0)
+    return Entity(kind, content, geometric_mean(confidences), regions, tuple(words), reading)
 
 
 def _cut(words: Mapping[int, Word], start: int, end: int) -> dict[int, Word]:

@@ -76,4 +76,5 @@ def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> Fiel
         math.fsum(confidences),
         shown.bounding_regions,
         value.content or None,
+        field.accepts(max(confidences)),
     )

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from layoutray import recipe as recipes
-from layoutray.checkpoint import Checkpoint, build_model, save
-from layoutray.cli import evaluate
+from layoutray.checkpoint import Checkpoint, build_model, load, save
+from layoutray.cli import calibrate, evaluate
 from layoutray.cli.main import main
 from layoutray.document import Document, Field, Page
 from layoutray.document.tags import spans
@@ -33,7 +33,7 @@ def receipt_document(receipt: Page) -> Document:
     return Document(receipt.doc_id, receipt.source, receipt.split, 1, tuple(Field(*value) for value in values))
 
 
-def test_an_extractor_learns_from_values_without_boxes(tmp_path: Path) -> None:
+def test_an_extractor_learns_from_values_without_boxes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fields = {name: {"type": "text", "many": True} for name in ("date", "total")}
     settings = recipe("entities_bioes", model=NO_DROPOUT, steps=150, learning_rate=5e-3).to_dict()
     made = pages(6)
@@ -90,6 +90,20 @@ def test_an_extractor_learns_from_values_without_boxes(tmp_path: Path) -> None:
     assert main(["picture", "reliability", *words]) == 0
     with Image.open(picture) as drawn:
         assert drawn.size == (720, 720)
+    pages_and_split = [str(tmp_path / "ingested"), "--split", "train", "--tracking-uri", tracking]
+    calibrated = tmp_path / "calibrated"
+    goal = ["--precision", "0.5", "--risk", "0.2"]
+    assert main(["calibrate", str(one.out), *pages_and_split, *goal, "--out", str(calibrated)]) == 0
+    assert load(calibrated).version != load(one.out).version, "other answers need another version"
+    assert evaluate.main([str(calibrated), *pages_and_split, "--json", str(report)]) == 0
+    accepted = json.loads(report.read_text())["metrics"]
+    assert accepted["field_f1"] == scores["field_f1"]
+    assert min(accepted["accepted"], accepted["accepted_precision"]) > 0.8
+    with pytest.raises(InputError, match="is not empty; give another folder"):
+        calibrate.main([str(one.out), *pages_and_split, "--out", str(calibrated)])
+    capsys.readouterr()
+    assert main(["calibrate", str(one.out), *pages_and_split, "--out", str(tmp_path / "strict")]) == 0
+    assert "needs at least 230 answers, all of them right, and there are 6" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_model_that_generates_text_memorises_the_fields_of_eight_documents(tmp_path: Path) -> None:

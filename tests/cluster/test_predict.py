@@ -146,7 +146,7 @@ def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeyp
         assert {answer.name for answer in expected} == {"date", "total"}
         assert [row for row in rows if row["doc_id"] == doc_id] == [
             {
-                **{name: getattr(answer, name) for name in ("name", "value", "content", "known_value")},
+                **{name: getattr(answer, name) for name in ("name", "value", "content", "known_value", "accepted")},
                 "doc_id": doc_id,
                 "source": source,
                 "model_id": "untrained",

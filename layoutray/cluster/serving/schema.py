@@ -76,6 +76,9 @@ class EntityResponse(_Body):
     confidence: Confidence
     bounding_regions: list[RegionResponse] = Field(description="one region for each line of text")
     words: list[int] = Field(description="indices of its words on the page, from 0")
+    reading_confidence: Confidence = Field(
+        description="confidence of the OCR engine for the word of which it is lowest; 1 for words without one"
+    )
 
 
 class FieldResponse(_Body):
@@ -93,6 +96,9 @@ class FieldResponse(_Body):
     )
     known_value: str | None = Field(
         description="the value of the owner's list that the content means; null if there is none"
+    )
+    accepted: bool = Field(
+        description="whether the confidence reaches the field's threshold, chosen by `layoutray calibrate`"
     )
 
 

@@ -1,0 +1,105 @@
+"""`layoutray calibrate`: choose on labelled pages which answers of a checkpoint are accepted without a look."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from layoutray import checkpoint, config
+from layoutray import recipe as recipes
+from layoutray.checkpoint import Checkpoint
+from layoutray.cli import options, terminal
+from layoutray.cli.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.cli.output_folder import require_empty
+from layoutray.document.field_type import FieldType
+from layoutray.errors import InputError
+from layoutray.evaluation.acceptance import Goal, choose_thresholds, measure_acceptance
+from layoutray.evaluation.evaluate import FieldEvaluation, evaluate
+from layoutray.metrics.acceptance import fewest_answers, highest_precision
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(EvaluationOptions):
+    """Options of `layoutray calibrate`.
+
+    Attributes:
+        precision, risk: see `layoutray.evaluation.acceptance.Goal`.
+        out: folder of the checkpoint with thresholds.
+    """
+
+    precision: float
+    risk: float
+    out: Path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options.parse(_parser(), arguments, CalibrateOptions)
+    goal = Goal(chosen.precision, chosen.risk)
+    require_empty(chosen.out)
+    tracked, selection = chosen.load(), chosen.selection()
+    fields = evaluate(tracked.loaded, selection).fields
+    if fields is None:
+        raise InputError(
+            f"{chosen.checkpoint} answers no fields; calibrate a checkpoint whose recipe has [task.fields]"
+        )
+    schema = choose_thresholds(fields.schema, fields.judged, fields.scores, goal)
+    checkpoint.save(chosen.out, _with_fields(tracked.loaded, schema))
+    if run := tracked.run():
+        run.note(chosen.out)
+    title = f"{tracked.loaded.recipe.name} on {selection.name}, {len(fields.documents)} documents"
+    terminal.show_table(title, ("field", "answers", "accepted from", "accepted", "right"), _rows(fields, schema))
+    for name, field in schema.items():
+        if field.accept_from is None:
+            terminal.say(_why_none(name, sum(one.answer.name == name for one in fields.judged), goal))
+    terminal.say(f"checkpoint with thresholds: {chosen.out}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = options.parser("calibrate")
+    add_evaluation_options(parser)
+    parser.set_defaults(split="dev")
+    parser.add_argument(
+        "--precision", type=float, default=0.99, help="wanted share of right values among the accepted (default: 0.99)"
+    )
+    parser.add_argument(
+        "--risk", type=float, default=0.1, help="probability that the precision is lower nevertheless (default: 0.1)"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="new folder for the checkpoint with thresholds")
+    return parser
+
+
+def _with_fields(loaded: Checkpoint, schema: Mapping[str, FieldType]) -> Checkpoint:
+    """The checkpoint with other fields; its version differs."""
+    values = loaded.recipe.to_dict()
+    values["task"]["fields"] = {name: config.to_dict(field) for name, field in schema.items()}
+    return replace(loaded, recipe=recipes.from_stored(values))
+
+
+def _rows(fields: FieldEvaluation, schema: Mapping[str, FieldType]) -> list[tuple[object, ...]]:
+    acceptance = measure_acceptance(fields.judged, schema)
+    return [
+        (
+            name,
+            acceptance.coverage[name].count,
+            "-" if field.accept_from is None else f"{field.accept_from:.4f}",
+            acceptance.precision[name].count,
+            acceptance.precision[name].right,
+        )
+        for name, field in schema.items()
+    ]
+
+
+def _why_none(name: str, answers: int, goal: Goal) -> str:
+    """Why no value of a field is accepted, and what helps."""
+    needed = fewest_answers(goal.precision, goal.risk)
+    if answers < needed:
+        return (
+            f"no value of {name} is accepted: a precision of {goal.precision} at a risk of {goal.risk} needs at least "
+            f"{needed} answers, all of them right, and there are {answers}, which show at most "
+            f"{highest_precision(answers, goal.risk):.3f}; label more documents, or give a lower --precision"
+        )
+    return (
+        f"no value of {name} is accepted: of the {needed} most confident answers, some are wrong, so that no threshold "
+        f"shows a precision of {goal.precision} at a risk of {goal.risk}; give a lower --precision"
+    )

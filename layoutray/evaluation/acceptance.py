@@ -1,0 +1,96 @@
+"""Which answers of a checkpoint need no look: chooses the thresholds of fields, and measures what they accept."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from layoutray.document.field_type import FieldType
+from layoutray.errors import InputError
+from layoutray.evaluation.fields import FieldScores, JudgedAnswer, Schema
+from layoutray.metrics.acceptance import Interval, acceptance_threshold, interval
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The precision that accepted answers must have.
+
+    Attributes:
+        precision: above 0 and below 1.
+        risk: probability that the precision is lower nevertheless, above 0 and below 1.
+    """
+
+    precision: float
+    risk: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("precision", self.precision), ("risk", self.risk)):
+            if not 0 < value < 1:
+                raise InputError(f"{name} is {value}; it must be above 0 and below 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What the thresholds of fields accept.
+
+    Attributes:
+        coverage: the accepted share of answers, by field, and of all fields under the empty name.
+        precision: the share of right answers among the accepted ones, by the same names.
+    """
+
+    coverage: Mapping[str, Interval]
+    precision: Mapping[str, Interval]
+
+    def metrics(self) -> dict[str, float]:
+        """By the names of reports: `accepted` and `accepted_precision` with bounds, `accepted.total` of one field, …
+
+        A precision has no value if nothing is accepted.
+        """
+        flat: dict[str, float] = {}
+        for metric, intervals in (("accepted", self.coverage), ("accepted_precision", self.precision)):
+            for name, found in intervals.items():
+                suffix = f".{name}" if name else ""
+                if found.count:
+                    flat |= {
+                        f"{metric}{suffix}": found.share,
+                        f"{metric}_low{suffix}": found.low,
+                        f"{metric}_high{suffix}": found.high,
+                    }
+        return flat
+
+
+def measure_acceptance(judged: Sequence[JudgedAnswer], schema: Schema) -> Acceptance:
+    """What the thresholds in `schema` accept of the judged answers."""
+    groups = {name: [one for one in judged if one.answer.name == name] for name in schema} | {"": judged}
+    accepted = {
+        name: [one for one in group if schema[one.answer.name].accepts(one.answer.confidence)]
+        for name, group in groups.items()
+    }
+    return Acceptance(
+        {name: interval(len(accepted[name]), len(group)) for name, group in groups.items()},
+        {name: interval(sum(one.correct for one in group), len(group)) for name, group in accepted.items()},
+    )
+
+
+def choose_thresholds(
+    schema: Schema, judged: Sequence[JudgedAnswer], scores: FieldScores, goal: Goal
+) -> dict[str, FieldType]:
+    """The fields of `schema` with thresholds that fit the judged answers.
+
+    `accept_from` is the lowest confidence from which `goal` is shown (see `layoutray.metrics.acceptance`), or None.
+    `min_score` of a field of many values is the one with the highest F1.
+    """
+    return {
+        name: replace(
+            field,
+            accept_from=_threshold((one for one in judged if one.answer.name == name), goal),
+            min_score=max(field.min_score, scores.best_min_scores.get(name, 0.0)),
+        )
+        for name, field in schema.items()
+    }
+
+
+def _threshold(judged: Iterable[JudgedAnswer], goal: Goal) -> float | None:
+    pairs = [(one.answer.confidence, one.correct) for one in judged]
+    confidences, correct = np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs], np.bool_)
+    return acceptance_threshold(confidences, correct, goal.precision, goal.risk)

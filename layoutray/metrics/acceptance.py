@@ -1,0 +1,68 @@
+"""The confidence from which answers are accepted, so that a stated precision holds with a stated risk.
+
+Answers are accepted by falling confidence. For a number of accepted answers, an exact binomial test asks whether so few
+of them would be wrong if the precision were below the wanted one. The tests go from the fewest answers that can pass to
+all of them, and stop at the first that fails. This order is fixed by the confidences alone, so the risk of all tests
+together is that of one (fixed sequence testing: Angelopoulos et al., Learn then Test, arXiv:2110.01052, section 3.1).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The share of `right` of `count` answers, with bounds: exact by Clopper and Pearson, 95 %."""
+
+    right: int
+    count: int
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1; NaN without answers."""
+        return self.right / self.count if self.count else math.nan
+
+
+def interval(right: int, count: int) -> Interval:
+    """The share with its bounds; without answers, the bounds are 0 and 1."""
+    if not count:
+        return Interval(0, 0, 0.0, 1.0)
+    bounds = stats.binomtest(right, count).proportion_ci(0.95, "exact")
+    return Interval(right, count, bounds.low, bounds.high)
+
+
+def fewest_answers(precision: float, risk: float) -> int:
+    """The fewest answers, all of them right, that show a precision of at least `precision` with the risk `risk`."""
+    return math.ceil(math.log(risk) / math.log(precision))
+
+
+def highest_precision(count: int, risk: float) -> float:
+    """The precision that `count` answers, all of them right, show with the risk `risk`."""
+    return risk ** (1 / count) if count else 0.0
+
+
+def acceptance_threshold(
+    confidences: NDArray[np.floating], correct: NDArray[np.bool_], precision: float, risk: float
+) -> float | None:
+    """The lowest confidence from which the precision of all answers is shown; None if it is shown for no confidence.
+
+    Args:
+        confidences: of the answers; they were not fitted on these answers.
+        correct: whether each answer is right.
+        precision: the wanted share of right answers among the accepted ones, above 0 and below 1.
+        risk: probability that the precision is lower nevertheless, above 0 and below 1.
+    """
+    order = np.argsort(-confidences, kind="stable")
+    # A threshold accepts all answers of equal confidence, or none of them.
+    accepted = np.flatnonzero(np.diff(confidences[order], append=-np.inf)) + 1
+    wrong = np.cumsum(~correct[order])[accepted - 1]
+    tested = accepted >= fewest_answers(precision, risk)
+    shown = stats.binom.cdf(wrong[tested], accepted[tested], 1 - precision) <= risk
+    passed = int(np.argmin(shown)) if not shown.all() else len(shown)
+    return float(confidences[order][accepted[tested][passed - 1] - 1]) if passed else None
