@@ -36,6 +36,7 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
         "lines": _lists(offsets, pa.array([word.line for word in words], pa.int32())),
         "blocks": _lists(offsets, pa.array([word.block for word in words], pa.int32())),
         "tags": _optional_lists(rows, words, "tag", pa.large_string()),
+        "groups": _optional_lists(rows, words, "group", pa.int32()),
         "words_from": pa.array([page.provenance.words for page in rows], pa.string()),
         "words_reason": pa.array([page.provenance.reason for page in rows], pa.string()),
         "engine": pa.array([page.provenance.engine for page in rows], pa.string()),
@@ -48,13 +49,16 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
 
 
 def pages_of(table: pa.Table) -> Iterator[Page]:
-    """The pages of PAGES rows, in row order."""
+    """The pages of PAGES rows, in row order. Rows of earlier versions have no column `groups`."""
     boxes, offsets = boxes_of(table)
     all_boxes = list(starmap(Box, boxes.astype(float).tolist()))
-    lists = ("words", "boxes", "confidences", "tags", "lines", "blocks")
+    lists = ("words", "boxes", "confidences", "tags", "groups", "lines", "blocks")
     plain = table.select([name for name in table.column_names if name not in lists]).to_pylist()
     texts, lines, blocks = (_values(table, name).to_pylist() for name in ("words", "lines", "blocks"))
-    confidences, tags = (table[name].to_pylist() for name in ("confidences", "tags"))
+    confidences, tags, groups = (
+        table[name].to_pylist() if name in table.column_names else [None] * len(table)
+        for name in ("confidences", "tags", "groups")
+    )
     for index, (row, (start, end)) in enumerate(zip(plain, pairwise(offsets.tolist()), strict=True)):
         missing = [None] * (end - start)
         words = map(
@@ -65,6 +69,7 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
             lines[start:end],
             blocks[start:end],
             tags[index] or missing,
+            groups[index] or missing,
         )
         yield Page(
             doc_id=row["doc_id"],
