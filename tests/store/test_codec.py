@@ -135,3 +135,12 @@ def test_fields_are_a_row_for_each_value() -> None:
     ]
     assert [row["known_value"] for row in rows] == ["Nine", None]
     assert rows[0]["polygons"] == [list(region.polygon) for region in regions]
+
+
+def test_groups_come_back_and_pages_of_earlier_versions_have_none() -> None:
+    pages = [page("a", 1, word("x", group=4), word("y")), page("b", 1, word("z"))]
+    table = codec.pages_table(pages, "ab")
+    assert table["groups"].to_pylist() == [[4, None], None]
+    assert list(codec.pages_of(table)) == pages
+    earlier = list(codec.pages_of(table.drop_columns("groups")))
+    assert [one.group for read in earlier for one in read.words] == [None, None, None]
