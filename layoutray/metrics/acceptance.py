@@ -2,10 +2,10 @@
 
 Answers are accepted by falling confidence. For a number of accepted answers, an exact binomial test asks whether so few
 of them would be wrong if the precision were below the wanted one. A series of tests goes from few accepted answers to
-all of them, and stops at the first that fails. Its order is fixed by the confidences alone, so the risk of the series is
-that of one test. One wrong answer of high confidence ends a series that starts early, so that several series start at
-n, 2 n, 4 n, … answers, where n is the fewest that can pass, and share the risk (fixed sequence testing from several
-starts: Angelopoulos et al., Learn then Test, arXiv:2110.01052, section 3.1).
+all of them, and stops at the first that fails. Its order is fixed by the confidences alone, so the risk of the series
+is that of one test. One wrong answer of high confidence ends a series that starts early. So several series start at
+n, 2 n, 4 n, … answers, where n is the fewest that can pass, and share the risk. Source: fixed sequence testing,
+Angelopoulos et al., Learn then Test, arXiv:2110.01052.
 """
 
 import math
