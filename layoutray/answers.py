@@ -60,7 +60,7 @@ class FieldAnswer:
         value: the normal form, see `layoutray.document.normal_form`.
         content: its words as on the page, in upper case if the field's type says so; of several notations, the one with
             the highest sum of confidences.
-        confidence: confidence of the most confident entity, 0..1.
+        confidence: 0..1, of the value: see `layoutray.tasks.field_answers`.
         score: sum of the confidences of all entities with this value; can exceed 1.
         bounding_regions: regions of the most confident entity with this content.
         known_value: the known value that the content means, as the owner writes it; None if the field has no known

@@ -100,6 +100,6 @@ def _why_none(name: str, answers: int, goal: Goal) -> str:
             f"{highest_precision(answers, goal.risk):.3f}; label more documents, or give a lower --precision"
         )
     return (
-        f"no value of {name} is accepted: of the {needed} most confident answers, some are wrong, so that no threshold "
-        f"shows a precision of {goal.precision} at a risk of {goal.risk}; give a lower --precision"
+        f"no value of {name} is accepted: too many of its most confident answers are wrong for a threshold that shows "
+        f"a precision of {goal.precision} at a risk of {goal.risk}; give a lower --precision"
     )

@@ -47,6 +47,8 @@ _ABBREVIATION = re.compile(r"\b(INC|CO|CORP|LTD|JR|SR)$")
 _PARTNERSHIP = re.compile(r"\bL\.(L?)\.?(C|P)$")
 _LONGEST_DATE = 60
 _LETTER_BY_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_CUT_YEAR = re.compile(r"\d{1,2}(\D+)\d{1,2}\1(\d|\d{3})")
+"""A date in digits that lost some of its year, because OCR did not read them."""
 _EIGHT_DIGITS = re.compile(r"\b(\d\d)(\d\d)((?:19|20)\d\d)\b")
 _TERM = re.compile(r"(\d+|[a-z]+(?:[\s-][a-z]+)?)[\s)]*[\s-]*(day|week|month|year)s?\W*", re.I)
 _COUNT_IN_BRACKETS = re.compile(r"[a-z]+(?:[\s-][a-z]+)?\s*\(\s*(\d+)\s*\)", re.I)
@@ -95,6 +97,8 @@ def _date(text: str, field: FieldType) -> str | None:
     text = _EIGHT_DIGITS.sub(r"\1/\2/\3", _LETTER_BY_DIGIT.sub(" ", text.replace(",", " ")))
     # A date that starts with the year has the month in the middle in every locale.
     year_first = re.match(r"\D*(19|20)\d\d(\D|\d{4}$)", text) is not None
+    if _CUT_YEAR.fullmatch(text):
+        return None
     dates: set[str] = set()
     for default in (datetime(2001, 1, 1), datetime(2002, 2, 2)):
         try:

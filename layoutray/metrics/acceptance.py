@@ -1,9 +1,11 @@
 """The confidence from which answers are accepted, so that a stated precision holds with a stated risk.
 
 Answers are accepted by falling confidence. For a number of accepted answers, an exact binomial test asks whether so few
-of them would be wrong if the precision were below the wanted one. The tests go from the fewest answers that can pass to
-all of them, and stop at the first that fails. This order is fixed by the confidences alone, so the risk of all tests
-together is that of one (fixed sequence testing: Angelopoulos et al., Learn then Test, arXiv:2110.01052, section 3.1).
+of them would be wrong if the precision were below the wanted one. A series of tests goes from few accepted answers to
+all of them, and stops at the first that fails. Its order is fixed by the confidences alone, so the risk of the series
+is that of one test. One wrong answer of high confidence ends a series that starts early. So several series start at
+n, 2 n, 4 n, … answers, where n is the fewest that can pass, and share the risk. Source: fixed sequence testing,
+Angelopoulos et al., Learn then Test, arXiv:2110.01052.
 """
 
 import math
@@ -62,7 +64,21 @@ def acceptance_threshold(
     # A threshold accepts all answers of equal confidence, or none of them.
     accepted = np.flatnonzero(np.diff(confidences[order], append=-np.inf)) + 1
     wrong = np.cumsum(~correct[order])[accepted - 1]
-    tested = accepted >= fewest_answers(precision, risk)
-    shown = stats.binom.cdf(wrong[tested], accepted[tested], 1 - precision) <= risk
-    passed = int(np.argmin(shown)) if not shown.all() else len(shown)
-    return float(confidences[order][accepted[tested][passed - 1] - 1]) if passed else None
+    starts = _starts(len(confidences), precision, risk)
+    probabilities = stats.binom.cdf(wrong, accepted, 1 - precision)
+    passed = 0
+    for start in starts:
+        series = accepted >= start
+        failures = np.flatnonzero(probabilities[series] > risk / len(starts))
+        shown = accepted[series][: failures[0]] if len(failures) else accepted[series]
+        passed = max(passed, int(shown[-1]) if len(shown) else 0)
+    return float(confidences[order][passed - 1]) if passed else None
+
+
+def _starts(count: int, precision: float, risk: float) -> list[int]:
+    """The numbers of accepted answers, of `count`, at which a series of tests starts."""
+    series = 1
+    while fewest_answers(precision, risk / (series + 1)) * 2**series <= count:
+        series += 1
+    fewest = fewest_answers(precision, risk / series)
+    return [fewest * 2**number for number in range(series)]

@@ -33,7 +33,10 @@ def receipt_document(receipt: Page) -> Document:
     return Document(receipt.doc_id, receipt.source, receipt.split, 1, tuple(Field(*value) for value in values))
 
 
-def test_an_extractor_learns_from_values_without_boxes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(scope="module")
+def trained_on_values(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[Page]]:
+    """A checkpoint trained on the values of pages without boxes, the folder of these pages, and the pages."""
+    tmp_path = tmp_path_factory.mktemp("values")
     fields = {name: {"type": "text", "many": True} for name in ("date", "total")}
     settings = recipe("entities_bioes", model=NO_DROPOUT, steps=150, learning_rate=5e-3).to_dict()
     made = pages(6)
@@ -42,11 +45,18 @@ def test_an_extractor_learns_from_values_without_boxes(tmp_path: Path, capsys: p
     )
     one = job(tmp_path, recipes.from_dict(settings | {"task": {"name": "entities_bioes", "fields": fields}}), made)
     alone(one)
+    return Path(one.out), tmp_path / "ingested", made
+
+
+def test_an_extractor_learns_from_values_without_boxes(
+    trained_on_values: tuple[Path, Path, list[Page]], tmp_path: Path
+) -> None:
+    checkpoint, ingested, made = trained_on_values
     report = tmp_path / "report.json"
     tracking = new_store(tmp_path)
     words = [
-        str(one.out),
-        str(tmp_path / "ingested"),
+        str(checkpoint),
+        str(ingested),
         "--split",
         "train",
         "--json",
@@ -78,8 +88,8 @@ def test_an_extractor_learns_from_values_without_boxes(tmp_path: Path, capsys: p
         evaluate.main([*words, "--without", str(tmp_path / "nowhere.txt")])
     picture = tmp_path / "reliability.png"
     words = [
-        str(one.out),
-        str(tmp_path / "ingested"),
+        str(checkpoint),
+        str(ingested),
         "--split",
         "train",
         "--out",
@@ -90,19 +100,24 @@ def test_an_extractor_learns_from_values_without_boxes(tmp_path: Path, capsys: p
     assert main(["picture", "reliability", *words]) == 0
     with Image.open(picture) as drawn:
         assert drawn.size == (720, 720)
-    pages_and_split = [str(tmp_path / "ingested"), "--split", "train", "--tracking-uri", tracking]
-    calibrated = tmp_path / "calibrated"
+
+
+def test_a_calibrated_checkpoint_says_what_it_accepts(
+    trained_on_values: tuple[Path, Path, list[Page]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint, ingested, _ = trained_on_values
+    pages_and_split = [str(ingested), "--split", "train", "--tracking-uri", new_store(tmp_path)]
+    report, calibrated = tmp_path / "report.json", tmp_path / "calibrated"
     goal = ["--precision", "0.5", "--risk", "0.2"]
-    assert main(["calibrate", str(one.out), *pages_and_split, *goal, "--out", str(calibrated)]) == 0
-    assert load(calibrated).version != load(one.out).version, "other answers need another version"
+    assert main(["calibrate", str(checkpoint), *pages_and_split, *goal, "--out", str(calibrated)]) == 0
+    assert load(calibrated).version != load(checkpoint).version, "other answers need another version"
     assert evaluate.main([str(calibrated), *pages_and_split, "--json", str(report)]) == 0
-    accepted = json.loads(report.read_text())["metrics"]
-    assert accepted["field_f1"] == scores["field_f1"]
-    assert min(accepted["accepted"], accepted["accepted_precision"]) > 0.8
+    scores = json.loads(report.read_text())["metrics"]
+    assert min(scores["field_f1"], scores["accepted"], scores["accepted_precision"]) > 0.8
     with pytest.raises(InputError, match="is not empty; give another folder"):
-        calibrate.main([str(one.out), *pages_and_split, "--out", str(calibrated)])
+        calibrate.main([str(checkpoint), *pages_and_split, "--out", str(calibrated)])
     capsys.readouterr()
-    assert main(["calibrate", str(one.out), *pages_and_split, "--out", str(tmp_path / "strict")]) == 0
+    assert main(["calibrate", str(checkpoint), *pages_and_split, "--out", str(tmp_path / "strict")]) == 0
     assert "needs at least 230 answers, all of them right, and there are 6" in " ".join(capsys.readouterr().err.split())
 
 

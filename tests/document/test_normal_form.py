@@ -27,6 +27,8 @@ DATES = {
     "March 2018": None,
     "12:30": None,
     "no date": None,
+    "20/03/201": None,
+    "04-06-2": None,
     "31/31/2018": None,
 }
 AMOUNTS = {

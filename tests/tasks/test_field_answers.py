@@ -18,7 +18,8 @@ def entity(kind: str, content: str, confidence: float, page: int = 1) -> Entity:
 def test_equal_values_of_all_pages_are_one_with_the_sum_of_their_scores() -> None:
     found = [entity("total", "RM 9.00", 0.4), entity("total", "8.00", 0.6), entity("total", "9", 0.5, page=2)]
     (answer,) = field_answers(found, SCHEMA)
-    assert answer == FieldAnswer("total", "9", "9", 0.5, pytest.approx(0.9), (Region(2, (0.0,) * 8),)), (
+    confidence = pytest.approx((1 - 0.6 * 0.5) * 0.9 / 1.5)
+    assert answer == FieldAnswer("total", "9", "9", confidence, pytest.approx(0.9), (Region(2, (0.0,) * 8),)), (
         "the surest of them shows it"
     )
 
@@ -27,7 +28,26 @@ def test_of_several_notations_the_one_with_the_highest_sum_of_confidences_is_sho
     found = [entity("total", "9", 0.5), entity("total", "9.00", 0.3), entity("total", "9.00", 0.4, page=2)]
     (answer,) = field_answers(found, SCHEMA)
     assert (answer.content, answer.bounding_regions[0].page_number) == ("9.00", 2)
-    assert (answer.confidence, answer.score) == (0.5, pytest.approx(1.2))
+    assert (answer.confidence, answer.score) == (pytest.approx(1 - 0.5 * 0.7 * 0.6), pytest.approx(1.2))
+
+
+def test_an_answer_is_as_certain_as_its_label_and_its_letters() -> None:
+    badly_read = replace(entity("party", "ACNE", 0.8), reading_confidence=0.5)
+    (answer,) = field_answers([badly_read], SCHEMA)
+    assert (answer.confidence, answer.score) == (pytest.approx(0.4), 0.8)
+    known = {"party": FieldType("name", known_values=("ACME AND SONS",))}
+    (answer,) = field_answers([replace(badly_read, content="ACME AND S0NS")], known)
+    assert (answer.known_value, answer.confidence) == ("ACME AND SONS", pytest.approx(0.8)), "the list has its letters"
+
+
+def test_an_answer_is_accepted_from_the_threshold_of_its_field_on() -> None:
+    found = [entity("party", "A", 0.75), entity("party", "B", 0.5), entity("total", "9", 1.0)]
+    schema = SCHEMA | {"party": replace(SCHEMA["party"], accept_from=0.75)}
+    assert [(one.value, one.accepted) for one in field_answers(found, schema)] == [
+        ("A", True),
+        ("B", False),
+        ("9", False),
+    ]
 
 
 @pytest.mark.parametrize(("upper_case", "content"), [(False, "A & b Ltd"), (True, "A & B LTD")])

@@ -47,7 +47,7 @@ def test_values_are_read_from_lines_and_the_surest_is_answered() -> None:
     assert [(one.name, one.value, one.content, one.confidence, one.score) for one in answers] == [
         ("party", "B AND CO.", "B & Co.", 0.75, 0.75),
         ("party", "NONE", "none", 0.5, 0.5),
-        ("total", "9", "9.0", 0.5, 0.75),
+        ("total", "9", "9.0", 0.375, 0.75),
     ]
     assert all(one.bounding_regions == () for one in answers)
 

@@ -89,7 +89,10 @@ class FieldResponse(_Body):
     content: str = Field(
         description="the words of the most confident occurrence, joined by spaces", examples=["4 March 2021"]
     )
-    confidence: Confidence = Field(description="confidence of the most confident occurrence, or of the generated line")
+    confidence: Confidence = Field(
+        description="of the value: from the confidences of its occurrences and of their letters, and from other values "
+        "of the same field; of a generated value, the probability of its line"
+    )
     score: float = Field(ge=0, description="sum of the confidences of all occurrences; can exceed 1")
     bounding_regions: list[RegionResponse] = Field(
         description="regions of the most confident occurrence, one for each line of text; empty for a generated value"
