@@ -145,7 +145,10 @@ def dead_letter_of(row: Mapping[str, Any]) -> DeadLetter:
 
 
 def answers_table(answers: Iterable[Answer]) -> pa.Table:
-    """ANSWERS rows, one per entity; one row with an empty type for a page or document without entities."""
+    """ANSWERS rows, one per entity; one row with an empty type for a page or document without entities.
+
+    An entity of a record has the record's name and row.
+    """
     return pa.Table.from_pylist([row for answer in answers for row in _answer_rows(answer)], schema=ANSWERS)
 
 
@@ -165,9 +168,12 @@ _ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence")
 
 def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
     shared = {name: getattr(answer, name) for name in ("doc_id", "source", "status", "model_id", "model_version")}
+    records = {entity: record for record in answer.records for entity in record.fields}
     for entity in answer.entities:
         plain = {name: getattr(entity, name) for name in _ENTITY_COLUMNS}
-        yield shared | plain | _position(entity.bounding_regions)
+        record = records.get(entity)
+        place = {"record": record.name, "row": record.row} if record else {}
+        yield shared | plain | place | _position(entity.bounding_regions)
     if not answer.entities:
         numbers = [page.page_number for page in answer.pages]
         page = numbers[0] if len(numbers) == 1 else 0

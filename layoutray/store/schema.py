@@ -117,6 +117,8 @@ ANSWERS = _table(
     _required("confidence", pa.float32()),
     _required("reading_confidence", pa.float32()),
     _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
+    pa.field("record", pa.string()),
+    pa.field("row", pa.int32()),
     version="2",  # version 1 has no confidence of reading
 )
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.answers import Answer, DocumentFields, Entity, FieldAnswer, Region
+from layoutray.answers import Answer, DocumentFields, Entity, FieldAnswer, Record, Region
 from layoutray.document import Box, Document, Field, Page, Word
 from layoutray.errors import DocumentError, Reason
 from layoutray.store import codec
@@ -116,6 +116,16 @@ def test_answers_are_a_row_for_each_entity_and_one_for_a_document_without() -> N
     assert [(row["doc_id"], row["page"], row["type"]) for row in rows] == [("a", 2, "total"), ("b", 0, "")]
     assert rows[0]["polygons"] == [list(region.polygon) for region in regions]
     assert codec.entity_of(rows[0]) == Entity("total", "9.00", 0.5, regions, ())
+
+
+def test_entities_of_a_record_have_its_name_and_row() -> None:
+    regions = (Region(1, (0.0,) * 8),)
+    name, total = Entity("name", "tea", 0.5, regions, (0,)), Entity("total", "9.00", 0.5, regions, (4,))
+    answer = Answer(
+        "a", "a.png", "m", "1", "success", (total, name), (), records=(Record("items", 1, 3, 0.5, (name,)),)
+    )
+    rows = codec.answers_table([answer]).to_pylist()
+    assert [(row["type"], row["record"], row["row"]) for row in rows] == [("total", None, None), ("name", "items", 3)]
 
 
 def test_fields_are_a_row_for_each_value() -> None:

@@ -108,8 +108,19 @@ def _answers(folder: str) -> Answers:
     answers: Answers = {}
     for line in (line for uri in files for line in sources.read_bytes(uri).splitlines()):
         answer = json.loads(line)
+        records = {
+            (entity["type"], *entity["words"]): (record["name"], record["row"])
+            for record in answer.get("records", ())
+            for entity in record["fields"]
+        }
         marks = tuple(
-            LabelledSpan(entity["type"], tuple(entity["words"]), entity["confidence"], entity["content"])
+            LabelledSpan(
+                entity["type"],
+                tuple(entity["words"]),
+                entity["confidence"],
+                entity["content"],
+                records.get((entity["type"], *entity["words"])),
+            )
             for entity in answer["entities"]
         )
         for page in answer["pages"]:
@@ -135,10 +146,9 @@ def _picture(page: Page, out: str) -> str:
 
 
 def _labels(tasks: Sequence[Mapping[str, Any]], extra: Sequence[str]) -> list[str]:
-    results = (
-        result for task in tasks for result in task["predictions"][0]["result"] if "rectanglelabels" in result["value"]
-    )
-    labels = sorted({*extra, *(result["value"]["rectanglelabels"][0] for result in results)} - {OUTSIDE})
+    results = (result for task in tasks for result in task["predictions"][0]["result"])
+    suggested = {result["value"]["rectanglelabels"][0] for result in results if result["type"] == "rectanglelabels"}
+    labels = sorted({*extra, *suggested} - {OUTSIDE})
     if not labels or not all(label.strip() for label in labels):
         raise InputError("the pages carry no labels, and --labels names none; name at least one with --labels")
     return labels
