@@ -1,7 +1,6 @@
 """Uncertainty and mean state of documents that an untrained model reads."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
