@@ -34,6 +34,24 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """Entities of one page that belong together, for example one line item of a receipt.
+
+    Attributes:
+        name: name of the record in the recipe, e.g. `items`.
+        row: its number among the records of this name on the page, from 1 at the top.
+        confidence: the lowest of its entities.
+        fields: its entities, in the order of the recipe; several of one type from top to bottom.
+    """
+
+    name: str
+    page_number: int
+    row: int
+    confidence: float
+    fields: tuple[Entity, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FieldAnswer:
     """One value of a field of a document.
 
@@ -95,7 +113,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer for one document or page: entities, pages, and errors."""
+    """The answer for one document or page: entities, pages, errors, and the records that the entities form."""
 
     doc_id: str
     source: str
@@ -105,6 +123,7 @@ class Answer:
     entities: tuple[Entity, ...]
     pages: tuple[PageAnswer, ...]
     errors: tuple[Problem, ...] = ()
+    records: tuple[Record, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Nested dicts and lists for `json.dumps`."""

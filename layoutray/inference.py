@@ -17,11 +17,13 @@ from layoutray.batching.examples import Example, unlabelled
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.document.field_type import FieldType
+from layoutray.document.record_type import RecordType
 from layoutray.document.tags import kind_of
 from layoutray.document.word_graph import FindNeighbours
 from layoutray.errors import CheckpointError
-from layoutray.tasks import TagsWords, fields_of
+from layoutray.tasks import TagsWords, fields_of, records_of
 from layoutray.tasks.field_answers import field_answers
+from layoutray.tasks.records import find_records
 from layoutray.tensors import Encoded
 from layoutray.tokenizer import Tokenizer
 
@@ -66,6 +68,11 @@ class Tagging:
     def fields(self) -> Mapping[str, FieldType]:
         """The document fields that the model answers, by name; empty when its recipe names none."""
         return fields_of(self.task)
+
+    @property
+    def records(self) -> Mapping[str, RecordType]:
+        """The records that the model answers, by name; empty when its recipe names none."""
+        return records_of(self.task)
 
     def windows(self, pages: Iterable[Page]) -> list[list[Example]]:
         """The windows of each page."""
@@ -135,6 +142,11 @@ class Extractor:
         """The document fields that this model answers, by name; empty when its recipe names none."""
         return self.tagging.fields
 
+    @property
+    def records(self) -> Mapping[str, RecordType]:
+        """The records that this model answers, by name; empty when its recipe names none."""
+        return self.tagging.records
+
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in the order of `pages`; windows of different pages share forward passes."""
         windows = self.tagging.windows(pages)
@@ -142,7 +154,7 @@ class Extractor:
 
     def answers(self, pages: Sequence[Page]) -> list[Answer]:
         """One answer per page, in the order of `pages`."""
-        return page_answers(pages, self.extract(pages), self.model_id, self.model_version)
+        return page_answers(pages, self.extract(pages), self.records, self.model_id, self.model_version)
 
     def answer_fields(self, pages: Sequence[Page]) -> tuple[FieldAnswer, ...]:
         """The field values of one document, from all its pages; empty when the model answers no fields."""
@@ -198,9 +210,13 @@ def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]
 
 
 def page_answers(
-    pages: Sequence[Page], entities: Sequence[tuple[Entity, ...]], model_id: str, model_version: str
+    pages: Sequence[Page],
+    entities: Sequence[tuple[Entity, ...]],
+    records: Mapping[str, RecordType],
+    model_id: str,
+    model_version: str,
 ) -> list[Answer]:
-    """One answer per page, with the page's entities."""
+    """One answer per page, with the page's entities and the records of the types `records` that they form."""
     return [
         Answer(
             doc_id=page.doc_id,
@@ -210,6 +226,7 @@ def page_answers(
             status="success",
             entities=of_page,
             pages=(PageAnswer(page.number, page.width, page.height, len(page.words)),),
+            records=find_records(page, of_page, records),
         )
         for page, of_page in zip(pages, entities, strict=True)
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure.spread import Spread
-from benchmarks.options import PretrainedRunsOptions, add_pretrained_runs_options
+from benchmarks.options import PretrainedRunsOptions, add_only, add_pretrained_runs_options
 from benchmarks.papers.skim import (
     LONG,
     PAPER_PERPLEXITY,
@@ -29,11 +29,13 @@ class SkimTablesOptions(PretrainedRunsOptions):
     """Options of `skim-tables`.
 
     Attributes:
+        only: rows of tables 2 and 3 to train.
         docbank: folder of DocBank's pages, for table 4.
         long_length: tokens per window of the long models.
         top_k: keys that a SkimmingMask leaves for each query.
     """
 
+    only: Sequence[str]
     docbank: Path | None
     long_length: int
     top_k: int
@@ -42,6 +44,7 @@ class SkimTablesOptions(PretrainedRunsOptions):
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks skim-tables", description=__doc__)
     add_pretrained_runs_options(parser, length=256)
+    add_only(parser, PRETRAINED)
     parser.add_argument(
         "--docbank", type=Path, help="folder of DocBank's pages, for table 4 (default: only tables 2 and 3)"
     )
@@ -69,16 +72,17 @@ class _Tables:
     def pretrain(self) -> Scores:
         pages = str(self._options.pages)
         windows = self.runs.encode("pretrain-tiny", pages, "windows", {"max_length": self._length(long=False)})
-        self.runs.encode(
-            "pretrain-tiny", pages, "long-windows", {"max_length": self._length(long=True), "tokenizer.path": windows}
-        )
-        return self.runs.run_all(PRETRAINED, self._pretrain)
+        if LONG & {*self._options.only}:
+            long_keys = {"max_length": self._length(long=True), "tokenizer.path": windows}
+            self.runs.encode("pretrain-tiny", pages, "long-windows", long_keys)
+        return self.runs.run_all(self._options.only, self._pretrain)
 
     def tune(self, docbank: Path) -> Scores:
         for name, long in (("labelled", False), ("long-labelled", True)):
             keys = {"max_length": self._length(long=long), "tokenizer.path": self.runs.out / "windows"}
             self.runs.encode("finetune-docbank", str(docbank), name, keys)
-        return self.runs.run_all(TUNED, lambda name, seed: self._tune(docbank, name, seed))
+        systems = [name for name, row in TUNED.items() if {*row.starts} <= {*self._options.only}]
+        return self.runs.run_all(systems, lambda name, seed: self._tune(docbank, name, seed))
 
     def _pretrain(self, name: str, seed: int) -> dict[str, float]:
         folder = self.runs.folder(name, seed)
@@ -124,13 +128,15 @@ def _show_perplexity(scores: Scores, options: SkimTablesOptions) -> None:
     ratios = [
         (f"{one} / {other}", spreads[one].mean / spreads[other].mean, PAPER_PERPLEXITY[one] / PAPER_PERPLEXITY[other])
         for one, other in RATIOS
+        if {one, other} <= spreads.keys()
     ]
     terminal.show_table("Ratios of perplexity", ("systems", "ours", "paper"), ratios)
 
 
 def _show_labels(scores: Scores, options: SkimTablesOptions) -> None:
     rows: list[tuple[object, ...]] = []
-    for name, row in TUNED.items():
+    for name in scores:
+        row = TUNED[name]
         model = recipe.load("finetune-docbank", [f"model.{key}={value}" for key, value in row.model.items()]).model
         layers, contextualiser = model["layers"], model.get("contextualiser_layers", 1)
         ratio = compute_ratio(row, layers, contextualiser, length=options.length, top_k=options.top_k)

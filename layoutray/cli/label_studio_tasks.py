@@ -16,7 +16,7 @@ from layoutray.report import png
 from layoutray.report.page_picture import page_picture
 from layoutray.store import shards, sources
 
-Answers = Mapping[tuple[str, int], tuple[str, tuple[LabelledSpan, ...]]]
+Suggestions = Mapping[tuple[str, int], tuple[str, tuple[LabelledSpan, ...]]]
 """By document id and page number: the model with its version, and the entities that it found."""
 
 
@@ -53,10 +53,34 @@ def add_label_studio_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def write_tasks(folder: str, pages: Iterable[Page], answers: Answers, chosen: LabelStudioOptions) -> None:
+def suggestions(answers: Iterable[Mapping[str, Any]]) -> Suggestions:
+    """The entities and records of answers of `predict`, as `Answer.to_json` gives them."""
+    found: dict[tuple[str, int], tuple[str, tuple[LabelledSpan, ...]]] = {}
+    for answer in answers:
+        records = {
+            (entity["type"], *entity["words"]): (record["name"], record["row"])
+            for record in answer.get("records", ())
+            for entity in record["fields"]
+        }
+        marks = tuple(
+            LabelledSpan(
+                entity["type"],
+                tuple(entity["words"]),
+                entity["confidence"],
+                entity["content"],
+                records.get((entity["type"], *entity["words"])),
+            )
+            for entity in answer["entities"]
+        )
+        for page in answer["pages"]:
+            found[answer["doc_id"], page["page_number"]] = f"{answer['model_id']} {answer['model_version']}", marks
+    return found
+
+
+def write_tasks(folder: str, pages: Iterable[Page], suggested: Suggestions, chosen: LabelStudioOptions) -> None:
     """Write the pages as tasks, in their order, and say what was written.
 
-    The suggestions are the answers where there are any, else the page's own labels.
+    A page that `suggested` lacks has its own labels as suggestions.
 
     Args:
         folder: of the pages, for messages.
@@ -65,7 +89,7 @@ def write_tasks(folder: str, pages: Iterable[Page], answers: Answers, chosen: La
         InputError: when no page has a picture, or there are no labels.
     """
     every = list(pages)
-    tasks = [_task(page, answers, chosen) for page in every if page.image]
+    tasks = [_task(page, suggested, chosen) for page in every if page.image]
     without_picture = len(every) - len(tasks)
     if not tasks:
         raise InputError(
@@ -84,8 +108,8 @@ def write_tasks(folder: str, pages: Iterable[Page], answers: Answers, chosen: La
         terminal.say(f"{without_picture} pages without a picture are left out")
 
 
-def _task(page: Page, answers: Answers, chosen: LabelStudioOptions) -> dict[str, Any]:
-    model, marks = answers.get((page.doc_id, page.number), ("layoutray", label_studio.spans_of(page)))
+def _task(page: Page, suggested: Suggestions, chosen: LabelStudioOptions) -> dict[str, Any]:
+    model, marks = suggested.get((page.doc_id, page.number), ("layoutray", label_studio.spans_of(page)))
     picture = _picture(page, sources.absolute(chosen.out))
     url = label_studio.picture_url(picture, sources.absolute(chosen.root), chosen.url)
     return label_studio.task(page, marks, url, model)
@@ -100,10 +124,9 @@ def _picture(page: Page, out: str) -> str:
 
 
 def _labels(tasks: Sequence[Mapping[str, Any]], extra: Sequence[str]) -> list[str]:
-    results = (
-        result for task in tasks for result in task["predictions"][0]["result"] if "rectanglelabels" in result["value"]
-    )
-    labels = sorted({*extra, *(result["value"]["rectanglelabels"][0] for result in results)} - {OUTSIDE})
+    results = (result for task in tasks for result in task["predictions"][0]["result"])
+    suggested = {result["value"]["rectanglelabels"][0] for result in results if result["type"] == "rectanglelabels"}
+    labels = sorted({*extra, *suggested} - {OUTSIDE})
     if not labels or not all(label.strip() for label in labels):
         raise InputError("the pages carry no labels, and --labels names none; name at least one with --labels")
     return labels

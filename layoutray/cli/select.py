@@ -14,11 +14,10 @@ from layoutray.active_learning.choice import ChosenDocument, choose
 from layoutray.active_learning.reading import read_documents
 from layoutray.cli import options, terminal
 from layoutray.cli.export.documents import pages_folder
-from layoutray.cli.label_studio_tasks import LabelStudioOptions, add_label_studio_options, write_tasks
+from layoutray.cli.label_studio_tasks import LabelStudioOptions, add_label_studio_options, suggestions, write_tasks
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
-from layoutray.exchange.label_studio import LabelledSpan
 from layoutray.inference import Extractor
 from layoutray.store import codec, shards, sources
 from layoutray.store.data_set import DataSet
@@ -132,13 +131,6 @@ def _write_tasks(extractor: Extractor, folder: str, documents: Sequence[ChosenDo
     """Write the pages of the documents as tasks, by rank."""
     ranks = {one.document.doc_id: rank for rank, one in enumerate(documents)}
     pages = sorted(DataSet(folder).read_pages(_is_one_of([*ranks])), key=lambda page: (ranks[page.doc_id], page.number))
-    model = f"{extractor.model_id} {extractor.model_version}"
-    answers = {
-        (page.doc_id, page.number): (
-            model,
-            tuple(LabelledSpan(one.type, one.words, one.confidence, one.content) for one in entities),
-        )
-        for page, entities in zip(pages, extractor.extract(pages), strict=True)
-    }
     labels = (*extractor.entity_types, *chosen.labels)
-    write_tasks(chosen.pages, pages, answers, replace(chosen, labels=labels))
+    answers = (answer.to_json() for answer in extractor.answers(pages))
+    write_tasks(chosen.pages, pages, suggestions(answers), replace(chosen, labels=labels))

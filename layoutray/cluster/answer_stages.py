@@ -107,7 +107,7 @@ class _WriteAnswers:
         work: _Work = batch["work"][0]
         chosen = self._answering
         entities = chosen.tagging.entities(work.pages, work.windows, work.probabilities)
-        answers = page_answers(work.pages, entities, chosen.model_id, chosen.model_version)
+        answers = page_answers(work.pages, entities, chosen.tagging.records, chosen.model_id, chosen.model_version)
         chosen.answers.write(codec.answers_table(answers), [answer.to_json() for answer in answers], work.name)
         return {"rows": np.array([len(answers)])}
 

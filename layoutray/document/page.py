@@ -13,6 +13,8 @@ class Word:
         confidence: confidence of the OCR engine, 0..1; None when no engine has stated one.
         line, block: indices on the page, from 0 in reading order.
         tag: true tag of the word: an IOB2 tag, e.g. `B-total`, or a region label; None when unlabelled.
+        group: true group of the word: a number that the words of one record (a line item, say) share on a page; None
+            when the annotation states none.
     """
 
     text: str
@@ -21,6 +23,7 @@ class Word:
     line: int = 0
     block: int = 0
     tag: str | None = None
+    group: int | None = None
 
     def part(self, start: int, end: int) -> "Word":
         """The part of the word from character `start` to `end`; its box is that share of the word's width."""

@@ -26,8 +26,9 @@ from layoutray.evaluation.fields import (
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, overlays, pages_to_draw
 from layoutray.evaluation.predictions import PageKey, Predictions, predict
+from layoutray.evaluation.records import RecordScores, pages_with_groups, score_records
 from layoutray.evaluation.texts import TextScores, score_generated_summaries
-from layoutray.tasks import fields_of
+from layoutray.tasks import fields_of, records_of
 
 
 class _Part(Protocol):
@@ -83,6 +84,7 @@ class Evaluation:
     Attributes:
         encoded: the examples that the model has read.
         summary: metrics of the checkpoint's task.
+        records: None also when no selected page has an annotated record.
         with_lost: the entity score with lost entities, when a truth was given.
     """
 
@@ -92,11 +94,12 @@ class Evaluation:
     fields: FieldEvaluation | None = None
     texts: TextScores | None = None
     with_lost: ScoreWithLost | None = None
+    records: RecordScores | None = None
 
     @property
     def metrics(self) -> dict[str, float]:
         """All metrics by the names of reports and MLflow."""
-        parts: tuple[_Part | None, ...] = (self.words, self.fields, self.texts, self.with_lost)
+        parts: tuple[_Part | None, ...] = (self.words, self.fields, self.texts, self.with_lost, self.records)
         merged = dict(self.summary)
         for part in parts:
             merged |= part.metrics() if part else {}
@@ -120,7 +123,8 @@ def evaluate(loaded: Checkpoint, selection: PageSelection, *, beams: int = 1, tr
     schema = fields_of(loaded.recipe.task)
     expected = labelled_documents(selection, schema) if schema else {}
     drawn = pages_to_draw(selection) if tags_words(loaded) else []
-    predictions = predict(loaded, encoded.examples, _wants_entities(loaded, expected, drawn))
+    grouped = pages_with_groups(selection) if records_of(loaded.recipe.task) else []
+    predictions = predict(loaded, encoded.examples, _wants_entities(loaded, expected, [*drawn, *grouped]))
     summary = loaded.recipe.task.summarise(predictions.observations, loaded.labels)
     return Evaluation(
         encoded,
@@ -129,22 +133,28 @@ def evaluate(loaded: Checkpoint, selection: PageSelection, *, beams: int = 1, tr
         fields=_evaluate_fields(predictions, selection, expected, beams) if schema else None,
         texts=score_generated_summaries(loaded, selection, beams) if generates_summaries(loaded) else None,
         with_lost=score_with_lost(summary, selection, truth) if truth else None,
+        records=_evaluate_records(predictions, grouped) if grouped else None,
     )
 
 
 def _wants_entities(
-    loaded: Checkpoint, expected: Mapping[str, Sequence[Field]], drawn: Sequence[Page]
+    loaded: Checkpoint, expected: Mapping[str, Sequence[Field]], pages: Sequence[Page]
 ) -> Callable[[PageKey], bool]:
-    """Which pages' entities are wanted: those of the `expected` documents, and the drawn pages."""
+    """Which pages' entities are wanted: those of the `expected` documents, and `pages`."""
     documents = expected if tags_words(loaded) else {}
-    pages = {(page.doc_id, page.number) for page in drawn}
-    return lambda key: key[0] in documents or key in pages
+    keys = {(page.doc_id, page.number) for page in pages}
+    return lambda key: key[0] in documents or key in keys
 
 
 def _evaluate_words(predictions: Predictions, drawn: Sequence[Page]) -> WordEvaluation:
     task, labels = word_tagger(predictions.loaded), predictions.loaded.labels
     confusion = task.confusion(predictions.observations, labels)
     return WordEvaluation(confusion, calibrate_words(predictions), tuple(overlays(predictions, drawn)))
+
+
+def _evaluate_records(predictions: Predictions, pages: Sequence[Page]) -> RecordScores | None:
+    task = word_tagger(predictions.loaded)
+    return score_records(pages, task, records_of(task), predictions.entities)
 
 
 def _evaluate_fields(

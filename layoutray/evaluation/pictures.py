@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray.answers import Entity
+from layoutray.answers import Entity, Record
 from layoutray.document import Page
 from layoutray.evaluation.calibration import FieldCalibration, WordCalibration
 from layoutray.evaluation.capabilities import word_tagger
@@ -19,6 +19,8 @@ from layoutray.report.page_picture import page_picture
 from layoutray.report.reliability import reliability
 from layoutray.store import codec
 from layoutray.store.schema import PAGES
+from layoutray.tasks import records_of
+from layoutray.tasks.records import find_records
 
 OVERLAYS = 4
 """Number of pages that are drawn."""
@@ -29,6 +31,7 @@ class PageOverlay:
     """A page with the entities that were found and those that should have been found.
 
     Attributes:
+        records: that the found entities form.
         types: all entity types of the model; they determine the colours.
     """
 
@@ -36,14 +39,16 @@ class PageOverlay:
     entities: tuple[Entity, ...]
     truth: tuple[Entity, ...]
     types: tuple[str, ...]
+    records: tuple[Record, ...] = ()
 
     def png(self) -> bytes:
-        """The page with found entities as boxes and expected ones as dashed outlines.
+        """The page with found entities as boxes, records as outlines and expected entities as dashed outlines.
 
         Raises:
             DocumentError: when the page's image cannot be read.
         """
-        return png.png(overlay.draw(page_picture(self.page), self.entities, truth=self.truth, types=self.types))
+        picture = page_picture(self.page)
+        return png.png(overlay.draw(picture, self.entities, truth=self.truth, types=self.types, records=self.records))
 
 
 def confusion_picture(counts: Mapping[tuple[str, str], int]) -> bytes:
@@ -77,4 +82,4 @@ def overlays(predictions: Predictions, pages: Sequence[Page]) -> Iterator[PageOv
     task, types = word_tagger(predictions.loaded), entity_types(predictions.loaded.labels)
     for page, found in zip(pages, predictions.entities(pages), strict=True):
         truth = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
-        yield PageOverlay(page, found, truth, types)
+        yield PageOverlay(page, found, truth, types, find_records(page, found, records_of(task)))

@@ -1,14 +1,15 @@
 """Export to Label Studio: pages as labelling tasks with pre-annotations, and the labelling interface.
 
 A task is a page. Each word is a region with one id: a rectangle with a label (`O` outside entities) and a
-transcription. A word that only contains an entity is split into up to three
-regions. Rectangles are in percent of the page, in full float precision. The task's data also holds what Label
-Studio cannot represent (document, order, lines and entities of the words). Label Studio returns it unchanged, and
-`layoutray.readers.label_studio` reads it.
+transcription. A word that only contains an entity is split into up to three regions. Rectangles are in percent of the
+page, in full float precision. Relations join the first words of the entities of one record, each with the next. The
+task's data also holds what Label Studio cannot represent (document, order, lines and entities of the words). Label
+Studio returns it unchanged, and `layoutray.readers.label_studio` reads it.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -34,19 +35,24 @@ class LabelledSpan:
         words: indices of the words on the page.
         score: confidence of the model, 0..1; None for an annotation.
         content: the entity's text, if it is a part of its words; None for whole words.
+        record: entities of the page that have the same one form a record; None for an entity of none.
     """
 
     label: str
     words: tuple[int, ...]
     score: float | None = None
     content: str | None = None
+    record: Hashable = None
 
 
 def spans_of(page: Page) -> tuple[LabelledSpan, ...]:
     """The spans of a page's own tags: one for each entity, or one for each word with a region label."""
     tags = [word.tag for word in page.words]
     if are_entity_tags(tags):
-        return tuple(LabelledSpan(label, tuple(range(start, end))) for label, start, end in spans(tags))
+        return tuple(
+            LabelledSpan(label, tuple(range(start, end)), record=page.words[start].group)
+            for label, start, end in spans(tags)
+        )
     return tuple(LabelledSpan(tag, (index,)) for index, tag in enumerate(tags) if tag is not None)
 
 
@@ -66,7 +72,7 @@ def task(page: Page, entities: Sequence[LabelledSpan], picture: str, model: str)
         for number in range(len(page.words))
         for result in _results(page, number, entities[owners[number]] if number in owners else None)
     ]
-    prediction: dict[str, Any] = {"model_version": model, "result": results}
+    prediction: dict[str, Any] = {"model_version": model, "result": [*results, *_relations(entities)]}
     if scores := [entity.score for entity in entities if entity.score is not None]:
         prediction["score"] = min(scores)
     return {"data": {"image": picture, "layoutray": _origin(page, owners)}, "predictions": [prediction]}
@@ -171,6 +177,15 @@ def _results(page: Page, number: int, entity: LabelledSpan | None) -> Iterable[M
         "type": "textarea",
         "value": {**rectangle, "text": [word.text]},
     }
+
+
+def _relations(entities: Sequence[LabelledSpan]) -> Iterator[Mapping[str, Any]]:
+    records: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for entity in entities:
+        if entity.record is not None:
+            records[entity.record].append(entity.words[0])
+    for first, second in (pair for words in records.values() for pair in pairwise(words)):
+        yield {"type": "relation", "from_id": f"word-{first}", "to_id": f"word-{second}", "direction": "right"}
 
 
 def _origin(page: Page, owners: Mapping[int, int]) -> dict[str, Any]:

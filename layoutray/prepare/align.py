@@ -32,7 +32,7 @@ class Alignment:
 
 
 def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignment:
-    """Give each recognised word the tag of the annotated word with the largest overlap.
+    """Give each recognised word the tag and the group of the annotated word with the largest overlap.
 
     The overlap is a fraction of the smaller of the two words.
 
@@ -45,7 +45,7 @@ def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignmen
         return _with_entities(recognised, truth, matches)
     tags = [None if match < 0 else truth[match].tag for match in matches]
     tagged = {index for index, word in enumerate(truth) if word.tag is not None}
-    return _alignment(recognised, tags, tagged & set(matches), tagged)
+    return _alignment(recognised, truth, matches, tags, tagged & set(matches), tagged)
 
 
 def label_by_area(recognised: Sequence[Word], areas: Sequence[LabelledArea]) -> tuple[Word, ...]:
@@ -63,13 +63,21 @@ def _with_entities(recognised: Sequence[Word], truth: Sequence[Word], matches: l
         OUTSIDE if now < 0 else f"{'I' if now == before else 'B'}-{entities[now][0]}"
         for before, now in pairwise([-1, *owners])
     ]
-    return _alignment(recognised, tags, set(owners) - {-1}, set(range(len(entities))))
+    return _alignment(recognised, truth, matches, tags, set(owners) - {-1}, set(range(len(entities))))
 
 
 def _alignment(
-    recognised: Sequence[Word], tags: Sequence[str | None], matched: set[int], entities: set[int]
+    recognised: Sequence[Word],
+    truth: Sequence[Word],
+    matches: Sequence[int],
+    tags: Sequence[str | None],
+    matched: set[int],
+    entities: set[int],
 ) -> Alignment:
-    words = tuple(replace(word, tag=tag) for word, tag in zip(recognised, tags, strict=True))
+    groups = [None if match < 0 else truth[match].group for match in matches]
+    words = tuple(
+        replace(word, tag=tag, group=group) for word, tag, group in zip(recognised, tags, groups, strict=True)
+    )
     return Alignment(words, matched_entities=len(matched), lost_entities=len(entities - matched))
 
 

@@ -4,7 +4,8 @@ Files: `{train,dev,test}/json/receipt_NNNNN.json` and `image/receipt_NNNNN.png`.
 size is `meta.image_size`. Each `valid_line` is one entity of its `category`, e.g. `menu.nm`. All its words belong to
 it, also those that print the field's name (`is_key`), as in the LayoutLMv2 and LayoutLMv3 benchmarks. Words keep the
 file's order, which is by field. A quad becomes its bounding box. Words without text are dropped; words with spaces
-are split. `block` is the entity, `line` the printed row (`row_id`, from top to bottom).
+are split. `block` is the entity, `line` the printed row (`row_id`, from top to bottom), `group` the `group_id`: the
+entities of one line item share it.
 """
 
 import re
@@ -58,8 +59,8 @@ def _collect(uri: str) -> PageWords:
         _field(field, f"{uri}, valid_line {index}")
         for index, field in enumerate(member(receipt, "valid_line", list, uri))
     ]
-    rows = sorted({row for _, words in fields for _, row, _ in words})
-    for block, (category, words) in enumerate(fields):
+    rows = sorted({row for _, _, words in fields for _, row, _ in words})
+    for block, (category, group, words) in enumerate(fields):
         begins = True
         for index, (text, row, sides) in enumerate(words):
             if not text.strip():
@@ -67,23 +68,21 @@ def _collect(uri: str) -> PageWords:
                 continue
             box = page.place(sides, f"{uri}, valid_line {block}, word {index} ({text!r:.40})")
             for part, place in split_words(text, box):
-                page.words.append(
-                    Word(part, place, line=rows.index(row), block=block, tag=f"{'B' if begins else 'I'}-{category}")
-                )
+                tag = f"{'B' if begins else 'I'}-{category}"
+                page.words.append(Word(part, place, line=rows.index(row), block=block, tag=tag, group=group))
                 begins = False
     return page
 
 
-def _field(field: object, where: str) -> tuple[str, list[_Word]]:
-    """Category and words of an entry of `valid_line`."""
+def _field(field: object, where: str) -> tuple[str, int, list[_Word]]:
+    """Category, group and words of an entry of `valid_line`."""
     if not isinstance(field, dict):
         raise malformed(where, f"is {field!r:.80}, expected an object")
     category = member(field, "category", str, where)
     if not _CATEGORY.fullmatch(category):
         raise malformed(where, f"`category` is {category!r:.40}, expected two names joined by a dot, e.g. menu.nm")
-    return category, [
-        _word(word, f"{where}, word {index}") for index, word in enumerate(member(field, "words", list, where))
-    ]
+    words = [_word(word, f"{where}, word {index}") for index, word in enumerate(member(field, "words", list, where))]
+    return category, member(field, "group_id", int, where), words
 
 
 def _word(word: Any, where: str) -> _Word:

@@ -3,9 +3,9 @@
 Files: every `*.json` below the root, a list of tasks with their annotations; a task is a page. A rectangle or polygon
 with a transcription (a text area of the region) is a word, or several if the transcription has spaces. One without a
 transcription is an area and labels the words inside it. Boxes are percentages in full float precision, so that
-unchanged boxes are read back exactly. A rotated box becomes its bounding box. The latest annotation of a page that is
-not cancelled counts, also when the page was imported twice. A page without annotation becomes a dead letter,
-`not_annotated`.
+unchanged boxes are read back exactly. A rotated box becomes its bounding box. Regions that relations join are one
+record. The latest annotation of a page that is not cancelled counts, also when the page was imported twice. A page
+without annotation becomes a dead letter, `not_annotated`.
 
 Tasks made by `layoutray export label-studio` contain their document, page and split, and the order, lines and
 entities of their words. Every other task is a document of its own; its picture is searched below the root by name.
@@ -20,6 +20,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from layoutray.document import Document
 from layoutray.document.tags import OUTSIDE, kind_of
@@ -193,6 +197,7 @@ def _regions(task: dict[str, Any], size: PageSize, page: PageWords) -> Iterator[
             if angle := entry.get("image_rotation"):
                 raise malformed(task["where"], f"the picture is rotated by {angle} degrees; reset it in Label Studio")
             parts[str(entry["id"])] |= entry["value"]
+    groups = _groups(task["result"], list(parts))
     for index, (name, value) in enumerate(parts.items()):
         where = f"{task['where']}, region {name}"
         sides = _sides(value, size, where)
@@ -201,7 +206,24 @@ def _regions(task: dict[str, Any], size: PageSize, page: PageWords) -> Iterator[
             continue
         # Rounding to 32-bit floats restores the exported values exactly.
         box = page.place(array("f", [side / 100 for side in sides]), where)
-        yield AnnotatedRegion(box, _label(value, where), _text(value), **_word_data(name, task["origin"], index))
+        word_data = _word_data(name, task["origin"], index)
+        yield AnnotatedRegion(box, _label(value, where), _text(value), group=groups.get(name), **word_data)
+
+
+def _groups(result: Sequence[Any], names: Sequence[str]) -> dict[str, int]:
+    """The record of each region that a relation joins with another, by the region's name."""
+    numbers = {name: number for number, name in enumerate(names)}
+    relations = [
+        (str(entry["from_id"]), str(entry["to_id"]))
+        for entry in result
+        if isinstance(entry, dict) and {"from_id", "to_id"} <= entry.keys()
+    ]
+    joined = [(numbers[one], numbers[other]) for one, other in relations if {one, other} <= numbers.keys()]
+    if not joined:
+        return {}
+    pairs = coo_array((np.ones(len(joined)), np.array(joined).T), shape=(len(names), len(names)))
+    _, records = connected_components(pairs, directed=False)
+    return {names[number]: int(records[number]) for number in sorted({number for pair in joined for number in pair})}
 
 
 def _word_data(name: str, origin: dict[str, Any], index: int) -> dict[str, int | None]:

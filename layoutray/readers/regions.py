@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from layoutray.document import Box, Word
 from layoutray.document.geometry import smallest_around
-from layoutray.document.tags import OUTSIDE
+from layoutray.document.tags import OUTSIDE, spans
 from layoutray.readers.segments import line_starts, split_words
 
 
@@ -19,6 +19,7 @@ class AnnotatedRegion:
         number: index in reading order of the exported word behind the region; None for a region added by an annotator.
         line, block: line and block of that word.
         entity: regions with equal label and entity number are one entity; None continues the previous word's entity.
+        group: regions with equal numbers are of one record; None for a region of no record.
     """
 
     box: Box
@@ -28,13 +29,14 @@ class AnnotatedRegion:
     line: int | None = None
     block: int | None = None
     entity: int | None = None
+    group: int | None = None
 
 
 def words_of(regions: Sequence[AnnotatedRegion]) -> tuple[list[Word], int]:
     """The words of a page with IOB2 tags, in reading order, and the number of unused regions.
 
     A word has the label of the smallest area that contains its centre, else its own label: the words of an area are one
-    entity. An added region is inserted into the reading order beside or below its neighbours.
+    entity, and have its group. An added region is inserted into the reading order beside or below its neighbours.
     """
     areas = [region for region in regions if not region.text.strip() and region.label != OUTSIDE]
     ordered = _in_order([region for region in regions if region.text.strip()])
@@ -46,16 +48,32 @@ def words_of(regions: Sequence[AnnotatedRegion]) -> tuple[list[Word], int]:
         (region.label, region.entity) if area is None else (areas[area].label, ~area)
         for (_, _, region), area in zip(pieces, area_of, strict=True)
     )
-    tags = _iob2(labels)
+    tags = list(_iob2(labels))
+    groups = _of_entities(
+        tags,
+        [
+            region.group if area is None else areas[area].group
+            for (_, _, region), area in zip(pieces, area_of, strict=True)
+        ],
+    )
     words: list[Word] = []
     last = max((region.line for region in ordered if region.line is not None), default=-1)
-    for (text, box, region), begins, tag in zip(pieces, line_starts(boxes), tags, strict=True):
+    for (text, box, region), begins, tag, group in zip(pieces, line_starts(boxes), tags, groups, strict=True):
         last += begins and region.line is None
         new_line = last if begins else words[-1].line
         line = new_line if region.line is None else region.line
         block = region.block if region.block is not None else words[-1].block if words else 0
-        words.append(Word(text, box, line=line, block=block, tag=tag))
+        words.append(Word(text, box, line=line, block=block, tag=tag, group=group))
     return words, len(regions) - len(ordered) - len(set(area_of) - {None})
+
+
+def _of_entities(tags: Sequence[str], groups: Sequence[int | None]) -> list[int | None]:
+    """The group of each word, where all words of an entity have the first group that one of them has."""
+    shared = list(groups)
+    for _, start, end in spans(tags):
+        first = next((group for group in groups[start:end] if group is not None), None)
+        shared[start:end] = [first] * (end - start)
+    return shared
 
 
 def _in_order(regions: Iterable[AnnotatedRegion]) -> list[AnnotatedRegion]:
@@ -68,7 +86,7 @@ def _in_order(regions: Iterable[AnnotatedRegion]) -> list[AnnotatedRegion]:
 
 
 def _insert_position(box: Box, others: Sequence[Box]) -> int:
-    """Index of `box` in the reading order of `others`: beside boxes of its line, else after the boxes above it."""
+    """Index of `box` in the reading order of `others`: beside boxes of its line, else after the line above it."""
     middle = (box.y0 + box.y1) / 2
     beside = [
         n
@@ -80,7 +98,10 @@ def _insert_position(box: Box, others: Sequence[Box]) -> int:
     if beside:
         return min(beside, key=lambda n: others[n].x0)
     above = [n for n, other in enumerate(others) if other.y1 <= middle]
-    return max(above, key=lambda n: others[n].y1) + 1 if above else 0
+    if not above:
+        return 0
+    lowest = max((others[n] for n in above), key=lambda other: other.y1)
+    return max(n for n in above if others[n].y0 + others[n].y1 >= 2 * lowest.y0) + 1
 
 
 def _iob2(labels: Iterable[tuple[str, int | None]]) -> Iterator[str]:

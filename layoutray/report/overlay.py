@@ -1,4 +1,7 @@
-"""Draw found entities on their page: boxes in a colour for each type, labels with confidence, a list of all."""
+"""Draw found entities on their page: boxes in a colour for each type, labels with confidence, a list of all.
+
+An outline joins the boxes of one record.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
+from scipy.spatial import ConvexHull
 
-from layoutray.answers import Entity
+from layoutray.answers import Entity, Record
 from layoutray.report.canvas import FAINT, INK, PAPER, Fonts, Rectangle, cut, grown, load_fonts, resized
 from layoutray.report.palette import Colour, colours_of, ink_on
 
@@ -63,6 +67,7 @@ def draw(
     page_number: int = 1,
     truth: Sequence[Entity] = (),
     types: Iterable[str] = (),
+    records: Sequence[Record] = (),
 ) -> Image.Image:
     """The page with `entities` in translucent boxes and a panel to its right.
 
@@ -71,6 +76,7 @@ def draw(
         entities: found entities; only regions on page `page_number` are drawn.
         truth: expected entities, drawn as dashed outlines.
         types: all entity types of the model: pages with different types then have the same colours.
+        records: records of found entities; each has an outline.
     """
     page = image if isinstance(image, Image.Image) else Image.fromarray(image)
     shown, scale = resized(page, SHOWN_WIDTH)
@@ -79,6 +85,8 @@ def draw(
     fonts = load_fonts()
     marks = _marks(entities, page_number, scale, colours)
     shown = _shaded(shown, marks)
+    for record in records:
+        _outline_record(shown, _marks(record.fields, page_number, scale, colours))
     _outline_truth(shown, _marks(truth, page_number, scale, colours))
     _draw_labels(shown, marks, text, fonts.small)
     on_page = [
@@ -107,6 +115,20 @@ def _shaded(shown: Image.Image, marks: Sequence[_Mark]) -> Image.Image:
     for mark in marks:
         pen.rectangle(grown(mark.place, 2), fill=(*mark.colour, 70), outline=(*mark.colour, 255), width=2)
     return Image.alpha_composite(shown.convert("RGBA"), tint).convert("RGB")
+
+
+def _outline_record(shown: Image.Image, marks: Sequence[_Mark]) -> None:
+    """Draw the convex outline of all boxes: on a skewed page it is narrower than the rectangle around them."""
+    corners = [
+        corner for mark in marks for x0, y0, x1, y1 in (grown(mark.place, 4),) for corner in _corners(x0, y0, x1, y1)
+    ]
+    if corners:
+        outline = [corners[number] for number in ConvexHull(corners).vertices]
+        ImageDraw.Draw(shown).line([*outline, outline[0], outline[1]], fill=INK, width=2, joint="curve")
+
+
+def _corners(x0: float, y0: float, x1: float, y1: float) -> list[tuple[float, float]]:
+    return [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
 
 
 def _outline_truth(shown: Image.Image, marks: Sequence[_Mark]) -> None:

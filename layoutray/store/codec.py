@@ -36,6 +36,7 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
         "lines": _lists(offsets, pa.array([word.line for word in words], pa.int32())),
         "blocks": _lists(offsets, pa.array([word.block for word in words], pa.int32())),
         "tags": _optional_lists(rows, words, "tag", pa.large_string()),
+        "groups": _optional_lists(rows, words, "group", pa.int32()),
         "words_from": pa.array([page.provenance.words for page in rows], pa.string()),
         "words_reason": pa.array([page.provenance.reason for page in rows], pa.string()),
         "engine": pa.array([page.provenance.engine for page in rows], pa.string()),
@@ -48,13 +49,16 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
 
 
 def pages_of(table: pa.Table) -> Iterator[Page]:
-    """The pages of PAGES rows, in row order."""
+    """The pages of PAGES rows, in row order. Rows of earlier versions have no column `groups`."""
     boxes, offsets = boxes_of(table)
     all_boxes = list(starmap(Box, boxes.astype(float).tolist()))
-    lists = ("words", "boxes", "confidences", "tags", "lines", "blocks")
+    lists = ("words", "boxes", "confidences", "tags", "groups", "lines", "blocks")
     plain = table.select([name for name in table.column_names if name not in lists]).to_pylist()
     texts, lines, blocks = (_values(table, name).to_pylist() for name in ("words", "lines", "blocks"))
-    confidences, tags = (table[name].to_pylist() for name in ("confidences", "tags"))
+    confidences, tags, groups = (
+        table[name].to_pylist() if name in table.column_names else [None] * len(table)
+        for name in ("confidences", "tags", "groups")
+    )
     for index, (row, (start, end)) in enumerate(zip(plain, pairwise(offsets.tolist()), strict=True)):
         missing = [None] * (end - start)
         words = map(
@@ -65,6 +69,7 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
             lines[start:end],
             blocks[start:end],
             tags[index] or missing,
+            groups[index] or missing,
         )
         yield Page(
             doc_id=row["doc_id"],
@@ -140,7 +145,10 @@ def dead_letter_of(row: Mapping[str, Any]) -> DeadLetter:
 
 
 def answers_table(answers: Iterable[Answer]) -> pa.Table:
-    """ANSWERS rows, one per entity; one row with an empty type for a page or document without entities."""
+    """ANSWERS rows, one per entity; one row with an empty type for a page or document without entities.
+
+    An entity of a record has the record's name and row.
+    """
     return pa.Table.from_pylist([row for answer in answers for row in _answer_rows(answer)], schema=ANSWERS)
 
 
@@ -160,9 +168,12 @@ _ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence")
 
 def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
     shared = {name: getattr(answer, name) for name in ("doc_id", "source", "status", "model_id", "model_version")}
+    records = {entity: record for record in answer.records for entity in record.fields}
     for entity in answer.entities:
         plain = {name: getattr(entity, name) for name in _ENTITY_COLUMNS}
-        yield shared | plain | _position(entity.bounding_regions)
+        record = records.get(entity)
+        place = {"record": record.name, "row": record.row} if record else {}
+        yield shared | plain | place | _position(entity.bounding_regions)
     if not answer.entities:
         numbers = [page.page_number for page in answer.pages]
         page = numbers[0] if len(numbers) == 1 else 0

@@ -38,6 +38,7 @@ PAGES = _table(
     _required("lines", _INTS),
     _required("blocks", _INTS),
     pa.field("tags", _TEXTS),
+    pa.field("groups", _INTS),
     _required("words_from", pa.string()),
     _required("words_reason", pa.string()),
     _required("engine", pa.string()),
@@ -116,6 +117,8 @@ ANSWERS = _table(
     _required("confidence", pa.float32()),
     _required("reading_confidence", pa.float32()),
     _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
+    pa.field("record", pa.string()),
+    pa.field("row", pa.int32()),
     version="2",  # version 1 has no confidence of reading
 )
 
@@ -154,6 +157,8 @@ TEXTS = _table(
 def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
     """Raise SchemaError unless `schema` has the table, version and columns of `expected`.
 
+    A nullable column may be missing: files of earlier versions lack it, and its values are null.
+
     Args:
         where: file or folder, for the message.
     """
@@ -167,7 +172,7 @@ def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
             f"{where} has {name} version {found}, this program reads version {version}; "
             "create it again with `layoutray`"
         )
-    missing = set(expected.names) - set(schema.names)
+    missing = {field.name for field in expected if not field.nullable} - set(schema.names)
     if missing:
         raise SchemaError(f"{where} does not have the columns {sorted(missing)} of {name}")
 

@@ -24,6 +24,7 @@ from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Document, Page
 from layoutray.document.field_type import FieldType
+from layoutray.document.record_type import RecordType
 from layoutray.tasks.generation_settings import GenerationSettings
 from layoutray.tasks.model import TaskModel
 from layoutray.tensors import Batch, Encoder
@@ -33,6 +34,7 @@ __all__ = [
     "AnswersFields",
     "Confidences",
     "Corruption",
+    "FindsRecords",
     "GenerationSettings",
     "HasDecoder",
     "Objective",
@@ -43,6 +45,7 @@ __all__ = [
     "fields_of",
     "load",
     "no_corruption",
+    "records_of",
     "setting_names",
 ]
 
@@ -164,6 +167,16 @@ class AnswersFields(Task, Protocol):
         ...
 
 
+@runtime_checkable
+class FindsRecords(TagsWords, Protocol):
+    """A task whose entities form records."""
+
+    @property
+    def records(self) -> Mapping[str, RecordType]:
+        """The wanted records by name; empty when the recipe names none."""
+        ...
+
+
 def load(name: str) -> type[Task]:
     """The class of the task called `name`. Raises InputError for an unknown name."""
     return cast(type[Task], registry.load(__name__, "TASK", name))
@@ -177,6 +190,11 @@ def setting_names(task: type[Task]) -> tuple[str, ...]:
 def fields_of(task: Task) -> Mapping[str, FieldType]:
     """The fields that a model of `task` answers, by name; empty when it answers none."""
     return task.fields if isinstance(task, AnswersFields) else {}
+
+
+def records_of(task: Task) -> Mapping[str, RecordType]:
+    """The records that a model of `task` answers, by name; empty when it answers none."""
+    return task.records if isinstance(task, FindsRecords) else {}
 
 
 def no_corruption(batch: Batch, generator: torch.Generator) -> Batch:

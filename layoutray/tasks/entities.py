@@ -16,6 +16,7 @@ from layoutray.answers import Entity, Region
 from layoutray.document import Box, Page, Word
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
+from layoutray.document.record_type import RecordType
 from layoutray.document.tags import spans, split_tag
 from layoutray.document.value_part import value_part
 from layoutray.errors import InputError
@@ -23,6 +24,7 @@ from layoutray.metrics.entity_f1 import entity_f1
 from layoutray.tasks import Objective, TagsWords
 from layoutray.tasks.field_answers import check_fields
 from layoutray.tasks.known_values import with_known_values
+from layoutray.tasks.records import check_records
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
 
 _LEAST_PROBABILITY = 0.001
@@ -38,22 +40,26 @@ class Entities(WordLabelling):
     Attributes:
         fields: the wanted fields of a document by name. If there are any, words are tagged from the values of
             documents, and the tags of pages are not read.
+        records: the records that entities form, by name (see `layoutray.tasks.records`).
         prefixes: prefixes of the tags that each type has.
     """
 
     name: str = "entities"
     fields: dict[str, FieldType] = field(default_factory=dict[str, FieldType])
+    records: dict[str, RecordType] = field(default_factory=dict[str, RecordType])
     objective: ClassVar[Objective] = ("f1", "max")
     prefixes: ClassVar[str] = "BI"
 
     def __post_init__(self) -> None:
         check_fields(self.fields)
+        check_records(self.records, self.fields)
         object.__setattr__(self, "fields", with_known_values(self.fields))
 
     def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:
         types = sorted({split_tag(tag)[1] for page in tags for tag in page} - {""})
         if not types:
             raise InputError("no page has entity tags; ingest a labelled set, or use task masked_lm")
+        check_records(self.records, types)
         return "O", *(f"{prefix}-{kind}" for kind in types for prefix in self.prefixes)
 
     def summarise(self, observations: Sequence[WindowLabels], labels: Sequence[str]) -> dict[str, float]:

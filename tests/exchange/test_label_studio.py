@@ -113,6 +113,20 @@ def test_a_task_shows_what_a_model_has_found_and_how_sure_it_is() -> None:
     assert "score" not in task(sent, spans_of(sent), "", "")["predictions"][0]
 
 
+def test_entities_of_one_record_are_joined_and_come_back_in_it(tmp_path: Path) -> None:
+    kinds, groups = ["name", "name", "price", "name", "price", "total"], [4, 4, 4, 9, 9, None]
+    tags = [f"{'I' if at == 1 else 'B'}-{kind}" for at, kind in enumerate(kinds)]
+    sent = page("d", 1, *(word(str(at), tag=tags[at], group=groups[at]) for at in range(6)))
+    tasks = exported([sent])
+    relations = [one for one in tasks[0]["predictions"][0]["result"] if one["type"] == "relation"]
+    assert [(one["from_id"], one["to_id"]) for one in relations] == [("word-0", "word-2"), ("word-3", "word-4")]
+    (back,) = read_back(tmp_path, submitted(tasks)).pages
+    found = [one.group for one in back.words]
+    assert found[0] == found[1] == found[2] != found[3] == found[4]
+    assert found[5] is None
+    assert None not in found[:5]
+
+
 def test_a_word_that_only_contains_a_value_is_split_and_comes_back_split(tmp_path: Path) -> None:
     fused = Word("Date:14/02/20185:37PM", Box(0.25, 0.5, 0.46, 0.6), line=1, block=2)
     sent = page("d", 1, word("Shop"), fused, word("9.00"))

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -133,3 +134,9 @@ def test_tags_are_always_valid_and_complete_pages_keep_their_entities(drawn: lis
     assert tags(part) == to_iob2(spans(tags(part)), len(kept))
     assert part.matched_entities + part.lost_entities == len(entities)
     assert part.matched_entities == sum(any(start <= index < end for index in kept) for _, start, end in entities)
+
+
+def test_words_take_the_groups_that_they_lie_on() -> None:
+    truth = [replace(word, group=group) for word, group in zip(TRUTH, (None, 1, 1, 2, 3), strict=True)]
+    apart = Word("far away", Box(0.1, 0.8, 0.2, 0.82))
+    assert [word.group for word in transfer_tags([*seen(truth), apart], truth).words] == [None, 1, 1, 2, 3, None]

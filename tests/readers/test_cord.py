@@ -41,6 +41,15 @@ def test_lines_become_entities_keys_included(tmp_path: Path) -> None:
     assert [seen.block for seen in truth.pages[0].words] == [0, 0, 1, 1]
 
 
+def test_words_have_the_group_of_their_line(tmp_path: Path) -> None:
+    lines = line("menu.nm", word("Ice Tea")), line("menu.price", word("9", 60), group_id=0), line("menu.cnt", word("2"))
+    assert [seen.group for seen in only(READER, receipt(tmp_path, *lines)).pages[0].words] == [3, 3, 0, 3]
+    for missing in (None, "3"):
+        receipt(tmp_path, line("menu.nm", word("Tea"), group_id=missing))
+        with pytest.raises(DocumentError, match="`group_id` is"):
+            only(READER, tmp_path)
+
+
 def test_quads_become_the_boxes_around_them_in_shares_of_the_stated_size(tmp_path: Path) -> None:
     page = only(READER, receipt(tmp_path, line("menu.nm", word("Tea")))).pages[0]
     assert page.words[0].box.to_pixels(200, 100) == pytest.approx((10, 20, 50, 30))

@@ -52,6 +52,25 @@ def test_what_a_person_changes_is_changed(tmp_path: Path) -> None:
     assert (truth.repairs, truth.dropped, truth.not_annotated) == (0, 0, ())
 
 
+def test_relations_of_areas_are_records_of_the_words_inside(tmp_path: Path) -> None:
+    put_picture(tmp_path / "scan.png", 200, 100)
+    relation = {"type": "relation", "from_id": "area", "to_id": "c", "direction": "right"}
+    unknown = {"type": "relation", "from_id": ["area"], "to_id": "gone", "direction": "right"}
+    regions = (
+        drawn("a", 10, 10, text=["green"]),
+        drawn("b", 20, 10, text=["tea"]),
+        drawn("c", 60, 10, text=["2.00"], rectanglelabels=["price"]),
+        drawn("d", 60, 50, text=["9.00"], rectanglelabels=["total"]),
+        drawn("area", 5, 5, rectanglelabels=["name"], width=30.0, height=20.0),
+    )
+    write(tmp_path, [made(*regions, relation, unknown)])
+    truth = only(READER, tmp_path)
+    assert tags(truth) == ["B-name", "I-name", "B-price", "B-total"]
+    groups = [one.group for one in truth.pages[0].words]
+    assert groups[0] == groups[1] == groups[2] is not None
+    assert groups[3] is None
+
+
 def test_the_latest_annotation_that_is_not_cancelled_counts(tmp_path: Path) -> None:
     (task,) = submitted(exported([SENT]))
     first = task["annotations"][0]["result"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.answers import Answer, DocumentFields, Entity, FieldAnswer, Region
+from layoutray.answers import Answer, DocumentFields, Entity, FieldAnswer, Record, Region
 from layoutray.document import Box, Document, Field, Page, Word
 from layoutray.errors import DocumentError, Reason
 from layoutray.store import codec
@@ -118,6 +118,16 @@ def test_answers_are_a_row_for_each_entity_and_one_for_a_document_without() -> N
     assert codec.entity_of(rows[0]) == Entity("total", "9.00", 0.5, regions, ())
 
 
+def test_entities_of_a_record_have_its_name_and_row() -> None:
+    regions = (Region(1, (0.0,) * 8),)
+    name, total = Entity("name", "tea", 0.5, regions, (0,)), Entity("total", "9.00", 0.5, regions, (4,))
+    answer = Answer(
+        "a", "a.png", "m", "1", "success", (total, name), (), records=(Record("items", 1, 3, 0.5, (name,)),)
+    )
+    rows = codec.answers_table([answer]).to_pylist()
+    assert [(row["type"], row["record"], row["row"]) for row in rows] == [("total", None, None), ("name", "items", 3)]
+
+
 def test_fields_are_a_row_for_each_value() -> None:
     regions = (Region(2, (1.0, 2.0, 3.0, 2.0, 3.0, 4.0, 1.0, 4.0)), Region(2, (0.0,) * 8))
     answers = (
@@ -135,3 +145,12 @@ def test_fields_are_a_row_for_each_value() -> None:
     ]
     assert [row["known_value"] for row in rows] == ["Nine", None]
     assert rows[0]["polygons"] == [list(region.polygon) for region in regions]
+
+
+def test_groups_come_back_and_pages_of_earlier_versions_have_none() -> None:
+    pages = [page("a", 1, word("x", group=4), word("y")), page("b", 1, word("z"))]
+    table = codec.pages_table(pages, "ab")
+    assert table["groups"].to_pylist() == [[4, None], None]
+    assert list(codec.pages_of(table)) == pages
+    earlier = list(codec.pages_of(table.drop_columns("groups")))
+    assert [one.group for read in earlier for one in read.words] == [None, None, None]

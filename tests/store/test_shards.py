@@ -209,3 +209,12 @@ def test_other_shards_are_deleted(tmp_path: Path) -> None:
     assert shards.keep_only(str(tmp_path), {"part-a"}) == 2
     assert sorted(file.name for file in tmp_path.iterdir()) == ["part-a.jsonl", "part-a.parquet"]
     assert shards.keep_only(str(tmp_path / "none"), {"part-a"}) == 0
+
+
+def test_a_nullable_column_that_earlier_files_lack_is_null(pages: pa.Table, folder: str) -> None:
+    shards.write(pages, folder, "a.parquet")
+    shards.write(pages.drop_columns("groups"), folder, "b.parquet")
+    assert shards.read(folder, PAGES, ["groups"])["groups"].to_pylist() == [None] * (2 * len(pages))
+    shards.write(pages.drop_columns("lines"), folder, "b.parquet")
+    with pytest.raises(SchemaError, match=r"does not have the columns \['lines'\]"):
+        shards.read(folder, PAGES)

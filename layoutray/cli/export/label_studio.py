@@ -10,10 +10,15 @@ from dataclasses import dataclass
 
 from layoutray.cli import options
 from layoutray.cli.export.documents import pages_folder
-from layoutray.cli.label_studio_tasks import Answers, LabelStudioOptions, add_label_studio_options, write_tasks
+from layoutray.cli.label_studio_tasks import (
+    LabelStudioOptions,
+    Suggestions,
+    add_label_studio_options,
+    suggestions,
+    write_tasks,
+)
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.exchange.label_studio import LabelledSpan
 from layoutray.store import sources
 from layoutray.store.data_set import DataSet
 
@@ -57,18 +62,8 @@ def _pages(folder: str) -> Iterator[Page]:
     yield from sorted(DataSet(folder).read_pages(), key=lambda page: (page.source, page.number))
 
 
-def _answers(folder: str) -> Answers:
+def _answers(folder: str) -> Suggestions:
     files = [uri for uri in sources.list_files(sources.join(folder, "jsonl")) if uri.endswith(".jsonl")]
     if not files:
         raise InputError(f"{folder} holds no jsonl/*.jsonl; point --answers to a folder written by `layoutray predict`")
-    answers: dict[tuple[str, int], tuple[str, tuple[LabelledSpan, ...]]] = {}
-    for line in (line for uri in files for line in sources.read_bytes(uri).splitlines()):
-        answer = json.loads(line)
-        marks = tuple(
-            LabelledSpan(entity["type"], tuple(entity["words"]), entity["confidence"], entity["content"])
-            for entity in answer["entities"]
-        )
-        for page in answer["pages"]:
-            model = f"{answer['model_id']} {answer['model_version']}"
-            answers[answer["doc_id"], page["page_number"]] = model, marks
-    return answers
+    return suggestions(json.loads(line) for uri in files for line in sources.read_bytes(uri).splitlines())

@@ -24,6 +24,7 @@ from layoutray.cluster.serving.failures import problem_of
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.field_type import FieldType
+from layoutray.document.record_type import RecordType
 from layoutray.errors import DocumentError, Reason
 from layoutray.generation import Text, TextGenerator
 from layoutray.inference import Extractor
@@ -65,6 +66,7 @@ class ModelDescription:
         path: where the endpoint serves it.
         writes: whether it reads whole documents and generates text (fields or a summary).
         fields: types of the document fields that it answers, by name.
+        records: types of the records that it answers, by name.
         explains: whether it can return the selected words.
     """
 
@@ -74,6 +76,7 @@ class ModelDescription:
     writes: bool
     entity_types: tuple[str, ...]
     fields: Mapping[str, FieldType]
+    records: Mapping[str, RecordType]
     explains: bool
 
 
@@ -115,11 +118,11 @@ class ModelReplica:
 
     async def describe(self) -> ModelDescription:
         model = self._model
-        types = model.entity_types if isinstance(model, Extractor) else ()
+        types, records = (model.entity_types, model.records) if isinstance(model, Extractor) else ((), {})
         writes = isinstance(model, TextGenerator)
         explains = writes and model.shows_selection
         return ModelDescription(
-            model.model_id, self._version, served_path(model), writes, types, model.fields, explains
+            model.model_id, self._version, served_path(model), writes, types, model.fields, records, explains
         )
 
     async def check_health(self) -> None:

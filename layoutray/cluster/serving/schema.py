@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-SCHEMA_VERSION = "1.2"
+SCHEMA_VERSION = "1.3"
 """Version of the response schemas. The first number changes when an existing client could break."""
 
 ServedPath = Literal["/v1/extract", "/v1/summarize"]
@@ -105,11 +105,22 @@ class FieldResponse(_Body):
     )
 
 
+class RecordResponse(_Body):
+    """Entities of one page that belong together, for example a line item."""
+
+    name: str
+    page_number: int = Field(ge=1)
+    row: int = Field(ge=1, description="its number among the records of this name on the page, from the top")
+    confidence: Confidence = Field(description="the lowest confidence of its fields")
+    fields: list[EntityResponse] = Field(description="its entities, in the order of the recipe")
+
+
 class DocumentResponse(_Body):
-    """Entities and fields of the document."""
+    """Entities, fields and records of the document."""
 
     entities: list[EntityResponse]
     fields: list[FieldResponse] = Field(description="empty for a model without fields")
+    records: list[RecordResponse] = Field(default=[], description="empty for a model without records")
     cut: bool | None = Field(
         default=None,
         description="only for a model that generates fields: whether the document was longer than the model reads",

@@ -12,7 +12,7 @@ from ray.exceptions import RayActorError
 from ray.serve.exceptions import DeploymentUnavailableError, ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
 
-from layoutray.answers import Entity, FieldAnswer, Problem
+from layoutray.answers import Entity, FieldAnswer, Problem, Record
 from layoutray.cluster.serving import failures, schema
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.page_reader import ReadPage
@@ -25,6 +25,7 @@ from layoutray.generation import NO_SELECTION, Text
 from layoutray.selection import SelectedWord, Selection
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
+from layoutray.tasks.records import find_records
 
 _REPLICA_DIED = (RayActorError, DeploymentUnavailableError, ReplicaUnavailableError)
 
@@ -91,7 +92,7 @@ class Service:
         return model
 
     async def extract(self, document: UploadedFile | WordPages, model: ModelDescription) -> schema.ExtractResponse:
-        """Entities, fields and words of a document.
+        """Entities, fields, records and words of a document.
 
         A model that generates fields reads all pages together; pages that failed are left out.
 
@@ -116,6 +117,12 @@ class Service:
             document=schema.DocumentResponse(
                 entities=[_entity_response(entity) for entity in entities],
                 fields=[_field_response(field) for field in fields],
+                records=[
+                    _record_response(record)
+                    for outcome in outcomes
+                    if outcome.page
+                    for record in find_records(outcome.page, outcome.entities, model.records)
+                ],
                 cut=cut,
             ),
             pages=[_page_response(outcome.page) for outcome in outcomes if outcome.page],
@@ -249,6 +256,10 @@ def _entity_response(entity: Entity) -> schema.EntityResponse:
 
 def _field_response(field: FieldAnswer) -> schema.FieldResponse:
     return schema.FieldResponse.model_validate(asdict(field))
+
+
+def _record_response(record: Record) -> schema.RecordResponse:
+    return schema.RecordResponse.model_validate(asdict(record))
 
 
 def _page_response(page: Page) -> schema.PageResponse:

@@ -1,0 +1,70 @@
+"""Records of entities are scored against the groups of an annotation."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from layoutray.answers import Entity
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document.record_type import RecordType
+from layoutray.evaluation.records import RecordScores, score_records
+from layoutray.tasks.entities import Entities
+
+SCHEMA = {"items": RecordType(("menu.nm", "menu.price"))}
+TASK = Entities()
+
+
+def page(*rows: tuple[str, str]) -> Page:
+    """Rows of a name and a price, each of which is a record, and a total below them."""
+    cells = [
+        Word(text, Box(x, 0.1 * row, x + 0.1, 0.1 * row + 0.05), line=row, tag=f"B-{kind}", group=row)
+        for row, (name, price) in enumerate(rows)
+        for text, x, kind in ((name, 0.1, "menu.nm"), (price, 0.5, "menu.price"))
+    ]
+    total = Word("9.00", Box(0.5, 0.9, 0.6, 0.95), line=99, tag="B-total.total_price", group=99)
+    return Page("a", 1, 800, 800, (*cells, total), "", "", "", Provenance("annotation", "made up"))
+
+
+def entities(one: Page) -> tuple[Entity, ...]:
+    return TASK.entities_from_tags(one, [word.tag for word in one.words], [1.0] * len(one.words))
+
+
+def score(one: Page, found: Sequence[Entity]) -> RecordScores:
+    scores = score_records([one], TASK, SCHEMA, lambda pages: [found for _ in pages])
+    assert scores is not None
+    return scores
+
+
+def test_all_entities_in_their_rows_are_perfect() -> None:
+    one = page(("tea", "2.00"), ("milk", "1.00"))
+    metrics = score(one, entities(one)).metrics()
+    assert metrics.pop("record_support") == 2
+    assert set(metrics.values()) == {1.0}
+
+
+def test_a_missed_price_costs_its_record_and_one_field() -> None:
+    one = page(("tea", "2.00"), ("milk", "1.00"))
+    found = [entity for entity in entities(one) if entity.content != "1.00"]
+    metrics = score(one, found).metrics()
+    assert metrics["record_f1"] == 0.5
+    assert metrics["record_field_f1"] == metrics["record_ungrouped_f1"] == pytest.approx(6 / 7)
+    # The true tree: items, two groups, four names, 3 + 4 + 4 + 4 characters; a group and a name of `total`, 4 more.
+    size = 1 + 2 + 4 + 15 + (3 + 4)
+    assert metrics["tree_edit_accuracy"] == pytest.approx(1 - (1 + 4) / size)
+
+
+def test_a_price_in_the_wrong_record_costs_fields_that_are_right_without_groups() -> None:
+    one = page(("tea", "2.00"), ("milk", "1.00"))
+    swapped = replace(
+        one, words=tuple(replace(word, group={0: 1, 2: 1}.get(at, 0)) for at, word in enumerate(one.words))
+    )
+    metrics = score(swapped, entities(swapped)).metrics()
+    assert (metrics["record_f1"], metrics["record_ungrouped_f1"]) == (0.0, 1.0)
+    assert metrics["record_field_f1"] == 0.5
+
+
+def test_without_pages_or_true_records_there_are_no_scores() -> None:
+    one = page()
+    assert score_records([], TASK, SCHEMA, lambda pages: []) is None
+    assert score_records([one], TASK, SCHEMA, lambda pages: [entities(one)]) is None
