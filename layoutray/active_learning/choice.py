@@ -1,10 +1,13 @@
-"""Choose documents one after the other: an uncertain one that is not similar to those before it.
+"""Choose documents one after the other, so that each uncertain document is similar to one that is labelled or chosen.
 
-The next document is the one with the highest product of its uncertainty and its distance to the nearest document that
-is labelled or already chosen. This is the farthest-first traversal of k-center, which Sener and Savarese
-(arXiv:1708.00489) use for active learning, weighted by uncertainty. The distance is 1 minus the cosine of the mean
-encoder states, from which the mean of all documents is subtracted, because states of a transformer have a large common
-part.
+A set of documents is worth the sum, over all candidates, of a candidate's uncertainty times its similarity to the most
+similar document that is chosen or labelled already; the next document is the one that adds most. This is the facility
+location function by which Wei, Iyer and Bilmes (Submodularity in Data Subset Selection and Active Learning, ICML 2015)
+choose among uncertain examples, here with the uncertainty as weights, so that an outlier counts for itself alone. The
+greedy choice is worth at least 1 - 1/e of the best one.
+
+The similarity is the cosine of the mean encoder states, 0 if negative. The mean of all documents is subtracted first,
+because states of a transformer have a large common part.
 """
 
 from collections.abc import Sequence
@@ -15,18 +18,20 @@ from numpy.typing import NDArray
 
 from layoutray.active_learning.reading import ReadDocument
 
+_COMPARED = 5000
+"""The most uncertain candidates, which are compared with each other; the others are left out. They bound the memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChosenDocument:
     """A chosen document.
 
     Attributes:
-        similarity: to the most similar one of the labelled documents and those chosen before it, -1..1; None for the
-            first document if none is labelled.
+        similarity: to the most similar one of the labelled documents and those chosen before it, 0..1; 0 without any.
     """
 
     document: ReadDocument
-    similarity: float | None
+    similarity: float
 
 
 def choose(candidates: Sequence[ReadDocument], labelled: Sequence[ReadDocument], count: int) -> list[ChosenDocument]:
@@ -36,21 +41,21 @@ def choose(candidates: Sequence[ReadDocument], labelled: Sequence[ReadDocument],
         labelled: documents that are labelled already.
         count: at most the number of candidates.
     """
-    directions = _directions([*candidates, *labelled])
-    own = directions[: len(candidates)]
-    uncertainty = np.array([read.uncertainty for read in candidates])
-    similarity = np.full(len(candidates), -np.inf)
-    for known in directions[len(candidates) :]:
-        similarity = np.maximum(similarity, own @ known)
-    left = np.ones(len(candidates), np.bool_)
+    compared = sorted(candidates, key=lambda read: -read.uncertainty)[: max(_COMPARED, count)]
+    directions = _directions([*compared, *labelled])
+    own, known = directions[: len(compared)], directions[len(compared) :]
+    similarity = np.maximum(own @ own.T, 0)
+    np.fill_diagonal(similarity, 1)  # also of a document whose state is the mean, which has no direction
+    uncertainty = np.array([read.uncertainty for read in compared], np.float32)
+    nearest = np.maximum((own @ known.T).max(1, initial=0), 0)
+    left = np.ones(len(compared), np.bool_)
     chosen: list[ChosenDocument] = []
     for _ in range(count):
-        gains = uncertainty * (1 - np.maximum(similarity, -1))
-        best = int(np.where(left, gains, -np.inf).argmax())
-        nearest = float(similarity[best])
-        chosen.append(ChosenDocument(candidates[best], nearest if np.isfinite(nearest) else None))
+        gains = uncertainty @ np.maximum(similarity - nearest[:, None], 0)
+        best = int(np.where(left, gains, -1).argmax())
+        chosen.append(ChosenDocument(compared[best], float(nearest[best])))
         left[best] = False
-        similarity = np.maximum(similarity, own @ own[best])
+        nearest = np.maximum(nearest, similarity[:, best])
     return chosen
 
 

@@ -114,8 +114,8 @@ def _review(documents: Sequence[ChosenDocument]) -> bytes:
     writer.writerow(_COLUMNS)
     for rank, one in enumerate(documents, start=1):
         read = one.document
-        similarity = "" if one.similarity is None else f"{one.similarity:.3f}"
-        writer.writerow((rank, read.doc_id, read.source, read.words, f"{read.uncertainty:.3f}", similarity, _why(one)))
+        numbers = (read.words, f"{read.uncertainty:.3f}", f"{one.similarity:.3f}")
+        writer.writerow((rank, read.doc_id, read.source, *numbers, _why(one)))
     return text.getvalue().encode()
 
 

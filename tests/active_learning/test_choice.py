@@ -33,13 +33,14 @@ def test_what_is_labelled_already_counts_as_chosen() -> None:
     assert order(candidates, [read("labelled", 0, SHOP)]) == ["hotel", "bank", "shop"]
 
 
+def test_a_document_that_stands_for_others_comes_before_a_more_uncertain_outlier() -> None:
+    assert order([read("outlier", 3, BANK), *(read(f"shop {n}", 2, SHOP) for n in range(3))], count=1) == ["shop 0"]
+
+
 def test_the_similarity_is_that_of_the_nearest_document_before() -> None:
     candidates = [read("shop", 5, SHOP), read("other shop", 4, SHOP), read("bank", 3, BANK)]
-    first, second, third = choose(candidates, [], 3)
-    assert first.similarity is None
-    assert second.similarity is not None
-    assert second.similarity < 0
-    assert third.similarity == pytest.approx(1)
+    assert [one.similarity for one in choose(candidates, [], 3)] == pytest.approx([0, 0, 1])
+    assert choose(candidates, [read("labelled", 0, BANK)], 3)[-1].similarity == pytest.approx(1)
 
 
 @given(

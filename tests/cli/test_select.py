@@ -39,7 +39,7 @@ def test_the_review_list_has_the_documents_that_are_not_labelled(checkpoint: str
     assert {row["doc_id"] for row in rows} == {one.doc_id for one in every[2:]}
     assert {row["source"] for row in rows} == {one.source for one in every[2:]}
     assert all(0 < float(row["uncertainty"]) < int(row["words"]) for row in rows)
-    assert all(-1 <= float(row["similarity"]) <= 1 for row in rows)
+    assert all(0 <= float(row["similarity"]) <= 1 for row in rows)
     assert all(any(label in row["why"] for label in ("no entity", "date", "total")) for row in rows)
     with pytest.raises(InputError, match="is not empty; give another folder"):
         select(words[1:])
