@@ -5,10 +5,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document.record_type import RecordType
 from layoutray.document.tags import spans
 from layoutray.readers import load
 from layoutray.readers.synthetic_canvas import Canvas
@@ -17,6 +20,8 @@ from layoutray.readers.synthetic_layouts import WITH_GOODS
 from layoutray.readers.synthetic_render import itemised_bill, render_page, render_set
 from layoutray.readers.synthetic_tables import TABLES, Table
 from layoutray.readers.synthetic_text import Bill, invent_bill
+from layoutray.tasks.entities import Entities
+from layoutray.tasks.records import find_records, true_records
 from tests.readers.native import items
 
 SEEDS = range(12)
@@ -135,6 +140,34 @@ def test_a_seed_reproduces_its_pages() -> None:
     )
     assert (image.tobytes(), annotation) == (again.tobytes(), same)
     assert other != annotation
+
+
+def test_records_found_by_place_are_those_of_the_truth() -> None:
+    schema = {"items": RecordType(("item.name", "item.count", "item.unit_price", "item.price", "item.discount"))}
+    for seed in SEEDS:
+        image, annotation = render_page(Random(seed), itemised_bill)
+        page = read_back(annotation["words"], image.width, image.height)
+        entities = Entities().entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
+        found, true = (
+            {tuple(sorted(field.words for field in record.fields)) for record in group(page, entities, schema)}
+            for group in (find_records, true_records)
+        )
+        assert found == true, seed
+
+
+def read_back(words: list[dict[str, Any]], width: int, height: int) -> Page:
+    """A page with the words of an annotation."""
+    made = tuple(
+        Word(
+            word["text"],
+            Box(*(side / size for side, size in zip(word["box"], (width, height) * 2, strict=True))),
+            line=word["line"],
+            tag=word["tag"],
+            group=word.get("group"),
+        )
+        for word in words
+    )
+    return Page("a" * 64, 1, width, height, made, "", "", "", Provenance("annotation", "made up"))
 
 
 def test_the_reader_gives_words_their_records(tmp_path: Path) -> None:
