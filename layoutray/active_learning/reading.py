@@ -91,7 +91,7 @@ class _Reading:
         self.wrong += float((1 - confidences).sum())
         self.states = self.states + len(window.input_ids) * output.state.double().numpy()
         words = (page.words[index].text for index in window.word_index[starts].tolist())
-        named = (kind_of(labels[number]) for number in numbers.tolist())
+        named = (kind_of(labels[int(number)]) for number in numbers)
         found = map(LabelledWord, confidences.tolist(), words, named)
         self.doubts = heapq.nsmallest(_DOUBTS, (*self.doubts, *found), key=lambda word: word.confidence)
 
