@@ -1,5 +1,6 @@
 """Many trainings of one benchmark: each verb runs in a new process, and a rerun skips what is finished."""
 
+import csv
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 from benchmarks.mlflow_log import log
 from benchmarks.options import RunsOptions
 from layoutray.cli import terminal
+from layoutray.cli.select import REVIEW
 from layoutray.errors import LayoutrayError
 from layoutray.report import curves, png
 from layoutray.training.reporter import HISTORY, read_history
@@ -73,9 +75,10 @@ class Runs:
             *initial,
         )
 
-    def evaluate(self, folder: Path, pages: Path, without: Path | None = None) -> dict[str, float]:
-        """Metrics of a checkpoint on the test pages of `pages`, without the documents that the file `without` lists."""
-        name = folder.name if without is None else f"{folder.name}.without-{without.stem}"
+    def evaluate(self, folder: Path, pages: Path, without: Path | None = None, split: str = "test") -> dict[str, float]:
+        """Metrics of a checkpoint on one split of `pages`, without the documents that the file `without` lists."""
+        name = folder.name if split == "test" else f"{folder.name}.{split}"
+        name = name if without is None else f"{name}.without-{without.stem}"
         scores = folder.with_name(f"{name}.json")
         if not scores.is_file():
             excluded = [] if without is None else ["--without", str(without)]
@@ -84,11 +87,23 @@ class Runs:
                 folder.with_name(f"{name}.evaluate.log"),
                 str(folder),
                 str(pages),
+                "--split",
+                split,
                 "--json",
                 str(scores),
                 *excluded,
             )
         return json.loads(scores.read_text(encoding="utf-8"))["metrics"]
+
+    def select(self, folder: Path, pages: Path, labelled: Path, count: int) -> list[str]:
+        """Ids of `count` documents of `pages` to label next, by a checkpoint that was trained on `labelled`."""
+        out = folder.with_name(f"{folder.name}.select")
+        if not (out / REVIEW).is_file():
+            log_file = folder.with_name(f"{folder.name}.select.log")
+            documents = ["--labelled", str(labelled), "--count", str(count), "--out", str(out)]
+            self._verb("select", log_file, str(folder), str(pages), *documents)
+        with (out / REVIEW).open(encoding="utf-8", newline="") as file:
+            return [row["doc_id"] for row in csv.DictReader(file)]
 
     def run_all(
         self, systems: Iterable[str], run: Callable[[str, int], dict[str, float]], seeds: Sequence[int] = ()

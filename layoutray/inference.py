@@ -94,6 +94,19 @@ class Tagging:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class WindowOutput:
+    """What a model computes for one window, on the CPU.
+
+    Attributes:
+        probabilities: of the labels of each token, in input order.
+        state: mean of the encoder's states.
+    """
+
+    probabilities: Float[Tensor, "length labels"]
+    state: Float[Tensor, " width"]
+
+
 class Extractor:
     """A checkpoint that answers pages. Not thread safe: use one per process or actor.
 
@@ -148,7 +161,11 @@ class Extractor:
         return field_answers((entity for entities in self.extract(pages) for entity in entities), self.fields)
 
     def probabilities(self, windows: Iterable[Sequence[Example]]) -> list[Tensor]:
-        """Label probabilities (length, labels) of all windows in one sequence, on the CPU.
+        """Label probabilities (length, labels) of all windows, see `outputs`."""
+        return [output.probabilities for output in self.outputs(windows)]
+
+    def outputs(self, windows: Iterable[Sequence[Example]]) -> list[WindowOutput]:
+        """What the model computes for all windows, in one sequence.
 
         Windows of similar length share a forward pass, so that little of a batch is padding.
 
@@ -156,7 +173,7 @@ class Extractor:
             windows: of each page.
         """
         examples = [example for of_page in windows for example in of_page]
-        found: dict[int, Tensor] = {}
+        found: dict[int, WindowOutput] = {}
         for numbers in batches_by_length(
             [len(example.input_ids) for example in examples], _TOKENS_PER_PASS[self._device.type]
         ):
@@ -164,11 +181,12 @@ class Extractor:
         return [found[number] for number in range(len(examples))]
 
     @torch.inference_mode()
-    def _of_batch(self, examples: Sequence[Example]) -> list[Tensor]:
+    def _of_batch(self, examples: Sequence[Example]) -> list[WindowOutput]:
         batch = collate(examples, self.tagging.tokenizer.pad_id).to(self._device)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
             encoded, logits = self._model.scores(batch)
-        return token_probabilities(encoded, logits, examples, self._temperature)
+        probabilities = token_probabilities(encoded, logits, examples, self._temperature)
+        return [WindowOutput(*one) for one in zip(probabilities, _mean_states(encoded), strict=True)]
 
 
 def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
@@ -232,6 +250,12 @@ def token_probabilities(
         _in_input_order(kept[row, real[row]], origin[row, real[row]], len(example.input_ids))
         for row, example in enumerate(examples)
     ]
+
+
+def _mean_states(encoded: Encoded) -> Float[Tensor, "batch width"]:
+    """The mean of each window's states, without padding, on the CPU."""
+    real = encoded.mask[..., None]
+    return (encoded.states.float().where(real, 0.0).sum(1) / real.sum(1)).cpu()
 
 
 def _in_input_order(kept: Tensor, origin: Tensor, length: int) -> Tensor:

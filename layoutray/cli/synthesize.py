@@ -5,16 +5,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutray.cli import options, terminal
-from layoutray.readers.synthetic_render import render_set
+from layoutray.readers.synthetic_render import bill, itemised_bill, render_set
 
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesizeOptions:
-    """Options of `layoutray synthesize`."""
+    """Options of `layoutray synthesize`.
+
+    Attributes:
+        line_items: whether the pages are receipts and invoices with line items.
+    """
 
     out: Path
     count: int
     seed: int
+    line_items: bool
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,7 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--seed", type=int, default=7, help="seed; the same seed gives the same pages (default: %(default)s)"
     )
+    parser.add_argument(
+        "--line-items",
+        action="store_true",
+        help="draw receipts and invoices whose line items are records of entities: name, count, prices and discount",
+    )
     chosen = options.parse(parser, arguments, SynthesizeOptions)
-    render_set(chosen.out, chosen.count, chosen.seed)
+    render_set(chosen.out, chosen.count, chosen.seed, itemised_bill if chosen.line_items else bill)
     terminal.say(f"{chosen.count} pages written to {chosen.out}")
     return 0

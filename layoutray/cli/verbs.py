@@ -29,6 +29,9 @@ VERBS = {
     "calibrate": Verb(
         "Choose on labelled pages which answers of a checkpoint are accepted without a look.", ".calibrate:main"
     ),
+    "select": Verb(
+        "Choose the documents that a checkpoint would learn most from if they were labelled.", ".select:main"
+    ),
     "predict": Verb("Extract from a folder of files, or from ingested pages, in bulk.", ".predict:main"),
     "serve": Verb("Serve a model over HTTP until Ctrl-C or SIGTERM.", ".serve:main"),
     "demo": Verb("Run the whole chain on generated pages: OCR, training, evaluation, endpoint.", ".demo:main"),

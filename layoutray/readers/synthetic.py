@@ -60,7 +60,8 @@ def _collect(words: list[Any], size: PageSize, where: str) -> PageWords:
             raise malformed(place, f"is {word!r:.80}, expected an object")
         text, tag = member(word, "text", str, place), member(word, "tag", str, place)
         box = page.place(numbers(word.get("box"), place), f"{place} ({text!r:.40})")
-        page.words.append(Word(text, box, line=member(word, "line", int, place), tag=_checked(tag, place)))
+        line, group = member(word, "line", int, place), member(word, "group", int, place) if "group" in word else None
+        page.words.append(Word(text, box, line=line, tag=_checked(tag, place), group=group))
     return page
 
 

@@ -42,21 +42,27 @@ class Face:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A drawn word with its box in pixels, its IOB2 tag and its line number."""
+    """A drawn word with its box in pixels, its IOB2 tag, its line number, and the number of its record if any."""
 
     text: str
     box: tuple[float, float, float, float]
     tag: str
     line: int
+    group: int | None = None
 
 
 class Canvas:
-    """A white page in 8-bit grey. A position is the left end of a line's baseline, in pixels."""
+    """A white page in 8-bit grey. A position is the left end of a line's baseline, in pixels.
+
+    Attributes:
+        record: number of the record that the entities drawn next belong to; None for none.
+    """
 
     def __init__(self, width: int, height: int) -> None:
         self.image = Image.new("L", (width, height), _WHITE)
         self.marks: list[Mark] = []
         self.width = width
+        self.record: int | None = None
         self._draw = ImageDraw.Draw(self.image)
         self._line = 0
 
@@ -100,6 +106,7 @@ class Canvas:
                         (x + left, y + top, x + right, y + bottom),
                         f"{prefix}-{kind}" if kind else "O",
                         self._line,
+                        self.record if kind else None,
                     )
                 )
                 x += font.getlength(word + " ")

@@ -7,17 +7,39 @@ from collections.abc import Callable
 from random import Random
 
 from layoutray.readers.synthetic_canvas import Canvas, Face
+from layoutray.readers.synthetic_tables import MARGIN
 from layoutray.readers.synthetic_text import Bill
 
 FAMILIES = ("DejaVuSans", "DejaVuSerif", "DejaVuSansMono")
-_TALL = 1600
-_MARGIN = 60
+_TALL = 2400
 
 Layout = Callable[[Bill, Random], tuple[Canvas, int]]
 """Draws a bill; returns the page and the used height in pixels."""
+DrawGoods = Callable[[Canvas, Bill, int, Face], int]
+"""Draws the goods of a bill below a position; returns the position of the next line."""
 
 
-def centred_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
+def plain_goods(canvas: Canvas, bill: Bill, y: int, face: Face) -> int:
+    """Goods that are no entities, in a table with the columns item, quantity, price and amount."""
+    right = canvas.width - MARGIN
+    column = face.width("0000000.00")
+    ends = (right - 2 * column, right - column, right)
+    y += face.leading
+    canvas.write((MARGIN, y), "Item", face.bold)
+    for end, label in zip(ends, ("Qty", "Price", "Amount"), strict=True):
+        canvas.write_right((end, y), label, face.bold)
+    canvas.rule((MARGIN, y + 10), (right, y + 10))
+    y += round(face.leading * 1.2)
+    for good in bill.goods:
+        canvas.write((MARGIN, y), good.name, face)
+        for end, value in zip(ends, (str(good.quantity), good.price, good.amount), strict=True):
+            canvas.write_right((end, y), value, face)
+        y += face.leading
+    canvas.rule((MARGIN, y - face.size // 2), (right, y - face.size // 2))
+    return y + face.leading
+
+
+def centred_receipt(bill: Bill, random: Random, draw_goods: DrawGoods = plain_goods) -> tuple[Canvas, int]:
     """A till receipt with a centred head above a table of goods."""
     face = _face(random)
     canvas = Canvas(random.randrange(800, 880, 8), _TALL)
@@ -29,8 +51,8 @@ def centred_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
     y += face.leading * len(bill.address)
     canvas.write_centred(y, [f"{random.choice(('Tel', 'Phone', 'Tel.'))} {bill.phone}"], face)
     y += 2 * face.leading
-    y = _pairs(canvas, (_MARGIN, y), _heading(bill, random), face)
-    y = _goods(canvas, bill, y, face)
+    y = _pairs(canvas, (MARGIN, y), _heading(bill, random), face)
+    y = draw_goods(canvas, bill, y, face)
     y = _sums(canvas, bill, y, face, random)
     canvas.write_centred(
         y + face.leading,
@@ -40,63 +62,63 @@ def centred_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
     return canvas, y + 3 * face.leading
 
 
-def left_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
+def left_receipt(bill: Bill, random: Random, draw_goods: DrawGoods = plain_goods) -> tuple[Canvas, int]:
     """A left-aligned receipt with its number and date above the company or below the address."""
     face = _face(random)
     canvas = Canvas(random.randrange(800, 920, 8), _TALL)
     y = 80
     heading = _heading(bill, random)
     cut = random.randrange(len(heading))
-    y = _pairs(canvas, (_MARGIN, y), heading[:cut], face) + face.leading * bool(cut)
+    y = _pairs(canvas, (MARGIN, y), heading[:cut], face) + face.leading * bool(cut)
     big = face.bold.scaled(1.2)
-    canvas.write((_MARGIN, y), bill.company, big, "company")
+    canvas.write((MARGIN, y), bill.company, big, "company")
     y += big.leading
-    canvas.write((_MARGIN, y), ", ".join(bill.address), face, "address")
+    canvas.write((MARGIN, y), ", ".join(bill.address), face, "address")
     y += face.leading
-    canvas.write((_MARGIN, y), f"Tel {bill.phone}", face)
-    y = _pairs(canvas, (_MARGIN, y + 2 * face.leading), heading[cut:], face)
-    y = _goods(canvas, bill, y, face)
+    canvas.write((MARGIN, y), f"Tel {bill.phone}", face)
+    y = _pairs(canvas, (MARGIN, y + 2 * face.leading), heading[cut:], face)
+    y = draw_goods(canvas, bill, y, face)
     y = _sums(canvas, bill, y, face, random)
     return canvas, y + 2 * face.leading
 
 
-def split_receipt(bill: Bill, random: Random) -> tuple[Canvas, int]:
+def split_receipt(bill: Bill, random: Random, draw_goods: DrawGoods = plain_goods) -> tuple[Canvas, int]:
     """A receipt with the company on the left of its head, and number, date and time on the right."""
     face = _face(random).scaled(0.92)
     canvas = Canvas(random.randrange(920, 1000, 8), _TALL)
     y = 90
-    canvas.write((_MARGIN, y), bill.company, face.bold, "company")
+    canvas.write((MARGIN, y), bill.company, face.bold, "company")
     # The address has its line to itself: OCR reads line by line, and a value has to be contiguous in reading order.
-    canvas.write((_MARGIN, y + face.leading), ", ".join(bill.address), face, "address")
-    right = canvas.width - _MARGIN
+    canvas.write((MARGIN, y + face.leading), ", ".join(bill.address), face, "address")
+    right = canvas.width - MARGIN
     for line, (label, value, kind) in zip((0, 2, 3, 4), _heading(bill, random), strict=True):
         row = y + line * face.leading
         canvas.write_right((right, row), value, face, kind)
         canvas.write_right((right - face.width(value + "  "), row), label, face)
-    y = _goods(canvas, bill, y + 6 * face.leading, face)
+    y = draw_goods(canvas, bill, y + 6 * face.leading, face)
     y = _sums(canvas, bill, y, face, random)
     return canvas, y + 2 * face.leading
 
 
-def invoice(bill: Bill, random: Random) -> tuple[Canvas, int]:
+def invoice(bill: Bill, random: Random, draw_goods: DrawGoods = plain_goods) -> tuple[Canvas, int]:
     """An invoice: head, customer on the left, numbers and dates on the right, a table of goods, sums below."""
     face = _face(random).scaled(0.88)
     canvas = Canvas(random.randrange(920, 1000, 8), _TALL)
     big = face.bold.scaled(1.4)
-    canvas.write((_MARGIN, 90), bill.company, big, "company")
-    canvas.write((_MARGIN, 90 + big.leading), ", ".join(bill.address), face.scaled(0.95), "address")
-    canvas.rule((_MARGIN, 150), (canvas.width - _MARGIN, 150), thickness=3)
+    canvas.write((MARGIN, 90), bill.company, big, "company")
+    canvas.write((MARGIN, 90 + big.leading), ", ".join(bill.address), face.scaled(0.95), "address")
+    canvas.rule((MARGIN, 150), (canvas.width - MARGIN, 150), thickness=3)
     y = 210
-    canvas.write((_MARGIN, y), random.choice(("Invoice", "Bill", "Delivery note")), big)
+    canvas.write((MARGIN, y), random.choice(("Invoice", "Bill", "Delivery note")), big)
     y += round(1.3 * big.leading)
-    canvas.write((_MARGIN, y), random.choice(("Bill to", "Customer", "Sold to")), face.bold)
-    canvas.write((_MARGIN, y + face.leading), bill.name, face, "name")
-    canvas.write_block((_MARGIN, y + 2 * face.leading), bill.home, face)
+    canvas.write((MARGIN, y), random.choice(("Bill to", "Customer", "Sold to")), face.bold)
+    canvas.write((MARGIN, y + face.leading), bill.name, face, "name")
+    canvas.write_block((MARGIN, y + 2 * face.leading), bill.home, face)
     _pairs(canvas, (canvas.width * 0.53, y), _data(bill, random), face)
-    y = _goods(canvas, bill, y + 6 * face.leading, face)
-    canvas.rule((_MARGIN, y - face.leading), (canvas.width - _MARGIN, y - face.leading))
+    y = draw_goods(canvas, bill, y + 6 * face.leading, face)
+    canvas.rule((MARGIN, y - face.leading), (canvas.width - MARGIN, y - face.leading))
     y = _sums(canvas, bill, y, face, random)
-    canvas.write((_MARGIN, y + face.leading), f"Questions? Ask {bill.clerk} on {bill.phone}.", face)
+    canvas.write((MARGIN, y + face.leading), f"Questions? Ask {bill.clerk} on {bill.phone}.", face)
     return canvas, y + 3 * face.leading
 
 
@@ -114,15 +136,15 @@ def boxed_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
         (random.choice(("Deposit", "Fee paid", "Tax")), bill.tax, ""),
     ]
     random.shuffle(cells)
-    half, high = (canvas.width - 2 * _MARGIN) / 2, face.leading * 2.3
+    half, high = (canvas.width - 2 * MARGIN) / 2, face.leading * 2.3
     for index, (label, value, kind) in enumerate(cells):
-        x, top = _MARGIN + index % 2 * half, y + index // 2 * high
+        x, top = MARGIN + index % 2 * half, y + index // 2 * high
         canvas.frame((x, top), (x + half, top + high))
         canvas.write((x + 14, top + face.leading * 0.8), label, face.scaled(0.8))
         canvas.write((x + 14, top + face.leading * 1.8), value, face, kind)
     y += round(high * -(-len(cells) // 2)) + 2 * face.leading
-    canvas.write((_MARGIN, y), "Signature", face)
-    canvas.rule((_MARGIN + 160, y), (_MARGIN + 520, y))
+    canvas.write((MARGIN, y), "Signature", face)
+    canvas.rule((MARGIN + 160, y), (MARGIN + 520, y))
     return canvas, y + 2 * face.leading
 
 
@@ -139,17 +161,19 @@ def lined_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
         ("Of which tax:", bill.tax, ""),
         ("Handled by:", bill.clerk, ""),
     ]
-    start = _MARGIN + max(face.bold.width(label) for label, _, _ in rows) + 24
+    start = MARGIN + max(face.bold.width(label) for label, _, _ in rows) + 24
     step = round(face.leading * random.uniform(1.3, 1.7))
     for label, value, kind in rows:
-        canvas.write((_MARGIN, y), label, face.bold)
+        canvas.write((MARGIN, y), label, face.bold)
         canvas.write((start + 8, y), value, face, kind)
-        canvas.rule((start, y + 8), (canvas.width - _MARGIN, y + 8), thickness=1)
+        canvas.rule((start, y + 8), (canvas.width - MARGIN, y + 8), thickness=1)
         y += step
     return canvas, y + face.leading
 
 
 LAYOUTS: tuple[Layout, ...] = (centred_receipt, left_receipt, split_receipt, invoice, boxed_form, lined_form)
+WITH_GOODS = (centred_receipt, left_receipt, split_receipt, invoice)
+"""The layouts of `LAYOUTS` that draw goods."""
 
 
 def _face(random: Random) -> Face:
@@ -215,34 +239,17 @@ def _pairs(canvas: Canvas, at: tuple[float, float], rows: list[tuple[str, str, s
     return round(y)
 
 
-def _goods(canvas: Canvas, bill: Bill, y: int, face: Face) -> int:
-    right = canvas.width - _MARGIN
-    column = face.width("0000000.00")
-    ends = (right - 2 * column, right - column, right)
-    y += face.leading
-    canvas.write((_MARGIN, y), "Item", face.bold)
-    for end, label in zip(ends, ("Qty", "Price", "Amount"), strict=True):
-        canvas.write_right((end, y), label, face.bold)
-    canvas.rule((_MARGIN, y + 10), (right, y + 10))
-    y += round(face.leading * 1.2)
-    for good in bill.goods:
-        canvas.write((_MARGIN, y), good.name, face)
-        for end, value in zip(ends, (str(good.quantity), good.price, good.amount), strict=True):
-            canvas.write_right((end, y), value, face)
-        y += face.leading
-    canvas.rule((_MARGIN, y - face.size // 2), (right, y - face.size // 2))
-    return y + face.leading
-
-
 def _sums(canvas: Canvas, bill: Bill, y: int, face: Face, random: Random) -> int:
-    right = canvas.width - _MARGIN
-    left = random.choice((_MARGIN, right - face.bold.scaled(1.1).width("GRAND TOTAL   EUR   0000.00")))
+    right = canvas.width - MARGIN
+    left = random.choice((MARGIN, right - face.bold.scaled(1.1).width("GRAND TOTAL   EUR   0000.00")))
     total = _total_label(random)
     rows = [
         (random.choice(("Subtotal", "Net amount", "Sub total")), bill.subtotal, ""),
         (random.choice(("Tax", "VAT", "GST")), bill.tax, ""),
         (total.upper() if random.random() < 0.4 else total, bill.total, "total"),
     ]
+    if bill.other_total:
+        rows.append((f"Total {bill.other_currency}", bill.other_total, ""))
     if random.random() < 0.6:
         rows += [(random.choice(("Cash", "Paid", "Card")), bill.cash, ""), ("Change", bill.change, "")]
     for label, value, kind in rows:
@@ -250,7 +257,7 @@ def _sums(canvas: Canvas, bill: Bill, y: int, face: Face, random: Random) -> int
         canvas.write((left, y), label, weight)
         shown = _priced(bill, value)
         canvas.write_right((right, y), shown, weight, kind)
-        if bill.currency not in ("", "$"):
+        if bill.currency not in ("", "$") and value != bill.other_total:
             canvas.write_right((right - weight.width(shown + "  "), y), bill.currency, weight)
         y += weight.leading
     return y

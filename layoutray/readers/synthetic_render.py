@@ -4,10 +4,13 @@
     <root>/images/<key>.png         8-bit grey, 800-1000 pixels wide
     <root>/annotations/<key>.json   {"words": [{"text", "box" (pixels), "tag" (IOB2), "line"}], "fields": {type: value}}
 
+A word of a line item also has "group", the number of the item on its page. Line items are not in "fields".
+
 Every page has its own random numbers: layout, fonts, values and noise. The same count and seed give the same bytes.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,13 +19,37 @@ from PIL import Image
 
 from layoutray.document.tags import spans
 from layoutray.errors import InputError
-from layoutray.readers.synthetic_canvas import Mark, cropped, scanned
-from layoutray.readers.synthetic_layouts import LAYOUTS
+from layoutray.readers.synthetic_canvas import Canvas, Mark, cropped, scanned
+from layoutray.readers.synthetic_items import invent_order, ordered
+from layoutray.readers.synthetic_layouts import LAYOUTS, WITH_GOODS
+from layoutray.readers.synthetic_tables import TABLES
 from layoutray.readers.synthetic_text import invent_bill
 
+Draw = Callable[[Random], tuple[Canvas, int]]
+"""Draws a page with random content; returns it with the used height in pixels."""
 
-def render_set(root: Path, count: int, seed: int) -> None:
+
+def bill(random: Random) -> tuple[Canvas, int]:
+    """A receipt, an invoice or a form; its goods, if it has any, are no entities."""
+    return random.choice(LAYOUTS)(invent_bill(random), random)
+
+
+def itemised_bill(random: Random) -> tuple[Canvas, int]:
+    """A receipt or an invoice whose goods are line items."""
+    order = invent_order(random)
+    layout, table = random.choice(WITH_GOODS), random.choice(TABLES)
+    return layout(
+        ordered(invent_bill(random), order, random),
+        random,
+        lambda canvas, _, y, face: table(canvas, order, y, face, random),
+    )
+
+
+def render_set(root: Path, count: int, seed: int, draw: Draw = bill) -> None:
     """Write `count` pages below the local folder `root`. The index is written last; a set with an index is complete.
+
+    Args:
+        draw: draws each page.
 
     Raises:
         InputError: if `count` is below three, which cannot be split into train, dev and test.
@@ -34,17 +61,21 @@ def render_set(root: Path, count: int, seed: int) -> None:
     keys = [f"{number:05}" for number in range(count)]
     for number, key in enumerate(keys):
         # A page depends only on the seed and its number: a larger set starts with the pages of a smaller one.
-        image, annotation = render_page(Random(f"{seed}/{number}"))
+        image, annotation = render_page(Random(f"{seed}/{number}"), draw)
         image.save(root / "images" / f"{key}.png", compress_level=1)
         _write_json(root / "annotations" / f"{key}.json", annotation)
     _write_json(root / "index.json", _splits(keys, Random(seed)))
 
 
-def render_page(random: Random) -> tuple[Image.Image, dict[str, Any]]:
+def render_page(random: Random, draw: Draw = bill) -> tuple[Image.Image, dict[str, Any]]:
     """One page and the content of its annotation file."""
-    canvas, height = random.choice(LAYOUTS)(invent_bill(random), random)
+    canvas, height = draw(random)
     image, marks = scanned(*cropped(canvas, height), random)
-    words = [{"text": mark.text, "box": mark.box, "tag": mark.tag, "line": mark.line} for mark in marks]
+    words = [
+        {"text": mark.text, "box": mark.box, "tag": mark.tag, "line": mark.line}
+        | ({} if mark.group is None else {"group": mark.group})
+        for mark in marks
+    ]
     return image, {"words": words, "fields": _fields(marks)}
 
 
@@ -52,6 +83,7 @@ def _fields(marks: list[Mark]) -> dict[str, str]:
     return {
         kind: " ".join(mark.text for mark in marks[start:end])
         for kind, start, end in spans([mark.tag for mark in marks])
+        if marks[start].group is None
     }
 
 

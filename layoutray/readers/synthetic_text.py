@@ -38,7 +38,7 @@ _SURNAMES = _listed(
     "Lorrimer, Marchetti, Norfield, Ostrander, Penhallow, Quarles, Rookwood, Seldon, Tolvane, Underhill, "
     "Vantongen, Whitlock"
 )
-_GOODS = _listed(
+GOODS = _listed(
     "Apple juice, Battery pack, Brown bread, Canvas bag, Ceramic mug, Cheddar, Coffee beans, Copper wire, Cotton "
     "towel, Desk lamp, Door hinge, Envelope set, Garden hose, Ginger tea, Glass jar, Green paint, Honey, Ink "
     "cartridge, Key copy, Lemon cake, Light bulb, Masking tape, Notebook, Oat flakes, Olive oil, Paper roll, "
@@ -69,6 +69,7 @@ class Bill:
         name, clerk: the customer, and the employee who served (a distractor).
         number, order: number of the document, and number of the order or account (a distractor).
         currency: printed before each amount: empty, a sign or a code.
+        other_total, other_currency: the total in another currency (a distractor), and its code; empty for none.
     """
 
     company: str
@@ -89,6 +90,8 @@ class Bill:
     total: str
     cash: str
     change: str
+    other_total: str = ""
+    other_currency: str = ""
 
 
 def invent_bill(random: Random) -> Bill:
@@ -96,7 +99,7 @@ def invent_bill(random: Random) -> Bill:
     issued = date(2015, 1, 1) + timedelta(days=random.randrange(3600))
     style = random.randrange(5)
     rows = [
-        (random.choice(_GOODS), random.choice((1, 1, 1, 2, 3, 4, 6)), random.randrange(80, 6000))
+        (random.choice(GOODS), random.choice((1, 1, 1, 2, 3, 4, 6)), random.randrange(80, 6000))
         for _ in range(random.randint(2, 8))
     ]
     subtotal = sum(quantity * price for _, quantity, price in rows)

@@ -1,0 +1,1 @@
+"""Which unlabelled documents a model would learn most from if people labelled them."""
