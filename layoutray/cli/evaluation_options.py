@@ -14,21 +14,17 @@ from layoutray.tracking import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationOptions:
-    """A checkpoint and the pages it is measured on.
+class SelectionOptions:
+    """The pages that something is measured on.
 
     Attributes:
-        checkpoint: a folder, an `s3://` address, or `models:/NAME@ALIAS`.
         pages: folders that `layoutray ingest` has written.
         without: file with the ids of documents to leave out.
-        tracking_uri: of MLflow.
     """
 
-    checkpoint: str
     pages: Sequence[str]
     split: str
     without: Path | None
-    tracking_uri: str
 
     def selection(self) -> PageSelection:
         """The pages to measure.
@@ -40,6 +36,19 @@ class EvaluationOptions:
         if self.without is None:
             return PageSelection(folders, self.split)
         return PageSelection(folders, self.split, _document_ids(self.without), self.without.stem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(SelectionOptions):
+    """A checkpoint and the pages it is measured on.
+
+    Attributes:
+        checkpoint: a folder, an `s3://` address, or `models:/NAME@ALIAS`.
+        tracking_uri: of MLflow.
+    """
+
+    checkpoint: str
+    tracking_uri: str
 
     def load(self) -> "TrackedCheckpoint":
         """The checkpoint and its folder."""
@@ -63,12 +72,17 @@ class TrackedCheckpoint:
 def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
     """The fields of `EvaluationOptions`."""
     options.add_checkpoint(parser)
+    add_selection_options(parser)
+    options.add_tracking_uri(parser)
+
+
+def add_selection_options(parser: argparse.ArgumentParser) -> None:
+    """The fields of `SelectionOptions`."""
     parser.add_argument("pages", nargs="+", help="folders written by `layoutray ingest`")
     parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
     parser.add_argument(
         "--without", type=Path, metavar="FILE", help="exclude the documents in FILE, one doc_id per line"
     )
-    options.add_tracking_uri(parser)
 
 
 def _document_ids(file: Path) -> frozenset[str]:

@@ -32,7 +32,6 @@ class TrainingOptions(RecipeOptions):
     Attributes:
         init: checkpoints to start from; none trains from scratch.
         cpus, gpus, threads, max_failures: see `TrainingResources`.
-        register: name of the registered model; empty registers none.
     """
 
     recipe: str
@@ -45,7 +44,6 @@ class TrainingOptions(RecipeOptions):
     max_failures: int
     experiment: str
     tracking_uri: str
-    register: str
 
 
 def parser(verb: str) -> argparse.ArgumentParser:
@@ -99,10 +97,14 @@ def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: f
     _add_resources(made, process, cpus, max_failures)
     made.add_argument("--experiment", default="layoutray", help="MLflow experiment (default: %(default)s)")
     add_tracking_uri(made)
+    add_recipe_options(made)
+
+
+def add_register(made: argparse.ArgumentParser) -> None:
+    """`--register`."""
     made.add_argument(
         "--register", metavar="NAME", default="", help="register the model under this name, with alias `champion`"
     )
-    add_recipe_options(made)
 
 
 def add_checkpoint(made: argparse.ArgumentParser) -> None:

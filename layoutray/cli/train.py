@@ -28,10 +28,12 @@ class TrainOptions(TrainingOptions):
     Attributes:
         workers: Ray Train workers; 0 trains in this process, or under torchrun.
         min_workers: see `Workers.least`.
+        register: name of the registered model; empty registers none.
     """
 
     workers: int
     min_workers: int
+    register: str
 
 
 def pretrain(arguments: Sequence[str] | None = None) -> int:
@@ -73,6 +75,7 @@ def _main(verb: str, arguments: Sequence[str] | None) -> int:
 def _parse(verb: str, arguments: Sequence[str] | None) -> TrainOptions:
     parser = options.parser(verb)
     options.add_training_options(parser, "worker", cpus=Workers.cpus, max_failures=Workers.max_failures)
+    options.add_register(parser)
     options.add_workers(
         parser, 0, "Ray Train workers; 0 trains in this process, or under torchrun (default: %(default)s)"
     )

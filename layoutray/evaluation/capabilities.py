@@ -20,6 +20,11 @@ def word_tagger(loaded: Checkpoint) -> TagsWords:
     return task
 
 
+def finds_entities(loaded: Checkpoint) -> bool:
+    """Whether the words' labels are scored as entities, not by their areas."""
+    return tags_words(loaded) and loaded.recipe.task.objective[0] == "f1"
+
+
 def generates_texts(loaded: Checkpoint) -> bool:
     """Whether the model reads whole documents and generates texts: field values or summaries."""
     return isinstance(loaded.recipe.task, WritesTexts)

@@ -27,7 +27,9 @@ from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, overlays, pages_to_draw
 from layoutray.evaluation.predictions import PageKey, Predictions, predict
 from layoutray.evaluation.texts import TextScores, score_generated_summaries
+from layoutray.generation import TextGenerator
 from layoutray.tasks import fields_of
+from layoutray.training import world
 
 
 class _Part(Protocol):
@@ -153,7 +155,8 @@ def _evaluate_fields(
     loaded = predictions.loaded
     schema = fields_of(loaded.recipe.task)
     if generates_texts(loaded):
-        documents = generate_answers(loaded, selection, expected, beams)
+        generator = TextGenerator(loaded, world.single_process().device, beams)
+        documents = generate_answers(selection, expected, schema, generator.write)
     else:
         documents = answer_from_entities(selection, expected, schema, predictions.entities)
     judged = judge(documents, schema)
