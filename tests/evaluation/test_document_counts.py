@@ -8,7 +8,6 @@ import pytest
 
 from layoutray import checkpoint
 from layoutray import recipe as recipes
-from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.evaluation.document_counts import count_by_document, counted_metric
@@ -104,7 +103,7 @@ def test_a_measurement_is_kept_until_the_pages_change(of_entities: Path, tmp_pat
 def test_another_task_is_measured_by_its_objective(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=2))
     alone(one)
-    loaded: Checkpoint = checkpoint.load(one.out)
-    found = measure(loaded, PageSelection((str(tmp_path / "ingested"),), "dev"))
+    loaded, selection = checkpoint.load(one.out), PageSelection((str(tmp_path / "ingested"),), "dev")
+    found = measure(loaded, selection)
     assert (found.metric, found.best, found.counts) == ("perplexity", "min", {})
-    assert found.value == pytest.approx(loaded.metrics["dev.perplexity"])
+    assert found.value == pytest.approx(evaluate(loaded, selection).metrics["perplexity"])
