@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from layoutray import checkpoint, tracking
 from layoutray.checkpoint import Checkpoint
@@ -76,9 +77,13 @@ def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
     options.add_tracking_uri(parser)
 
 
-def add_selection_options(parser: argparse.ArgumentParser) -> None:
-    """The fields of `SelectionOptions`."""
-    parser.add_argument("pages", nargs="+", help="folders written by `layoutray ingest`")
+def add_selection_options(parser: argparse.ArgumentParser, folders: Literal["+", 1] = "+") -> None:
+    """The fields of `SelectionOptions`.
+
+    Args:
+        folders: how many folders of pages are taken.
+    """
+    parser.add_argument("pages", nargs=folders, help="folders written by `layoutray ingest`")
     parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
     parser.add_argument(
         "--without", type=Path, metavar="FILE", help="exclude the documents in FILE, one doc_id per line"

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from layoutray import recipe, tracking
 from layoutray.cli import options, terminal, tracked_training, tracked_trials
 from layoutray.cli.evaluation_options import SelectionOptions, add_selection_options
-from layoutray.cli.tracked_trials import TrialOptions, Trials
-from layoutray.errors import InputError, LayoutrayError
+from layoutray.cli.options import JobOptions
+from layoutray.cli.tracked_trials import SeedOptions, Trials
+from layoutray.errors import InputError
 from layoutray.evaluation.learning_curve import LearningCurve
 from layoutray.evaluation.measurement import kept_measurement
 from layoutray.metrics.bootstrap import Interval
@@ -27,22 +28,20 @@ _MORE = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningCurveOptions(TrialOptions, SelectionOptions):
+class LearningCurveOptions(SeedOptions, JobOptions, SelectionOptions):
     """Options of `layoutray learning-curve`.
 
     Attributes:
         documents: numbers of training documents; `_ALL` for all.
-        seeds: of each number.
     """
 
     documents: Sequence[int]
-    seeds: Sequence[int]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
     selection = chosen.selection()
-    names = {size: [_name(size, seed) for seed in dict.fromkeys(chosen.seeds)] for size in _sizes(chosen)}
+    names = {size: [_name(size, seed) for seed in chosen.distinct_seeds] for size in _sizes(chosen)}
     planned = _planned(chosen, [name for of_seeds in names.values() for name in of_seeds])
     first = next(iter(planned.values()))
     if chosen.dry_run:
@@ -51,8 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     trials = Trials.check(planned, {name: name.split() for name in planned})
     tracked_trials.claim(chosen.out, {"curve": "train.documents"}, "trials of another verb")
     with tracked_trials.closing(_open_parent(first, chosen)) as parent:
-        if reasons := tracked_trials.reasons(trials, tracked_trials.train(trials, parent, chosen)):
-            raise LayoutrayError(f"trainings have failed; the same command trains only these again\n{reasons}")
+        tracked_trials.train_every(trials, parent, chosen)
         measured = {
             size: [kept_measurement(str(planned[name].out), selection) for name in of_seeds]
             for size, of_seeds in names.items()
@@ -63,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(arguments: Sequence[str] | None) -> LearningCurveOptions:
     parser = options.parser("learning-curve")
+    options.add_job(parser)
     tracked_trials.add_trial_options(parser)
     add_selection_options(parser)
     parser.set_defaults(split="dev")
@@ -74,14 +73,7 @@ def _parse(arguments: Sequence[str] | None) -> LearningCurveOptions:
         metavar="NUMBER",
         help="numbers of training documents, or `all` (default: 5 10 20 50 100 all)",
     )
-    parser.add_argument(
-        "--seeds",
-        nargs="+",
-        type=int,
-        default=[1, 2, 3],
-        metavar="SEED",
-        help="each chooses documents and initial weights (default: 1 2 3)",
-    )
+    tracked_trials.add_seeds(parser, "each chooses documents and initial weights")
     return options.parse(parser, arguments, LearningCurveOptions)
 
 

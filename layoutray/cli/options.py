@@ -34,8 +34,6 @@ class TrainingOptions(RecipeOptions):
         cpus, gpus, threads, max_failures: see `TrainingResources`.
     """
 
-    recipe: str
-    examples: str
     out: str
     init: Sequence[str]
     cpus: float
@@ -44,6 +42,14 @@ class TrainingOptions(RecipeOptions):
     max_failures: int
     experiment: str
     tracking_uri: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOptions(TrainingOptions):
+    """Options of every verb that trains one recipe on one set of examples."""
+
+    recipe: str
+    examples: str
 
 
 def parser(verb: str) -> argparse.ArgumentParser:
@@ -73,19 +79,27 @@ def add_overrides(made: argparse.ArgumentParser, help_text: str) -> None:
 
 
 def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: float, max_failures: int) -> None:
-    """The fields of `TrainingOptions`.
+    """The fields of `TrainingOptions`, without `--init`.
 
     Args:
         process: what Ray starts, a worker or a trial.
         cpus, max_failures: defaults of these options.
     """
-    add_recipe(made, "training")
-    made.add_argument("examples", help="folder written by `layoutray encode`")
     made.add_argument(
         "--out",
         required=True,
         help="checkpoint folder (on a disk that all nodes share) or s3:// address; an interrupted training resumes",
     )
+    _add_resources(made, process, cpus, max_failures)
+    made.add_argument("--experiment", default="layoutray", help="MLflow experiment (default: %(default)s)")
+    add_tracking_uri(made)
+    add_recipe_options(made)
+
+
+def add_job(made: argparse.ArgumentParser) -> None:
+    """The fields that `JobOptions` adds, and `--init`."""
+    add_recipe(made, "training")
+    made.add_argument("examples", help="folder written by `layoutray encode`")
     made.add_argument(
         "--init",
         action="append",
@@ -94,10 +108,6 @@ def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: f
         help="start from the encoder (and decoder, if both have one) of this folder, s3:// address or "
         "models:/NAME@ALIAS; repeatable for architectures that combine several (default: train from scratch)",
     )
-    _add_resources(made, process, cpus, max_failures)
-    made.add_argument("--experiment", default="layoutray", help="MLflow experiment (default: %(default)s)")
-    add_tracking_uri(made)
-    add_recipe_options(made)
 
 
 def add_register(made: argparse.ArgumentParser) -> None:

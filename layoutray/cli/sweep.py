@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from layoutray import config, recipe, tracking
 from layoutray.cli import options, terminal, tracked_training, tracked_trials
+from layoutray.cli.options import JobOptions
 from layoutray.cli.tracked_trials import TrialOptions, Trials
 from layoutray.cluster import sweep
 from layoutray.cluster.sweep import Trial, Value
@@ -22,7 +23,7 @@ from layoutray.training.job import Job
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepOptions(TrialOptions):
+class SweepOptions(TrialOptions, JobOptions):
     """Options of `layoutray sweep`.
 
     Attributes:
@@ -59,6 +60,7 @@ def assignment(key: str, value: Value) -> str:
 
 def _parse(arguments: Sequence[str] | None) -> SweepOptions:
     parser = options.parser("sweep")
+    options.add_job(parser)
     tracked_trials.add_trial_options(parser)
     options.add_register(parser)
     parser.add_argument(

@@ -14,7 +14,7 @@ from layoutray.cli.options import TrainingOptions
 from layoutray.cluster import sweep
 from layoutray.cluster.connect import connect
 from layoutray.cluster.sweep import Share, Trial, Value
-from layoutray.errors import CheckpointError
+from layoutray.errors import CheckpointError, LayoutrayError
 from layoutray.store import shards, sources
 from layoutray.tracking import Run
 from layoutray.training import job as jobs
@@ -42,6 +42,18 @@ class TrialOptions(TrainingOptions):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class SeedOptions(TrialOptions):
+    """Options of every verb that trains a recipe with several seeds."""
+
+    seeds: Sequence[int]
+
+    @property
+    def distinct_seeds(self) -> tuple[int, ...]:
+        """Each seed once."""
+        return tuple(dict.fromkeys(self.seeds))
+
+
 def add_trial_options(parser: argparse.ArgumentParser) -> None:
     """The fields of `TrialOptions`."""
     options.add_training_options(parser, "trial", cpus=Share.cpus, max_failures=Share.max_failures)
@@ -51,6 +63,13 @@ def add_trial_options(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="concurrent trials; 0 is as many as the cores allow, or all if nodes may join the cluster "
         "(default: %(default)s)",
+    )
+
+
+def add_seeds(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """`--seeds`, which `SeedOptions` adds."""
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="SEED", help=f"{help_text} (default: 1 2 3)"
     )
 
 
@@ -74,8 +93,8 @@ class Trials:
         return cls(planned, varied, waiting)
 
     def name(self, value: Value) -> str:
-        """What messages call a trial."""
-        return " ".join(self.varied[value])
+        """The name of the trial's run."""
+        return " ".join([self.jobs[value].recipe.name, *self.varied[value]])
 
 
 def claim(out: str, identity: Mapping[str, object], kind: str) -> None:
@@ -112,6 +131,12 @@ def train(trials: Trials, parent: Run, chosen: TrialOptions) -> list[Trial]:
             tracked_training.close_finished(job, chosen.tracking_uri, "")
             results.append(sweep.finished(value, job))
     return results
+
+
+def train_every(trials: Trials, parent: Run, chosen: TrialOptions) -> None:
+    """`train`. Raises LayoutrayError with the reasons if a training has failed; the others are finished then."""
+    if failures := reasons(trials, train(trials, parent, chosen)):
+        raise LayoutrayError(f"trainings have failed; the same command trains only these again\n{failures}")
 
 
 def reasons(trials: Trials, results: Sequence[Trial]) -> str:

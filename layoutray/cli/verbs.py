@@ -28,6 +28,7 @@ VERBS = {
         "Train a recipe on growing numbers of documents, and predict what more labels would bring.",
         ".learning_curve:main",
     ),
+    "compare": Verb("Train several recipes on labelled pages and report which is the best.", ".compare:main"),
     "import": Verb("Convert a released model into a checkpoint.", ".import_model:main"),
     "evaluate": Verb("Measure a checkpoint on labelled pages.", ".evaluate:main"),
     "calibrate": Verb(

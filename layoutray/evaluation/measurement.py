@@ -1,19 +1,17 @@
 """The one metric by which trained models are compared, with the counts of each document where it is an F1."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.evaluation.document_counts import DocumentCounts, count_by_document, counted_metric
 from layoutray.evaluation.evaluate import evaluate
+from layoutray.evaluation.kept_results import kept
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.metrics.bootstrap import Counts, Estimate, f1, mean_of_seeds
-from layoutray.store import shards, sources
 
 
 @dataclass(frozen=True)
@@ -32,10 +30,14 @@ class Measurement:
     counts: DocumentCounts = field(default_factory=dict[str, tuple[int, int, int]])
 
 
-def measure(loaded: Checkpoint, selection: PageSelection) -> Measurement:
-    """Measure a checkpoint on the selected pages. Raises InputError as `evaluate` and `count_by_document`."""
+def measure(loaded: Checkpoint, selection: PageSelection, noise: float = 0.0) -> Measurement:
+    """Measure a checkpoint on the selected pages. Raises InputError as `evaluate` and `count_by_document`.
+
+    Args:
+        noise: see `count_by_document`; only for a metric with counts.
+    """
     if metric := counted_metric(loaded):
-        counts = count_by_document(loaded, selection)
+        counts = count_by_document(loaded, selection, noise)
         return Measurement(metric, "max", f1(np.array([[*counts.values()]])).value, counts)
     metric, best = loaded.recipe.task.objective
     return Measurement(metric, best, evaluate(loaded, selection).metrics[metric])
@@ -55,20 +57,5 @@ def counts_of(of_seeds: Sequence[Measurement]) -> Counts:
 
 
 def kept_measurement(folder: str, selection: PageSelection) -> Measurement:
-    """`measure` of the checkpoint in `folder`, where the result is kept for the next call with the same pages."""
-    loaded = checkpoint.load(folder)
-    file = f"measured-{selection.name}.json"
-    made_from = {"version": loaded.version, "excluded": sorted(selection.excluded), "pages": _shards(selection)}
-    if sources.exists(sources.join(folder, file)):
-        kept = json.loads(sources.read_bytes(sources.join(folder, file)))
-        if kept["made_from"] == made_from:
-            return Measurement(**kept["measurement"])
-    made = measure(loaded, selection)
-    content = {"made_from": made_from, "measurement": vars(made)}
-    shards.write_bytes(json.dumps(content).encode(), folder, file)
-    return made
-
-
-def _shards(selection: PageSelection) -> list[str]:
-    """The files of the pages, whose names follow from their content."""
-    return [uri for data_set in selection.data_sets for uri in shards.shards(data_set.pages)]
+    """`measure` of the checkpoint in `folder`, where the result is kept."""
+    return Measurement(**kept(folder, "measured", selection, lambda *of: vars(measure(*of))))
