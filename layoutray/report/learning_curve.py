@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from layoutray.metrics.bootstrap import Interval
 from layoutray.report.axes import tidy
@@ -38,7 +39,8 @@ def learning_curve(
         bounds = [[one.value - one.low], [one.high - one.value]]
         axes.errorbar([size], [one.value], yerr=bounds, fmt="D", color=other, capsize=4, markersize=5, label=label)
     axes.set_xscale("log")
-    axes.set_xticks([*sizes], [f"{size:,}" for size in sizes])
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("training documents")
     axes.set_ylabel(metric)
     tidy(axes, grid="y")

@@ -19,4 +19,5 @@ def test_means_seeds_and_the_prediction_are_drawn() -> None:
     corners = np.vstack([path.vertices for path in axes.collections[0].get_paths()])
     assert {(5, 0.4), (5, 0.6), (20, 0.65), (20, 0.75)} <= {(float(x), float(y)) for x, y in corners}
     assert [text.get_text() for text in axes.get_xticklabels()] == ["5", "20"]
+    assert not axes.get_xticklabels(minor=True), "labels of other numbers would overlap"
     assert png(figure).startswith(b"\x89PNG")
