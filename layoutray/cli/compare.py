@@ -12,6 +12,7 @@ from layoutray.cli.evaluation_options import SelectionOptions, add_selection_opt
 from layoutray.cli.tracked_trials import SeedOptions, Trials
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode as encode_pages
+from layoutray.cluster.sweep import Value
 from layoutray.errors import InputError
 from layoutray.evaluation.compared_model import kept_comparison
 from layoutray.evaluation.comparison import Comparison
@@ -154,10 +155,10 @@ def _trial(name: str, seed: int) -> str:
     return f"{name} seed={seed}"
 
 
-def _jobs(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[str, Job]:
+def _jobs(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[Value, Job]:
     """Encode the pages for each recipe. Returns the jobs by trial."""
     pages, fetch = [sources.absolute(folder) for folder in chosen.pages], tracking.fetcher(chosen.tracking_uri)
-    jobs: dict[str, Job] = {}
+    jobs: dict[Value, Job] = {}
     for name, one in contenders.items():
         encode_pages(encode.resolved(one.recipe, chosen.tracking_uri), pages, one.examples, fetch=fetch)
         for seed in chosen.distinct_seeds:

@@ -9,6 +9,7 @@ from layoutray.cli import options, terminal, tracked_training, tracked_trials
 from layoutray.cli.evaluation_options import SelectionOptions, add_selection_options
 from layoutray.cli.options import JobOptions
 from layoutray.cli.tracked_trials import SeedOptions, Trials
+from layoutray.cluster.sweep import Value
 from layoutray.errors import InputError
 from layoutray.evaluation.learning_curve import LearningCurve
 from layoutray.evaluation.measurement import kept_measurement
@@ -102,7 +103,7 @@ def _name(size: int, seed: int) -> str:
     return f"train.documents={size} seed={seed}"
 
 
-def _planned(chosen: LearningCurveOptions, names: Sequence[str]) -> dict[str, Job]:
+def _planned(chosen: LearningCurveOptions, names: Sequence[str]) -> dict[Value, Job]:
     """The job of each trial, in a folder of its own."""
     start = tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri)
     examples, out = sources.absolute(chosen.examples), sources.absolute(chosen.out)

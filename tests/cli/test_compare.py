@@ -119,6 +119,14 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_made(words: list[
     assert not (here / "refused").exists()
 
 
+def test_a_recipe_that_starts_from_a_checkpoint_has_its_vocabulary(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["ingested", "small.toml=started", "poor.toml", "--init", "started=runs/minilm", "--out", "planned"]
+    assert compare.main([*words, "--dry-run"]) == 0
+    assert json.loads(capsys.readouterr().out)["recipe"]["tokenizer"]["path"] == str(here / "runs/minilm")
+
+
 def test_different_steps_are_refused_unless_one_number_is_given(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "longer.toml").write_text((here / "poor.toml").read_text().replace("steps = 80", "steps = 90"))
     words = ["ingested", "small.toml=short", "longer.toml=long", "--out", "planned", "--dry-run"]
