@@ -1,5 +1,7 @@
 """`layoutray compare`: train several recipes on labelled pages and report which is the best, if the data can tell."""
 
+import hashlib
+import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,6 +14,7 @@ from layoutray.cli.evaluation_options import SelectionOptions, add_selection_opt
 from layoutray.cli.tracked_trials import SeedOptions, Trials
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode as encode_pages
+from layoutray.cluster.encode import encoding_settings
 from layoutray.cluster.sweep import Value
 from layoutray.errors import InputError
 from layoutray.evaluation.compared_model import kept_comparison
@@ -41,17 +44,17 @@ class _Contender:
     """One of the compared recipes, without a seed.
 
     Attributes:
-        folder: of its examples and checkpoints.
         init: checkpoints that it starts from.
     """
 
     recipe: Recipe
-    folder: str
     init: tuple[str, ...]
 
     @property
     def examples(self) -> str:
-        return sources.join(self.folder, "examples")
+        """Name of the folder of its examples. Recipes that differ in nothing on which examples depend share it."""
+        settings = json.dumps(encoding_settings(self.recipe), sort_keys=True)
+        return f"examples-{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -114,9 +117,7 @@ def _contenders(chosen: CompareOptions) -> dict[str, _Contender]:
             loaded = replace(loaded, tokenizer=replace(loaded.tokenizer, path=init[0]))
         if name in contenders:
             raise InputError(f"two recipes are called {name!r}; give each a name of its own: {file}=NAME")
-        contenders[name] = _Contender(
-            replace(loaded, name=name), sources.join(sources.absolute(chosen.out), _folder_name(name)), init
-        )
+        contenders[name] = _Contender(replace(loaded, name=_folder_name(name)), init)
     if len(contenders) < 2:
         raise InputError("there is one recipe; give two or more to compare")
     if starts:
@@ -158,12 +159,14 @@ def _trial(name: str, seed: int) -> str:
 def _jobs(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[Value, Job]:
     """Encode the pages for each recipe. Returns the jobs by trial."""
     pages, fetch = [sources.absolute(folder) for folder in chosen.pages], tracking.fetcher(chosen.tracking_uri)
+    out = sources.absolute(chosen.out)
     jobs: dict[Value, Job] = {}
     for name, one in contenders.items():
-        encode_pages(encode.resolved(one.recipe, chosen.tracking_uri), pages, one.examples, fetch=fetch)
+        examples = sources.join(out, one.examples)
+        encode_pages(encode.resolved(one.recipe, chosen.tracking_uri), pages, examples, fetch=fetch)
         for seed in chosen.distinct_seeds:
-            out = sources.join(one.folder, f"seed={seed}")
-            jobs[_trial(name, seed)] = Job(replace(one.recipe, seed=seed), one.examples, out, one.init, fetch)
+            folder = sources.join(out, name, f"seed={seed}")
+            jobs[_trial(name, seed)] = Job(replace(one.recipe, seed=seed), examples, folder, one.init, fetch)
     return jobs
 
 
