@@ -39,7 +39,7 @@ def html(comparison: Comparison, selection: PageSelection) -> str:
     documents = len(next(iter(comparison.models.values()))[0].clean.counts)
     seeds = len(rows[0].seeds)
     chart = {
-        one.name: {"as read": one.f1, **{f"{rate:.0%} wrong characters": f1 for rate, f1 in one.noisy.items()}}
+        one.name: {"as read": one.f1, **{f"{100 * rate:.0f} % wrong characters": f1 for rate, f1 in one.noisy.items()}}
         for one in rows
     }
     return comparison_page(

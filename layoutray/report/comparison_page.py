@@ -111,7 +111,7 @@ def _recipe_table(recipes: Sequence[ComparedRecipe]) -> str:
         "recipe",
         "F1",
         "best minus this",
-        *(f"F1 at {rate:.0%} wrong characters" for rate in rates),
+        *(f"F1 at {100 * rate:.0f} % wrong characters" for rate in rates),
         "calibration error",
         "accepted at 99 %",
         "ms a page",
@@ -124,7 +124,7 @@ def _recipe_table(recipes: Sequence[ComparedRecipe]) -> str:
             "" if one.difference is None else _interval(one.difference, sign="+"),
             *(_interval(one.noisy[rate]) for rate in rates),
             f"{one.calibration_error:.3f}",
-            "" if one.coverage is None else f"{one.coverage:.0%}",
+            "" if one.coverage is None else f"{100 * one.coverage:.0f} %",
             f"{one.milliseconds:.1f}",
             f"{one.parameters:,}",
         ]

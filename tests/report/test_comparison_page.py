@@ -53,8 +53,8 @@ def page() -> Read:
 
 def test_every_figure_is_in_its_column() -> None:
     texts = page().texts
-    assert "F1 at 5% wrong characters" in texts
-    assert {"A & B", "0.900 (0.850 to 0.950)", "0.012", "40%", "12.3", "22,000,000"} <= set(texts)
+    assert "F1 at 5 % wrong characters" in texts
+    assert {"A & B", "0.900 (0.850 to 0.950)", "0.012", "40 %", "12.3", "22,000,000"} <= set(texts)
     assert {"plain", "+0.100 (-0.050 to +0.200)", "0.800 (0.700 to 0.850)", "0.600 (0.500 to 0.700)"} <= set(texts)
     assert {"verdict", "a < b"} <= set(texts)
 
