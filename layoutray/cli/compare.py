@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -17,10 +17,12 @@ from layoutray.cluster.encode import encode as encode_pages
 from layoutray.cluster.encode import encoding_settings
 from layoutray.cluster.sweep import Value
 from layoutray.errors import InputError
+from layoutray.evaluation.capabilities import counted_metric
 from layoutray.evaluation.compared_model import kept_comparison
 from layoutray.evaluation.comparison import Comparison
 from layoutray.recipe import Recipe
 from layoutray.store import json_text, shards, sources
+from layoutray.tasks import fields_of
 from layoutray.tracking import Run
 from layoutray.training.job import Job
 
@@ -60,6 +62,7 @@ class _Contender:
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
     selection = chosen.selection()
+    selection.require_pages(selection.num_pages)
     contenders = _contenders(chosen)
     if chosen.dry_run:
         plan = {"pages": chosen.pages, "recipes": [*contenders], "seeds": chosen.distinct_seeds, **vars(chosen.share())}
@@ -122,7 +125,7 @@ def _contenders(chosen: CompareOptions) -> dict[str, _Contender]:
         raise InputError("there is one recipe; give two or more to compare")
     if starts:
         raise InputError(f"--init names {', '.join(starts)}; the compared recipes are {', '.join(contenders)}")
-    _check_equal_steps(contenders)
+    _check_comparable(contenders)
     return contenders
 
 
@@ -145,11 +148,25 @@ def _folder_name(name: str) -> str:
     return name
 
 
-def _check_equal_steps(contenders: Mapping[str, _Contender]) -> None:
+def _check_comparable(contenders: Mapping[str, _Contender]) -> None:
+    """Raises InputError unless all recipes train equally long for something that the same F1 measures."""
     steps = {name: one.recipe.train.steps for name, one in contenders.items()}
-    if len(Counter(steps.values())) > 1:
+    if len(set(steps.values())) > 1:
         stated = ", ".join(f"{name} {count}" for name, count in steps.items())
         raise InputError(f"the recipes have different train.steps ({stated}); give one number for all with --steps")
+    wanted = {
+        name: (counted_metric(one.recipe.task), {*fields_of(one.recipe.task)}) for name, one in contenders.items()
+    }
+    (first, same), *others = wanted.items()
+    for name, (metric, _) in wanted.items():
+        if metric is None:
+            raise InputError(
+                f"{name} trains task {contenders[name].recipe.task.name}, which is not measured by an F1 of fields or "
+                "entities; compare recipes of tasks such as entities_bioes"
+            )
+    for name, other in others:
+        if other != same:
+            raise InputError(f"{first} and {name} have different [task.fields]; give all recipes the same fields")
 
 
 def _trial(name: str, seed: int) -> str:

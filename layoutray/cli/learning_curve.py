@@ -42,6 +42,7 @@ class LearningCurveOptions(SeedOptions, JobOptions, SelectionOptions):
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
     selection = chosen.selection()
+    selection.require_pages(selection.num_pages)
     names = {size: [_name(size, seed) for seed in chosen.distinct_seeds] for size in _sizes(chosen)}
     planned = _planned(chosen, [name for of_seeds in names.values() for name in of_seeds])
     first = next(iter(planned.values()))

@@ -2,7 +2,7 @@
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
-from layoutray.tasks import TagsWords, WritesTexts, fields_of
+from layoutray.tasks import TagsWords, Task, WritesTexts, fields_of
 
 
 def tags_words(loaded: Checkpoint) -> bool:
@@ -20,9 +20,15 @@ def word_tagger(loaded: Checkpoint) -> TagsWords:
     return task
 
 
-def finds_entities(loaded: Checkpoint) -> bool:
-    """Whether the words' labels are scored as entities, not by their areas."""
-    return tags_words(loaded) and loaded.recipe.task.objective[0] == "f1"
+def counted_metric(task: Task) -> str | None:
+    """The F1 of a model of `task` that follows from counts of each document, by its name in reports.
+
+    `field_f1` if the model answers fields, `f1` if it finds entities. None for other tasks, also for region labels,
+    which are scored by area.
+    """
+    if fields_of(task):
+        return "field_f1"
+    return "f1" if isinstance(task, TagsWords) and task.objective[0] == "f1" else None
 
 
 def generates_texts(loaded: Checkpoint) -> bool:

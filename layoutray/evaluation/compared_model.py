@@ -6,8 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from layoutray.checkpoint import Checkpoint
-from layoutray.errors import InputError
-from layoutray.evaluation.document_counts import counted_metric
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.kept_results import kept
 from layoutray.evaluation.measurement import Measurement, measure
@@ -39,10 +37,10 @@ class ComparedModel:
 
 
 def kept_comparison(folder: str, selection: PageSelection) -> ComparedModel:
-    """What is compared of the checkpoint in `folder`, where it is kept.
+    """What is compared of the checkpoint in `folder`, of a task with a `counted_metric`; kept in that folder.
 
     Raises:
-        InputError: when the checkpoint neither answers fields nor finds entities, or no selected document is labelled.
+        InputError: when no selected document is labelled.
     """
     result = kept(folder, "compared", selection, _measured)
     clean, noisy = Measurement(**result.pop("clean")), result.pop("noisy")
@@ -50,11 +48,6 @@ def kept_comparison(folder: str, selection: PageSelection) -> ComparedModel:
 
 
 def _measured(loaded: Checkpoint, selection: PageSelection) -> dict[str, Any]:
-    if counted_metric(loaded) is None:
-        raise InputError(
-            f"{loaded.recipe.name} is a model of task {loaded.recipe.task.name}, which is not measured by an F1 of "
-            "fields or entities; compare recipes of tasks such as entities_bioes"
-        )
     metrics = evaluate(loaded, selection).metrics
     started = time.perf_counter()  # after a pass over the same pages, so that nothing is used for the first time
     clean = measure(loaded, selection)
@@ -65,7 +58,7 @@ def _measured(loaded: Checkpoint, selection: PageSelection) -> dict[str, Any]:
             {rate: measure(loaded, selection, rate) for rate in NOISE},
             metrics["field_ece" if "field_ece" in metrics else "ece"],
             metrics.get("accepted_at_99"),
-            1000 * seconds / sum(table.num_rows for table in selection.tables()),
+            1000 * seconds / selection.num_pages,
             sum(parameter.numel() for parameter in loaded.model.parameters()),
         )
     )

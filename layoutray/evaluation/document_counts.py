@@ -17,7 +17,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field, Page
 from layoutray.document.character_noise import noisy
 from layoutray.errors import InputError
-from layoutray.evaluation.capabilities import finds_entities, generates_texts, word_tagger
+from layoutray.evaluation.capabilities import generates_texts, word_tagger
 from layoutray.evaluation.fields import (
     AnsweredDocument,
     Schema,
@@ -39,15 +39,8 @@ DocumentCounts = Mapping[str, ItemCounts]
 """The counts of each document, by its id."""
 
 
-def counted_metric(loaded: Checkpoint) -> str | None:
-    """The metric that `count_by_document` gives the counts of, by its name in reports; None for another task."""
-    if fields_of(loaded.recipe.task):
-        return "field_f1"
-    return "f1" if finds_entities(loaded) else None
-
-
 def count_by_document(loaded: Checkpoint, selection: PageSelection, noise: float = 0.0) -> DocumentCounts:
-    """The counts of each labelled document of the selection, for a checkpoint with a `counted_metric`.
+    """The counts of each labelled document of the selection, for a task with a `counted_metric`.
 
     Args:
         noise: probability that a character is changed, 0..1, see `layoutray.document.character_noise`.

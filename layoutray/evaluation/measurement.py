@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 
 from layoutray.checkpoint import Checkpoint
-from layoutray.evaluation.document_counts import DocumentCounts, count_by_document, counted_metric
+from layoutray.evaluation.capabilities import counted_metric
+from layoutray.evaluation.document_counts import DocumentCounts, count_by_document
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.kept_results import kept
 from layoutray.evaluation.page_selection import PageSelection
@@ -36,7 +37,7 @@ def measure(loaded: Checkpoint, selection: PageSelection, noise: float = 0.0) ->
     Args:
         noise: see `count_by_document`; only for a metric with counts.
     """
-    if metric := counted_metric(loaded):
+    if metric := counted_metric(loaded.recipe.task):
         counts = count_by_document(loaded, selection, noise)
         return Measurement(metric, "max", f1(np.array([[*counts.values()]])).value, counts)
     metric, best = loaded.recipe.task.objective

@@ -52,6 +52,11 @@ class PageSelection:
         """The selected rows of PAGES, a batch at a time."""
         return page_tables(self.folders, self.rows)
 
+    @property
+    def num_pages(self) -> int:
+        """Number of selected pages."""
+        return sum(table.num_rows for table in page_tables(self.folders, self.rows, ["doc_id"]))
+
     def documents(self) -> Iterator[Document]:
         """The selected rows of DOCUMENTS. Raises SchemaError when a data set has none."""
         return read_documents(self.data_sets, self.rows)

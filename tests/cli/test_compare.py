@@ -107,6 +107,15 @@ def test_a_second_call_trains_and_measures_nothing(compared: Path, capsys: pytes
             "--init names other; the compared recipes are small",
         ),
         (["small.toml", "poor.toml", "--init", "runs/minilm"], "must look like NAME=CHECKPOINT"),
+        (["small.toml", "poor.toml=other", "--split", "test"], "pages available: 12 in train, 3 in dev"),
+        (
+            ["small.toml", "finetune-sroie", "--steps", "80"],
+            r"have different \[task\.fields\]; give all recipes the same",
+        ),
+        (
+            ["small.toml", "pretrain-tiny", "--steps", "1000"],
+            "pretrain-tiny trains task masked_lm, which is not measured",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_is_made(words: list[str], message: str, here: Path) -> None:

@@ -125,6 +125,12 @@ def test_one_number_of_documents_is_no_curve(here: Path) -> None:
     assert not (here / "refused").exists()
 
 
+def test_a_split_without_pages_is_refused_before_anything_is_trained(here: Path) -> None:
+    with pytest.raises(InputError, match="pages available: 24 in train, 6 in dev"):
+        learning_curve.main(call("refused", "--split", "test"))
+    assert not (here / "refused").exists()
+
+
 def test_a_dry_run_says_what_would_be_trained(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert learning_curve.main(call("planned", "--documents", "5", "all", "--seeds", "7", "--dry-run")) == 0
     plan = json.loads(capsys.readouterr().out)["plan"]

@@ -10,7 +10,8 @@ from layoutray import checkpoint
 from layoutray import recipe as recipes
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.evaluation.document_counts import count_by_document, counted_metric
+from layoutray.evaluation.capabilities import counted_metric
+from layoutray.evaluation.document_counts import count_by_document
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.measurement import kept_measurement, measure
 from layoutray.evaluation.page_selection import PageSelection
@@ -50,7 +51,7 @@ def test_the_f1_of_the_counts_is_that_of_the_evaluation(
     model: str, metric: str, selection: PageSelection, request: pytest.FixtureRequest
 ) -> None:
     loaded = checkpoint.load(request.getfixturevalue(model))
-    assert counted_metric(loaded) == metric
+    assert counted_metric(loaded.recipe.task) == metric
     counts = count_by_document(loaded, selection)
     assert counts.keys() == {one.doc_id for one in pages(12)}
     expected = evaluate(loaded, selection).metrics[metric]
