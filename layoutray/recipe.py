@@ -143,7 +143,7 @@ class Recipe:
             needs only the keys that differ from it.
         filters: which pages `encode` takes; all by default.
         max_length: most tokens of an example (a window, or a document), its two special tokens included.
-        seed: of initial weights, order of examples, dropout and masking.
+        seed: of initial weights, order of examples, dropout, masking and the choice of `train.documents`.
     """
 
     name: str

@@ -43,6 +43,8 @@ class TrainRecipe:
             papers, is off.
         shuffle_window: number of examples that are shuffled as a whole; larger data are shuffled in blocks, and then in
             groups of blocks with about this many examples.
+        documents: number of training documents, chosen by the seed; 0 takes all. The documents of a smaller number are
+            among those of a larger one.
         dev_examples: largest number of dev examples that an evaluation reads, chosen by the seed; 0 reads all.
     """
 
@@ -69,6 +71,7 @@ class TrainRecipe:
     patience: int = 0
     box_jitter: float = 0.0
     shuffle_window: int = 1 << 20
+    documents: int = 0
     dev_examples: int = 0
 
     def __post_init__(self) -> None:
@@ -83,6 +86,7 @@ class TrainRecipe:
             "evaluate_every",
             "checkpoint_every",
             "patience",
+            "documents",
             "dev_examples",
             "micro_batch_tokens",
         ):

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.dry_run:
         return terminal.show_plan(training_recipe, {"pages from": chosen.pages, "examples to": chosen.out})
     folders = [sources.absolute(folder) for folder in chosen.pages]
-    training_recipe = _resolved(training_recipe, chosen.tracking_uri)
+    training_recipe = resolved(training_recipe, chosen.tracking_uri)
     out, fetch = sources.absolute(chosen.out), tracking.fetcher(chosen.tracking_uri)
     with ProgressDisplay() as progress, connect():
         card = encode(training_recipe, folders, out, workers=chosen.workers, fetch=fetch, progress=progress)
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _resolved(training_recipe: Recipe, uri: str) -> Recipe:
+def resolved(training_recipe: Recipe, uri: str) -> Recipe:
     """The recipe with the version of the registered model that `tokenizer.path` names now."""
     path = training_recipe.tokenizer.path
     if not path:

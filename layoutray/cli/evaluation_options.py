@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from layoutray import checkpoint, tracking
 from layoutray.checkpoint import Checkpoint
@@ -14,21 +15,17 @@ from layoutray.tracking import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationOptions:
-    """A checkpoint and the pages it is measured on.
+class SelectionOptions:
+    """The pages that something is measured on.
 
     Attributes:
-        checkpoint: a folder, an `s3://` address, or `models:/NAME@ALIAS`.
         pages: folders that `layoutray ingest` has written.
         without: file with the ids of documents to leave out.
-        tracking_uri: of MLflow.
     """
 
-    checkpoint: str
     pages: Sequence[str]
     split: str
     without: Path | None
-    tracking_uri: str
 
     def selection(self) -> PageSelection:
         """The pages to measure.
@@ -40,6 +37,19 @@ class EvaluationOptions:
         if self.without is None:
             return PageSelection(folders, self.split)
         return PageSelection(folders, self.split, _document_ids(self.without), self.without.stem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(SelectionOptions):
+    """A checkpoint and the pages it is measured on.
+
+    Attributes:
+        checkpoint: a folder, an `s3://` address, or `models:/NAME@ALIAS`.
+        tracking_uri: of MLflow.
+    """
+
+    checkpoint: str
+    tracking_uri: str
 
     def load(self) -> "TrackedCheckpoint":
         """The checkpoint and its folder."""
@@ -63,12 +73,21 @@ class TrackedCheckpoint:
 def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
     """The fields of `EvaluationOptions`."""
     options.add_checkpoint(parser)
-    parser.add_argument("pages", nargs="+", help="folders written by `layoutray ingest`")
+    add_selection_options(parser)
+    options.add_tracking_uri(parser)
+
+
+def add_selection_options(parser: argparse.ArgumentParser, folders: Literal["+", 1] = "+") -> None:
+    """The fields of `SelectionOptions`.
+
+    Args:
+        folders: how many folders of pages are taken.
+    """
+    parser.add_argument("pages", nargs=folders, help="folders written by `layoutray ingest`")
     parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
     parser.add_argument(
         "--without", type=Path, metavar="FILE", help="exclude the documents in FILE, one doc_id per line"
     )
-    options.add_tracking_uri(parser)
 
 
 def _document_ids(file: Path) -> frozenset[str]:

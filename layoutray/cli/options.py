@@ -32,11 +32,8 @@ class TrainingOptions(RecipeOptions):
     Attributes:
         init: checkpoints to start from; none trains from scratch.
         cpus, gpus, threads, max_failures: see `TrainingResources`.
-        register: name of the registered model; empty registers none.
     """
 
-    recipe: str
-    examples: str
     out: str
     init: Sequence[str]
     cpus: float
@@ -45,7 +42,14 @@ class TrainingOptions(RecipeOptions):
     max_failures: int
     experiment: str
     tracking_uri: str
-    register: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOptions(TrainingOptions):
+    """Options of every verb that trains one recipe on one set of examples."""
+
+    recipe: str
+    examples: str
 
 
 def parser(verb: str) -> argparse.ArgumentParser:
@@ -75,19 +79,27 @@ def add_overrides(made: argparse.ArgumentParser, help_text: str) -> None:
 
 
 def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: float, max_failures: int) -> None:
-    """The fields of `TrainingOptions`.
+    """The fields of `TrainingOptions`, without `--init`.
 
     Args:
         process: what Ray starts, a worker or a trial.
         cpus, max_failures: defaults of these options.
     """
-    add_recipe(made, "training")
-    made.add_argument("examples", help="folder written by `layoutray encode`")
     made.add_argument(
         "--out",
         required=True,
         help="checkpoint folder (on a disk that all nodes share) or s3:// address; an interrupted training resumes",
     )
+    _add_resources(made, process, cpus, max_failures)
+    made.add_argument("--experiment", default="layoutray", help="MLflow experiment (default: %(default)s)")
+    add_tracking_uri(made)
+    add_recipe_options(made)
+
+
+def add_job(made: argparse.ArgumentParser) -> None:
+    """The fields that `JobOptions` adds, and `--init`."""
+    add_recipe(made, "training")
+    made.add_argument("examples", help="folder written by `layoutray encode`")
     made.add_argument(
         "--init",
         action="append",
@@ -96,13 +108,13 @@ def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: f
         help="start from the encoder (and decoder, if both have one) of this folder, s3:// address or "
         "models:/NAME@ALIAS; repeatable for architectures that combine several (default: train from scratch)",
     )
-    _add_resources(made, process, cpus, max_failures)
-    made.add_argument("--experiment", default="layoutray", help="MLflow experiment (default: %(default)s)")
-    add_tracking_uri(made)
+
+
+def add_register(made: argparse.ArgumentParser) -> None:
+    """`--register`."""
     made.add_argument(
         "--register", metavar="NAME", default="", help="register the model under this name, with alias `champion`"
     )
-    add_recipe_options(made)
 
 
 def add_checkpoint(made: argparse.ArgumentParser) -> None:

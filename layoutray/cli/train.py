@@ -6,7 +6,7 @@ from functools import partial
 
 from layoutray import recipe, tracking
 from layoutray.cli import options, terminal, tracked_training
-from layoutray.cli.options import TrainingOptions
+from layoutray.cli.options import JobOptions
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
@@ -22,16 +22,18 @@ from layoutray.training.world import World
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainOptions(TrainingOptions):
+class TrainOptions(JobOptions):
     """Options of `layoutray pretrain` and `layoutray finetune`.
 
     Attributes:
         workers: Ray Train workers; 0 trains in this process, or under torchrun.
         min_workers: see `Workers.least`.
+        register: name of the registered model; empty registers none.
     """
 
     workers: int
     min_workers: int
+    register: str
 
 
 def pretrain(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +74,9 @@ def _main(verb: str, arguments: Sequence[str] | None) -> int:
 
 def _parse(verb: str, arguments: Sequence[str] | None) -> TrainOptions:
     parser = options.parser(verb)
+    options.add_job(parser)
     options.add_training_options(parser, "worker", cpus=Workers.cpus, max_failures=Workers.max_failures)
+    options.add_register(parser)
     options.add_workers(
         parser, 0, "Ray Train workers; 0 trains in this process, or under torchrun (default: %(default)s)"
     )

@@ -24,6 +24,11 @@ VERBS = {
     "pretrain": Verb("Train a model on unlabelled pages, from scratch or from checkpoints.", ".train:pretrain"),
     "finetune": Verb("Train a model for a task, usually from a pretrained checkpoint.", ".train:finetune"),
     "sweep": Verb("Train a recipe with several values of one key and pick the best on dev.", ".sweep:main"),
+    "learning-curve": Verb(
+        "Train a recipe on growing numbers of documents, and predict what more labels would bring.",
+        ".learning_curve:main",
+    ),
+    "compare": Verb("Train several recipes on labelled pages and report which is the best.", ".compare:main"),
     "import": Verb("Convert a released model into a checkpoint.", ".import_model:main"),
     "evaluate": Verb("Measure a checkpoint on labelled pages.", ".evaluate:main"),
     "calibrate": Verb(

@@ -97,6 +97,12 @@ def encode(
     return card
 
 
+def encoding_settings(recipe: Recipe) -> dict[str, Any]:
+    """The sections of a recipe on which its examples depend."""
+    settings = recipe.to_dict()
+    return {key: settings[key] for key in ("task", "tokenizer", "filters", "max_length")}
+
+
 def _prepare(recipe: Recipe, data_sets: Sequence[DataSet], output: EncodeOutput, fetch: Fetch) -> dict[str, Any]:
     """Write the vocabulary. Returns the labels and the number of expected values."""
     fields = fields_of(recipe.task)
@@ -108,13 +114,9 @@ def _prepare(recipe: Recipe, data_sets: Sequence[DataSet], output: EncodeOutput,
 
 def _identity(recipe: Recipe, data_sets: Sequence[DataSet], lengths: Mapping[str, int]) -> dict[str, Any]:
     """What two calls must have in common so that the second continues the first."""
-    settings = recipe.to_dict()
     documents = [item for data_set in data_sets for item in sources.sizes(data_set.documents)]
     content = json.dumps([sorted(lengths.items()), documents])
-    return {
-        "pages": hashlib.sha256(content.encode()).hexdigest(),
-        **{key: settings[key] for key in ("task", "tokenizer", "filters", "max_length")},
-    }
+    return {"pages": hashlib.sha256(content.encode()).hexdigest(), **encoding_settings(recipe)}
 
 
 def _check_filters(recipe: Recipe) -> None:

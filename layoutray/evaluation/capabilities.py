@@ -2,7 +2,7 @@
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
-from layoutray.tasks import TagsWords, WritesTexts, fields_of
+from layoutray.tasks import TagsWords, Task, WritesTexts, document_fields_of
 
 
 def tags_words(loaded: Checkpoint) -> bool:
@@ -20,6 +20,17 @@ def word_tagger(loaded: Checkpoint) -> TagsWords:
     return task
 
 
+def counted_metric(task: Task) -> str | None:
+    """The F1 of a model of `task` that follows from counts of each document, by its name in reports.
+
+    `field_f1` if the model answers fields, `f1` if it finds entities. None for other tasks, also for region labels,
+    which are scored by area.
+    """
+    if document_fields_of(task):
+        return "field_f1"
+    return "f1" if isinstance(task, TagsWords) and task.objective[0] == "f1" else None
+
+
 def generates_texts(loaded: Checkpoint) -> bool:
     """Whether the model reads whole documents and generates texts: field values or summaries."""
     return isinstance(loaded.recipe.task, WritesTexts)
@@ -27,4 +38,4 @@ def generates_texts(loaded: Checkpoint) -> bool:
 
 def generates_summaries(loaded: Checkpoint) -> bool:
     """Whether the generated texts are summaries, which ROUGE scores."""
-    return generates_texts(loaded) and not fields_of(loaded.recipe.task)
+    return generates_texts(loaded) and not document_fields_of(loaded.recipe.task)

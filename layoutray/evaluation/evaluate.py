@@ -28,7 +28,9 @@ from layoutray.evaluation.pictures import PageOverlay, overlays, pages_to_draw
 from layoutray.evaluation.predictions import PageKey, Predictions, predict
 from layoutray.evaluation.records import RecordScores, RecordTruth
 from layoutray.evaluation.texts import TextScores, score_generated_summaries
+from layoutray.generation import TextGenerator
 from layoutray.tasks import document_fields_of
+from layoutray.training import world
 
 
 class _Part(Protocol):
@@ -157,7 +159,8 @@ def _evaluate_fields(
     loaded = predictions.loaded
     schema = document_fields_of(loaded.recipe.task)
     if generates_texts(loaded):
-        documents = generate_answers(loaded, selection, expected, beams)
+        generator = TextGenerator(loaded, world.single_process().device, beams)
+        documents = generate_answers(selection, expected, schema, generator.write)
     else:
         documents = answer_from_entities(selection, expected, schema, predictions.entities)
     judged = judge(documents, schema)

@@ -7,19 +7,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from layoutray.answers import Entity, FieldAnswer
-from layoutray.checkpoint import Checkpoint
 from layoutray.document import Document, Field, Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.generation import TextGenerator
+from layoutray.generation import Text
 from layoutray.metrics.calibration import best_threshold
 from layoutray.metrics.field_f1 import FieldScore, exact_items, field_f1, geval_items
 from layoutray.prepare.whole_documents import document_groups
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
-from layoutray.training import world
 
 Schema = Mapping[str, FieldType]
 """The type of each field that a checkpoint answers, by the field's name."""
@@ -116,18 +114,20 @@ def answer_from_entities(
 
 
 def generate_answers(
-    loaded: Checkpoint, selection: PageSelection, expected: Mapping[str, Sequence[Field]], beams: int
+    selection: PageSelection,
+    expected: Mapping[str, Sequence[Field]],
+    schema: Schema,
+    write: Callable[[Sequence[Sequence[Page]]], Sequence[Text]],
 ) -> list[AnsweredDocument]:
-    """Each document of `expected` with the fields that the model of `loaded` generates.
+    """Each document of `expected` with the fields of the text that is generated from its pages.
 
     Args:
-        beams: width of beam search; 1 is greedy.
+        write: see `TextGenerator.write`.
     """
-    generator = TextGenerator(loaded, world.single_process().device, beams)
     answers = {
-        document.doc_id: written_fields(text.lines, pages, generator.fields)
+        document.doc_id: written_fields(text.lines, pages, schema)
         for together in document_groups(selection.data_sets, list(expected))
-        for (document, pages), text in zip(together, generator.write([pages for _, pages in together]), strict=True)
+        for (document, pages), text in zip(together, write([pages for _, pages in together]), strict=True)
     }
     return [AnsweredDocument(fields, answers.get(doc_id, ())) for doc_id, fields in expected.items()]
 

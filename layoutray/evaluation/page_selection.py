@@ -58,6 +58,11 @@ class PageSelection:
         for table in self.tables():
             yield [page for page in codec.pages_of(table) if page.doc_id in doc_ids]
 
+    @property
+    def num_pages(self) -> int:
+        """Number of selected pages."""
+        return sum(table.num_rows for table in page_tables(self.folders, self.rows, ["doc_id"]))
+
     def documents(self) -> Iterator[Document]:
         """The selected rows of DOCUMENTS. Raises SchemaError when a data set has none."""
         return read_documents(self.data_sets, self.rows)

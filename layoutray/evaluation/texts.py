@@ -7,7 +7,8 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.generation import TextGenerator
-from layoutray.metrics.rouge import Interval, mean_f1, rouge
+from layoutray.metrics.bootstrap import Interval
+from layoutray.metrics.rouge import mean_f1, rouge
 from layoutray.prepare.whole_documents import document_groups
 from layoutray.tasks.summary import summaries_of
 from layoutray.training import world
@@ -24,7 +25,7 @@ class TextScores:
 
     def metrics(self) -> dict[str, float]:
         """By the names of reports: `rouge1` is a mean, `rouge1_low` and `rouge1_high` are its bounds."""
-        means = {kind: interval.mean for kind, interval in self.intervals.items()}
+        means = {kind: interval.value for kind, interval in self.intervals.items()}
         bounds = {
             f"{kind}_{side}": bound
             for kind, interval in self.intervals.items()

@@ -12,12 +12,10 @@ from typing import Any, cast
 import numpy as np
 
 from layoutray.errors import InputError
+from layoutray.metrics.bootstrap import Estimate, Interval, draws
 
 KINDS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 """Words, pairs of adjacent words, longest common subsequence of the whole texts, and of their lines."""
-
-_RESAMPLES = 1000
-_PERCENTILES = 2.5, 97.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +25,6 @@ class RougeScore:
     precision: float
     recall: float
     f1: float
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean and its 95 % bootstrap interval, over documents drawn with replacement."""
-
-    mean: float
-    low: float
-    high: float
 
 
 def rouge(written: str, references: Sequence[str], *, stemmer: bool = False) -> dict[str, RougeScore]:
@@ -57,7 +46,7 @@ def rouge(written: str, references: Sequence[str], *, stemmer: bool = False) -> 
 
 
 def mean_f1(scores: Sequence[dict[str, RougeScore]], *, seed: int = 0) -> dict[str, Interval]:
-    """The mean F1 of documents by kind; the same seed draws the same documents for the intervals.
+    """The mean F1 of documents by kind, with its interval; the same seed draws the same documents.
 
     Raises:
         InputError: when there is no document.
@@ -67,6 +56,8 @@ def mean_f1(scores: Sequence[dict[str, RougeScore]], *, seed: int = 0) -> dict[s
             "no document has a summary, so there is no mean score; choose a split whose documents have summaries"
         )
     values = np.array([[score[kind].f1 for kind in KINDS] for score in scores])
-    drawn = np.random.default_rng(seed).integers(len(values), size=(_RESAMPLES, len(values)))
-    low, high = np.percentile(values[drawn].mean(1), _PERCENTILES, axis=0)
-    return {kind: Interval(*map(float, bounds)) for kind, *bounds in zip(KINDS, values.mean(0), low, high, strict=True)}
+    resampled = values[draws(len(values), seed)].mean(1)
+    return {
+        kind: Estimate(float(values[:, column].mean()), resampled[:, column]).interval
+        for column, kind in enumerate(KINDS)
+    }

@@ -1,14 +1,18 @@
 """Everything that one process trains from: opened once, checked before the first step."""
 
+import hashlib
 import importlib.metadata
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from layoutray import checkpoint
-from layoutray.batching.examples import ExampleSet
+from layoutray.batching.examples import ExampleSet, TableBlocks
 from layoutray.errors import InputError
-from layoutray.store import sources
+from layoutray.store import example_files, sources
 from layoutray.store.card import Card
 from layoutray.store.example_files import ExampleFiles
 from layoutray.tasks import TaskModel
@@ -57,6 +61,9 @@ class TrainingInputs:
 
     @cached_property
     def train(self) -> ExampleSet:
+        settings = self.job.recipe.train
+        if settings.documents:
+            return _open_documents(self.job.examples, settings.documents, self.job.recipe.seed)
         return open_split(self.job.examples, "train")
 
     @cached_property
@@ -101,6 +108,31 @@ def check(job: Job, workers: int) -> CheckedJob:
 def open_split(folder: str, split: str) -> ExampleSet:
     """The examples of a split, in the order of their files; none if the split has no pages."""
     return ExampleSet(ExampleFiles(sources.join(folder, split)))
+
+
+def training_documents(folder: str) -> list[str]:
+    """Ids of the documents that have training examples in `folder`, sorted."""
+    return sorted(set(_training_examples(folder).column("doc_id").to_pylist()))
+
+
+def _open_documents(folder: str, count: int, seed: int) -> ExampleSet:
+    """The training examples of `count` documents, in memory.
+
+    Documents are taken by the hash of their ids, so that those of a smaller `count` are among them.
+    """
+    every = _training_examples(folder)
+    ids = set(every.column("doc_id").to_pylist())
+    if count > len(ids):
+        raise InputError(
+            f"train.documents is {count}, and {folder} has {len(ids)} training documents; "
+            f"give a number up to {len(ids)}, or 0 for all"
+        )
+    ranked = sorted(ids, key=lambda doc_id: hashlib.sha256(f"train {seed} {doc_id}".encode()).digest())
+    return ExampleSet(TableBlocks(every.filter(pc.field("doc_id").isin(pa.array(ranked[:count], pa.string())))))
+
+
+def _training_examples(folder: str) -> pa.Table:
+    return example_files.read_table(sources.join(folder, "train"))
 
 
 def _fitting_card(job: Job) -> Card:

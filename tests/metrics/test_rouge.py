@@ -17,7 +17,7 @@ def test_intervals_contain_the_mean_are_seeded_and_shrink_with_more_documents() 
     few, many = ([right, wrong] * count for count in (5, 500))
     for scores in (few, many):
         interval = mean_f1(scores)["rouge1"]
-        assert interval.mean == 0.5
+        assert interval.value == 0.5
         assert interval.low < 0.5 < interval.high
     various = [rouge("a b c", ["a b c " + "d " * number]) for number in range(20)]
     assert mean_f1(various) == mean_f1(various, seed=0) != mean_f1(various, seed=1)

@@ -16,7 +16,7 @@ from layoutray.store import codec, example_files, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
-from layoutray.training.inputs import open_split, prepare
+from layoutray.training.inputs import open_split, prepare, training_documents
 from layoutray.training.reporter import HISTORY, History, JsonLines, read_history
 from layoutray.training.train import train_in_place
 from tests.jobs import elsewhere, job, pages, recipe
@@ -189,6 +189,33 @@ def test_the_dead_letters_beside_the_examples_are_no_examples(tmp_path: Path) ->
     shards.write(codec.dead_letters_table([letter]), f"{one.examples}/dead_letters", "part.parquet")
     train, dev, test = (len(open_split(one.examples, split)) for split in ("train", "dev", "test"))
     assert train > dev > test == 0
+
+
+def test_a_smaller_number_of_documents_is_among_a_larger_one(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=1))
+    everything = training_documents(one.examples)
+    assert everything == sorted(made.doc_id for made in pages(24))
+
+    def chosen(count: int, seed: int = 3) -> set[str]:
+        some = dataclasses.replace(recipe("masked_lm", steps=1, documents=count), seed=seed)
+        return {example.doc_id for example in prepare(dataclasses.replace(one, recipe=some), 1).train}
+
+    assert chosen(4) < chosen(9) < chosen(24) == set(everything) == chosen(0)
+    assert (len(chosen(4)), len(chosen(9))) == (4, 9)
+    assert chosen(9) != chosen(9, seed=4)
+    with pytest.raises(
+        InputError, match=r"train\.documents is 25, and .* has 24 training documents; give a number up to 24"
+    ):
+        chosen(25)
+
+
+def test_all_windows_of_a_chosen_document_are_trained_on(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=1, max_length=12, documents=3))
+    some = [(example.doc_id, example.window) for example in prepare(one, 1).train]
+    every = [(example.doc_id, example.window) for example in open_split(one.examples, "train")]
+    ids = {doc_id for doc_id, _ in some}
+    assert some == [key for key in every if key[0] in ids]
+    assert len(some) > len(ids) == 3
 
 
 def test_sizes_of_files_and_blocks_do_not_matter(tmp_path: Path) -> None:

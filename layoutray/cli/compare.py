@@ -1,0 +1,220 @@
+"""`layoutray compare`: train several recipes on labelled pages and report which is the best, if the data can tell."""
+
+import hashlib
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from layoutray import recipe as recipes
+from layoutray import tracking
+from layoutray.cli import comparison_report, encode, options, terminal, tracked_training, tracked_trials
+from layoutray.cli.evaluation_options import SelectionOptions, add_selection_options
+from layoutray.cli.tracked_trials import SeedOptions, Trials
+from layoutray.cluster.connect import connect
+from layoutray.cluster.encode import encode as encode_pages
+from layoutray.cluster.encode import encoding_settings
+from layoutray.cluster.sweep import Value
+from layoutray.errors import InputError
+from layoutray.evaluation.capabilities import counted_metric
+from layoutray.evaluation.compared_model import kept_comparison
+from layoutray.evaluation.comparison import Comparison
+from layoutray.recipe import Recipe
+from layoutray.store import json_text, shards, sources
+from layoutray.tasks import document_fields_of
+from layoutray.tracking import Run
+from layoutray.training.job import Job
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(SeedOptions, SelectionOptions):
+    """Options of `layoutray compare`.
+
+    Attributes:
+        recipes: `RECIPE` or `RECIPE=NAME`.
+        init: `NAME=CHECKPOINT`, of the recipe called `NAME`.
+        steps: of every training; None takes those of the recipes, which must agree.
+    """
+
+    recipes: Sequence[str]
+    steps: int | None
+
+
+@dataclass(frozen=True)
+class _Contender:
+    """One of the compared recipes, without a seed.
+
+    Attributes:
+        init: checkpoints that it starts from.
+    """
+
+    recipe: Recipe
+    init: tuple[str, ...]
+
+    @property
+    def examples(self) -> str:
+        """Name of the folder of its examples. Recipes that differ in nothing on which examples depend share it."""
+        settings = json.dumps(encoding_settings(self.recipe), sort_keys=True)
+        return f"examples-{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = _parse(arguments)
+    selection = chosen.selection()
+    selection.require_pages(selection.num_pages)
+    contenders = _contenders(chosen)
+    if chosen.dry_run:
+        plan = {"pages": chosen.pages, "recipes": [*contenders], "seeds": chosen.distinct_seeds, **vars(chosen.share())}
+        return terminal.show_plan(next(iter(contenders.values())).recipe, plan)
+    tracked_trials.claim(chosen.out, {"compared": "recipes"}, "trials of another verb")
+    with connect(), tracked_trials.closing(_open_parent(contenders, chosen)) as parent:
+        jobs = _jobs(contenders, chosen)
+        trials = Trials.check(jobs, {name: [f"seed={job.recipe.seed}"] for name, job in jobs.items()})
+        tracked_trials.train_every(trials, parent, chosen)
+        models = {
+            name: [kept_comparison(str(jobs[_trial(name, seed)].out), selection) for seed in chosen.distinct_seeds]
+            for name in contenders
+        }
+        _report(Comparison(models), chosen, parent)
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> CompareOptions:
+    parser = options.parser("compare")
+    add_selection_options(parser, folders=1)
+    parser.set_defaults(split="dev")
+    parser.add_argument(
+        "recipes",
+        nargs="+",
+        metavar="RECIPE[=NAME]",
+        help="training recipe: the name of a shipped one, or a .toml file; NAME is its name in the report",
+    )
+    parser.add_argument(
+        "--init",
+        action="append",
+        default=[],
+        metavar="NAME=CHECKPOINT",
+        help="start the recipe called NAME from this folder, s3:// address or models:/NAME@ALIAS, also with its "
+        "vocabulary if the recipe names none; repeatable (default: train from scratch)",
+    )
+    parser.add_argument(
+        "--steps", type=options.positive, help="of every training (default: those of the recipes, if they agree)"
+    )
+    tracked_trials.add_seeds(parser, "of the trainings of each recipe")
+    tracked_trials.add_trial_options(parser)
+    return options.parse(parser, arguments, CompareOptions)
+
+
+def _contenders(chosen: CompareOptions) -> dict[str, _Contender]:
+    """The recipes by name, all resolved before anything is trained."""
+    starts = _starts(chosen.init)
+    steps = [f"train.steps={chosen.steps}"] if chosen.steps else []
+    contenders: dict[str, _Contender] = {}
+    for text in chosen.recipes:
+        file, _, name = text.partition("=")
+        loaded = recipes.load(file, [*chosen.overrides, *steps])
+        name = name or loaded.name
+        init = tracked_training.starting_checkpoints(starts.pop(name, []), chosen.tracking_uri)
+        if init and not loaded.tokenizer.path:
+            loaded = replace(loaded, tokenizer=replace(loaded.tokenizer, path=init[0]))
+        if name in contenders:
+            raise InputError(f"two recipes are called {name!r}; give each a name of its own: {file}=NAME")
+        contenders[name] = _Contender(replace(loaded, name=_folder_name(name)), init)
+    if len(contenders) < 2:
+        raise InputError("there is one recipe; give two or more to compare")
+    if starts:
+        raise InputError(f"--init names {', '.join(starts)}; the compared recipes are {', '.join(contenders)}")
+    _check_comparable(contenders)
+    return contenders
+
+
+def _starts(init: Sequence[str]) -> dict[str, list[str]]:
+    """The checkpoints that `--init` gives to each recipe."""
+    starts: dict[str, list[str]] = defaultdict(list)
+    for text in init:
+        name, separator, model = text.partition("=")
+        if not (name and separator and model):
+            raise InputError(f"--init {text!r} must look like NAME=CHECKPOINT, with the name of a compared recipe")
+        starts[name].append(model)
+    return starts
+
+
+def _folder_name(name: str) -> str:
+    if "/" in name:
+        raise InputError(
+            f"a recipe is called {name!r}; a name must have no '/', as it names a folder: give RECIPE=NAME"
+        )
+    return name
+
+
+def _check_comparable(contenders: Mapping[str, _Contender]) -> None:
+    """Raises InputError unless all recipes train equally long for something that the same F1 measures."""
+    steps = {name: one.recipe.train.steps for name, one in contenders.items()}
+    if len(set(steps.values())) > 1:
+        stated = ", ".join(f"{name} {count}" for name, count in steps.items())
+        raise InputError(f"the recipes have different train.steps ({stated}); give one number for all with --steps")
+    wanted = {
+        name: (counted_metric(one.recipe.task), {*document_fields_of(one.recipe.task)})
+        for name, one in contenders.items()
+    }
+    (first, same), *others = wanted.items()
+    for name, (metric, _) in wanted.items():
+        if metric is None:
+            raise InputError(
+                f"{name} trains task {contenders[name].recipe.task.name}, which is not measured by an F1 of fields or "
+                "entities; compare recipes of tasks such as entities_bioes"
+            )
+    for name, other in others:
+        if other != same:
+            raise InputError(f"{first} and {name} have different [task.fields]; give all recipes the same fields")
+
+
+def _trial(name: str, seed: int) -> str:
+    return f"{name} seed={seed}"
+
+
+def _jobs(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[Value, Job]:
+    """Encode the pages for each recipe. Returns the jobs by trial."""
+    pages, fetch = [sources.absolute(folder) for folder in chosen.pages], tracking.fetcher(chosen.tracking_uri)
+    out = sources.absolute(chosen.out)
+    jobs: dict[Value, Job] = {}
+    for name, one in contenders.items():
+        examples = sources.join(out, one.examples)
+        encode_pages(encode.resolved(one.recipe, chosen.tracking_uri), pages, examples, fetch=fetch)
+        for seed in chosen.distinct_seeds:
+            folder = sources.join(out, name, f"seed={seed}")
+            jobs[_trial(name, seed)] = Job(replace(one.recipe, seed=seed), examples, folder, one.init, fetch)
+    return jobs
+
+
+def _open_parent(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> Run:
+    """The run of the whole comparison: that of an earlier call with this folder, or a new one."""
+    if earlier := tracking.noted(chosen.out, chosen.tracking_uri):
+        earlier.reopen()
+        return earlier
+    parameters = {"recipes": ", ".join(contenders), "seeds": chosen.distinct_seeds, "pages": ", ".join(chosen.pages)}
+    tags = tracking.claim(chosen.out, chosen.tracking_uri)
+    run = tracking.create_run(chosen.tracking_uri, chosen.experiment, "compare", parameters, tags)
+    run.note(chosen.out)
+    return run
+
+
+def _report(comparison: Comparison, chosen: CompareOptions, parent: Run) -> None:
+    """Show the comparison; write `comparison.json` and `report.html`, also into the run."""
+    rows = comparison.recipes()
+    shown = [(one.name, one.f1.value, one.f1.low, one.f1.high, one.milliseconds, one.parameters) for one in rows]
+    columns = ("recipe", comparison.metric, "low", "high", "ms a page", "parameters")
+    terminal.show_table(f"{len(rows)} recipes on {chosen.selection().name}", columns, shown)
+    terminal.say(comparison.verdict)
+    report = {"metric": comparison.metric, "verdict": comparison.verdict, "recipes": [asdict(one) for one in rows]}
+    files = {
+        "comparison.json": json_text.dumps(report, indent=2) + "\n",
+        "report.html": comparison_report.html(comparison, chosen.selection()),
+    }
+    for name, text in files.items():
+        shards.write_bytes(text.encode(), chosen.out, name)
+        parent.client.log_text(parent.run_id, text, name)
+    parent.log_metrics(0, {f"{one.name}.{comparison.metric}": one.f1.value for one in rows})
+    terminal.say(f"report: {sources.join(chosen.out, 'report.html')}")
+    sys.stdout.write(files["comparison.json"])

@@ -1,0 +1,64 @@
+"""Everything that a comparison says about one trained model."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from layoutray.checkpoint import Checkpoint
+from layoutray.evaluation.evaluate import evaluate
+from layoutray.evaluation.kept_results import kept
+from layoutray.evaluation.measurement import Measurement, measure
+from layoutray.evaluation.page_selection import PageSelection
+
+NOISE = (0.05, 0.1)
+"""Shares of wrong characters under which models are measured too."""
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """What was measured of one checkpoint.
+
+    Attributes:
+        noisy: under each share of wrong characters in NOISE.
+        calibration_error: expected calibration error of the answered fields, or of words if it answers no fields.
+        coverage: `accepted_at_99`, the share of answered fields that can be accepted with a precision of 0.99; None if
+            the model answers no fields.
+        milliseconds: to answer a page, from its words on.
+        parameters: number of the model's weights.
+    """
+
+    clean: Measurement
+    noisy: Mapping[float, Measurement]
+    calibration_error: float
+    coverage: float | None
+    milliseconds: float
+    parameters: int
+
+
+def kept_comparison(folder: str, selection: PageSelection) -> ComparedModel:
+    """What is compared of the checkpoint in `folder`, of a task with a `counted_metric`; kept in that folder.
+
+    Raises:
+        InputError: when no selected document is labelled.
+    """
+    result = kept(folder, "compared", selection, _measured)
+    clean, noisy = Measurement(**result.pop("clean")), result.pop("noisy")
+    return ComparedModel(clean, {float(rate): Measurement(**one) for rate, one in noisy.items()}, **result)
+
+
+def _measured(loaded: Checkpoint, selection: PageSelection) -> dict[str, Any]:
+    metrics = evaluate(loaded, selection).metrics
+    started = time.perf_counter()  # after a pass over the same pages, so that nothing is used for the first time
+    clean = measure(loaded, selection)
+    seconds = time.perf_counter() - started
+    return asdict(
+        ComparedModel(
+            clean,
+            {rate: measure(loaded, selection, rate) for rate in NOISE},
+            metrics["field_ece" if "field_ece" in metrics else "ece"],
+            metrics.get("accepted_at_99"),
+            1000 * seconds / selection.num_pages,
+            sum(parameter.numel() for parameter in loaded.model.parameters()),
+        )
+    )

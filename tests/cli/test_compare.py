@@ -1,0 +1,143 @@
+"""The verb `compare` as a user types it: trials on a real Ray, runs in a real MLflow store."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from mlflow.tracking import MlflowClient
+from PIL import Image
+
+from layoutray.cli import compare, evaluate
+from layoutray.cli.main import main
+from layoutray.errors import InputError
+from tests.jobs import NO_DROPOUT, pages, recipe, recipe_file, write_pages
+from tests.mlflow_store import new_store
+
+
+@pytest.fixture(scope="module", autouse=True)
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with labelled pages, of which one has a picture, and a recipe; also the working folder."""
+    folder = tmp_path_factory.mktemp("compare")
+    recipe_file(folder, recipe("entities", model=NO_DROPOUT, steps=80, learning_rate=5e-3, micro_batch_size=8))
+    poor = (folder / "small.toml").read_text().replace("small-entities", "poor").replace("0.005", "0.0")
+    (folder / "poor.toml").write_text(poor)
+    Image.new("RGB", (600, 800), "white").save(folder / "page.png")
+    made = [replace(one, image=str(folder / "page.png")) for one in pages(12, 3)]
+    write_pages(folder / "ingested", made)
+    new_store(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        yield folder
+
+
+def call(out: str, *words: str) -> list[str]:
+    return ["ingested", "small.toml=good", "poor.toml", "--split", "train", "--out", out, "--experiment", out, *words]
+
+
+@pytest.fixture(scope="module")
+def compared(here: Path, cluster: None) -> Path:
+    """The folder of a comparison of a recipe that learns with one that does not."""
+    assert compare.main(call("compared", "--seeds", "1")) == 0
+    return here / "compared"
+
+
+@pytest.mark.ray
+def test_the_recipe_that_learns_is_named_with_the_f1_of_evaluate(compared: Path, tmp_path: Path) -> None:
+    found = json.loads((compared / "comparison.json").read_text())
+    assert found["verdict"] == "good is the best: its f1 is higher than that of each other recipe beyond chance."
+    good, poor = found["recipes"]
+    assert (good["name"], poor["name"]) == ("good", "poor")
+    assert good["f1"]["value"] > 0.5 > poor["f1"]["value"]
+    assert set(good["noisy"]) == {"0.05", "0.1"}
+    assert good["milliseconds"] > 0
+    assert good["coverage"] is None, "these recipes answer no fields"
+    report = tmp_path / "report.json"
+    for row in (good, poor):
+        folder = str(compared / row["name"] / "seed=1")
+        assert evaluate.main([folder, "ingested", "--split", "train", "--json", str(report)]) == 0
+        metrics = json.loads(report.read_text())["metrics"]
+        assert row["f1"]["value"] == pytest.approx(metrics["f1"])
+        assert row["calibration_error"] == pytest.approx(metrics["ece"])
+
+
+@pytest.mark.ray
+def test_the_report_has_the_documents_with_pictures(compared: Path) -> None:
+    page = (compared / "report.html").read_text()
+    assert "good finds more of these documents" in page
+    assert "receipt-" in page
+    assert page.count("data:image/png;base64,") > 1
+    assert "http" not in page
+
+
+@pytest.mark.ray
+def test_the_comparison_has_a_run_above_those_of_its_trials(compared: Path) -> None:
+    client = MlflowClient(tracking_uri="sqlite:///mlflow.db")
+    runs = client.search_runs([client.get_experiment_by_name("compared").experiment_id])
+    (parent,) = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
+    trials = [run for run in runs if run is not parent]
+    assert {run.info.run_name for run in trials} == {"good seed=1", "poor seed=1"}
+    assert {run.data.tags["mlflow.parentRunId"] for run in trials} == {parent.info.run_id}
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    assert set(parent.data.metrics) == {"good.f1", "poor.f1"}
+    assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {"comparison.json", "report.html"}
+
+
+@pytest.mark.ray
+def test_a_second_call_trains_and_measures_nothing(compared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {file: file.stat().st_mtime_ns for file in compared.glob("*/seed=1/*")}
+    (compared / "report.html").unlink()
+    assert main(["compare", *call("compared", "--seeds", "1")]) == 0
+    assert {file: file.stat().st_mtime_ns for file in compared.glob("*/seed=1/*")} == before
+    assert json.loads(capsys.readouterr().out) == json.loads((compared / "comparison.json").read_text())
+    assert (compared / "report.html").exists()
+    assert len([*compared.glob("examples-*")]) == 1, "recipes that differ only in training share their examples"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["small.toml"], "there is one recipe; give two or more"),
+        (["small.toml", "small.toml"], r"two recipes are called 'small-entities'; give each a name of its own"),
+        (["small.toml=a/b", "poor.toml"], "must have no '/', as it names a folder"),
+        (
+            ["small.toml", "poor.toml", "--init", "other=runs/minilm"],
+            "--init names other; the compared recipes are small",
+        ),
+        (["small.toml", "poor.toml", "--init", "runs/minilm"], "must look like NAME=CHECKPOINT"),
+        (["small.toml", "poor.toml=other", "--split", "test"], "pages available: 12 in train, 3 in dev"),
+        (
+            ["small.toml", "finetune-sroie", "--steps", "80"],
+            r"have different \[task\.fields\]; give all recipes the same",
+        ),
+        (
+            ["small.toml", "pretrain-tiny", "--steps", "1000"],
+            "pretrain-tiny trains task masked_lm, which is not measured",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_is_made(words: list[str], message: str, here: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        compare.main(["ingested", *words, "--out", "refused"])
+    assert not (here / "refused").exists()
+
+
+def test_a_recipe_that_starts_from_a_checkpoint_has_its_vocabulary(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["ingested", "small.toml=started", "poor.toml", "--init", "started=runs/minilm", "--out", "planned"]
+    assert compare.main([*words, "--dry-run"]) == 0
+    assert json.loads(capsys.readouterr().out)["recipe"]["tokenizer"]["path"] == str(here / "runs/minilm")
+
+
+def test_different_steps_are_refused_unless_one_number_is_given(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "longer.toml").write_text((here / "poor.toml").read_text().replace("steps = 80", "steps = 90"))
+    words = ["ingested", "small.toml=short", "longer.toml=long", "--out", "planned", "--dry-run"]
+    with pytest.raises(InputError, match=r"different train\.steps \(short 80, long 90\); give one number for all"):
+        compare.main(words)
+    assert compare.main([*words, "--steps", "50"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["recipe"]["train"]["steps"], shown["plan"]["recipes"]) == (50, ["short", "long"])
+    assert not (here / "planned").exists()
