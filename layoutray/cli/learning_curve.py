@@ -44,12 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
     names = {size: [_name(size, seed) for seed in chosen.distinct_seeds] for size in _sizes(chosen)}
-    planned = _planned(chosen, [name for of_seeds in names.values() for name in of_seeds])
+    every = [name for of_seeds in names.values() for name in of_seeds]
+    planned = _planned(chosen, every)
     first = next(iter(planned.values()))
     if chosen.dry_run:
         plan = {"examples": first.examples, "init": chosen.init, **vars(chosen.share())}
         return terminal.show_plan(first.recipe, {**plan, "checkpoints": [job.out for job in planned.values()]})
-    trials = Trials.check(planned, {name: name.split() for name in planned})
+    trials = Trials.check(planned, {name: name.split() for name in every})
     tracked_trials.claim(chosen.out, {"curve": "train.documents"}, "trials of another verb")
     with tracked_trials.closing(_open_parent(first, chosen)) as parent:
         tracked_trials.train_every(trials, parent, chosen)
