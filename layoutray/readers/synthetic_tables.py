@@ -25,12 +25,12 @@ def columns(canvas: Canvas, order: Order, y: int, face: Face, random: Random) ->
     grid = _grid(canvas, order, face, random)
     sparse = random.choice((0, 0, face.leading // 2))
     y += face.leading
-    _draw_row(canvas, grid, y, [random.choice(("Item", "Goods", "Article"))], None, face.bold)
+    _draw_row(canvas, grid, y, grid.headings(random.choice(("Item", "Goods", "Article"))), face.bold)
     canvas.rule((MARGIN, y + 10), (canvas.width - MARGIN, y + 10))
     y += round(face.leading * 1.2)
     for number, item in enumerate(order.items):
         canvas.record = number
-        y = _draw_row(canvas, grid, y, grid.names[number], number, face)
+        y = _draw_row(canvas, grid, y, grid.row(number), face)
         if item.discount and "item.discount" not in grid.ends_of:
             y = _discount(canvas, order, item, (grid.left, grid.ends_of["item.price"], y), face)
         y += sparse
@@ -43,7 +43,10 @@ def names_above(canvas: Canvas, order: Order, y: int, face: Face, random: Random
     y += face.leading
     for number, item in enumerate(order.items):
         canvas.record = number
-        y = _named(canvas, order, item, y, face, priced=beside)
+        y = _name(canvas, order, item, y, face)
+        if beside:
+            _price(canvas, order, item, y, face)
+        y += face.leading
         if not (skips and beside and item.count == 1):
             write_count(canvas, order, item, (MARGIN + 3 * face.size, y), face)
             if not beside:
@@ -61,7 +64,9 @@ def names_below(canvas: Canvas, order: Order, y: int, face: Face, random: Random
     for number, item in enumerate(order.items):
         canvas.record = number
         write_count(canvas, order, item, (MARGIN, y), face)
-        y = _named(canvas, order, item, y + face.leading, face, priced=True)
+        y = _name(canvas, order, item, y + face.leading, face)
+        _price(canvas, order, item, y, face)
+        y += face.leading
         if item.discount:
             y = _discount(canvas, order, item, (MARGIN, canvas.width - MARGIN, y), face)
     return _closed(canvas, y, face)
@@ -88,6 +93,15 @@ class _Column:
 
 
 @dataclass(frozen=True, slots=True)
+class _Row:
+    """The lines of a name, and the text and entity type of each cell beside it; an empty type is no entity."""
+
+    name: Sequence[str]
+    name_kind: str
+    cells: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class _Grid:
     """Places of the columns of a table.
 
@@ -108,6 +122,14 @@ class _Grid:
     def ends_of(self) -> dict[str, float]:
         """Right ends of the columns by entity type."""
         return {column.kind: end for column, end in zip(self.columns, self.ends, strict=True)}
+
+    def headings(self, name: str) -> _Row:
+        return _Row([name], "", [(column.heading, "") for column in self.columns])
+
+    def row(self, number: int) -> _Row:
+        """The row of item `number`."""
+        cells = [(column.texts[number], column.kind) for column in self.columns]
+        return _Row(self.names[number], "item.name", cells)
 
 
 def _grid(canvas: Canvas, order: Order, face: Face, random: Random) -> _Grid:
@@ -162,29 +184,24 @@ def _fitting(found: Sequence[_Column], order: Order, room: float, face: Face) ->
     return left
 
 
-def _draw_row(canvas: Canvas, grid: _Grid, y: int, name: Sequence[str], number: int | None, face: Face) -> int:
-    """Draw the row of item `number`, or the headings for None; returns the position of the next line."""
-    last = y + (len(name) - 1) * face.leading
-    cells = [
-        (end, column.heading, "") if number is None else (end, column.texts[number], column.kind)
-        for end, column in zip(grid.ends, grid.columns, strict=True)
-    ]
-    for end, text, kind in cells[: grid.name_at]:
+def _draw_row(canvas: Canvas, grid: _Grid, y: int, row: _Row, face: Face) -> int:
+    """Draw a row, with its cells beside the last line of its name; returns the position of the next line."""
+    last = y + (len(row.name) - 1) * face.leading
+    cells = [*zip(grid.ends, row.cells, strict=True)]
+    for end, (text, kind) in cells[: grid.name_at]:
         canvas.write_right((end, last), text, face, kind)
-    canvas.write_block((grid.left, y), name, face, "" if number is None else "item.name")
-    for end, text, kind in cells[grid.name_at :]:
+    canvas.write_block((grid.left, y), row.name, face, row.name_kind)
+    for end, (text, kind) in cells[grid.name_at :]:
         canvas.write_right((end, last), text, face, kind)
     return last + face.leading
 
 
-def _named(canvas: Canvas, order: Order, item: LineItem, y: int, face: Face, *, priced: bool) -> int:
+def _name(canvas: Canvas, order: Order, item: LineItem, y: int, face: Face) -> int:
+    """Draw a name that leaves room for the price beside it; returns the position of its last line."""
     price = face.width(order.currency.written(item.price)) + _gap(face)
     lines = _wrapped(item.name, canvas.width - 2 * MARGIN - price, face)
     canvas.write_block((MARGIN, y), lines, face, "item.name")
-    y += (len(lines) - 1) * face.leading
-    if priced:
-        _price(canvas, order, item, y, face)
-    return y + face.leading
+    return y + (len(lines) - 1) * face.leading
 
 
 def _price(canvas: Canvas, order: Order, item: LineItem, y: int, face: Face) -> None:
