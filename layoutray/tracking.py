@@ -97,7 +97,7 @@ class Run:
     def log_checkpoint(self, folder: str | Path) -> None:
         """Store a checkpoint as the run's artifact `checkpoint`, without training states and logs in its folder."""
         with checkpoint.local_copy(folder) as where:
-            for name in checkpoint.FILES:
+            for name in (*checkpoint.FILES, checkpoint.EXAMPLE):
                 if (where / name).is_file():
                     self.client.log_artifact(self.run_id, str(where / name), _CHECKPOINT)
         note_file = sources.join(folder, _NOTE)
@@ -149,7 +149,7 @@ def create_run(
 ) -> Run:
     """Open a run, shown below `parent`; its parameters are the resolved recipe, nested keys joined by dots."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    uri = _absolute(uri)
+    uri = absolute(uri)
     with _locked(uri):
         client = MlflowClient(tracking_uri=uri)
         known = client.get_experiment_by_name(experiment)
@@ -169,7 +169,7 @@ def claim(folder: str | Path, uri: str) -> dict[str, str]:
     deletes it.
     """
     if key := _read_note(folder).get(_CLAIM):
-        with _locked(_absolute(uri)):
+        with _locked(absolute(uri)):
             client = MlflowClient(tracking_uri=uri)
             experiments = [known.experiment_id for known in client.search_experiments()]
         for abandoned in client.search_runs(experiments, f"tags.`{_CLAIM}` = '{key}'"):
@@ -192,7 +192,7 @@ def noted(folder: str | Path, uri: str) -> Run | None:
     note = _read_note(folder)
     if "run_id" not in note:
         return None
-    run = Run(_absolute(uri) if _without_password(_absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
+    run = Run(absolute(uri) if _without_password(absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
     try:
         run.client.get_run(run.run_id)
     except MlflowException as error:  # its message may contain a password
@@ -234,6 +234,11 @@ def resolve(model: str, uri: str) -> str:
         return f"{_MODELS}{name}/{client.get_model_version(name, number).version}"
 
 
+def has_alias(model: str) -> bool:
+    """Whether `model` is `models:/NAME@ALIAS`, which can name another version at another time."""
+    return model.startswith(_MODELS) and "@" in model
+
+
 def version_of(resolved: str) -> str:
     """The version of a registered model, as answers state it; empty for a folder or address."""
     return resolved.rpartition("/")[2] if resolved.startswith(_MODELS) else ""
@@ -258,13 +263,13 @@ def fetch(resolved: str, uri: str) -> str:
         local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
         if local is not None and local.is_dir():
             return str(local)
-        digest = hashlib.sha256(f"{_without_password(_absolute(uri))} {address}".encode()).hexdigest()[:12]
+        digest = hashlib.sha256(f"{_without_password(absolute(uri))} {address}".encode()).hexdigest()[:12]
         return str(local_copy(f"{quote(name, safe='')}-{number}-{digest}", partial(_download, address, uri)))
 
 
 def fetcher(uri: str) -> Fetch:
     """`fetch` with the registry at `uri`, for other processes."""
-    return partial(fetch, uri=_absolute(uri))
+    return partial(fetch, uri=absolute(uri))
 
 
 def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
@@ -299,8 +304,8 @@ def _metric(name: str, value: float, step: int) -> Metric:
     return Metric(name, value, int(time.time() * 1000), step)
 
 
-def _absolute(uri: str) -> str:
-    """`uri` with an absolute path if it is a SQLite file: workers have another working folder."""
+def absolute(uri: str) -> str:
+    """`uri` of MLflow with an absolute path if it is a SQLite file: workers have another working folder."""
     return f"sqlite:///{Path(uri.removeprefix('sqlite:///')).absolute()}" if uri.startswith("sqlite:///") else uri
 
 

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import ray
@@ -15,9 +16,11 @@ from ray.serve.handle import DeploymentHandle
 from layoutray.answers import Entity, FieldAnswer, Problem
 from layoutray.cluster.serving import failures, schema
 from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.model_version import ModelDescription, Refusal, Version
 from layoutray.cluster.serving.page_reader import ReadPage
-from layoutray.cluster.serving.replicas import BatchResult, ModelDescription, WriteRequest
+from layoutray.cluster.serving.replicas import BatchResult, PageRequest, WriteRequest
 from layoutray.cluster.serving.schema import ServedPath
+from layoutray.cluster.serving.served_version import ServedVersion
 from layoutray.cluster.serving.submission import UploadedFile, WordPages
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.document import Page
@@ -62,28 +65,42 @@ class Service:
     """
 
     def __init__(
-        self, reader: DeploymentHandle, model: DeploymentHandle, *, max_pages_in_ocr: int, telemetry: Telemetry
+        self,
+        reader: DeploymentHandle,
+        model: DeploymentHandle,
+        served: ServedVersion,
+        *,
+        max_pages_in_ocr: int,
+        telemetry: Telemetry,
     ) -> None:
         self._reader = reader
         self._model = model
+        self._served = served
         self._max_pages_in_ocr = max_pages_in_ocr
         self._telemetry = telemetry
-        self._description: ModelDescription | None = None
 
     async def model(self) -> ModelDescription:
-        """The served model. It never changes, so a replica is asked once. Raises ApiError (503) when none answers."""
-        return self._description or await self.check_model()
+        """The served version of the model; a replica is asked for the first one. Raises ApiError as `check_model`."""
+        return self._served.description or await self.check_model()
 
     async def check_model(self) -> ModelDescription:
-        """Ask a replica for the served model. Raises ApiError (503) when none answers."""
+        """The served version, after a replica has answered. Raises ApiError (503) when none answers."""
         description = await _call(self._model.describe.remote(), "model", None)
         if isinstance(description, Problem):
             raise failures.error_of_problem(description)
-        self._description = description
-        return description
+        return self._served.learn(description)
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why the version that the alias names is not served; None when it is."""
+        return self._served.refusal
 
     async def model_at(self, path: ServedPath) -> ModelDescription:
-        """The served model. Raises ApiError: 404 when it is served at another path than `path`, else as `model`."""
+        """The served version, for one whole document.
+
+        Raises:
+            ApiError: 404 when it is served at another path than `path`, else as `model`.
+        """
         model = await self.model()
         if model.path != path:
             message = f"model {model.model_id} is served at {model.path}, not at {path}"
@@ -99,13 +116,15 @@ class Service:
             ApiError: when all pages failed (the first page's error), or when text generation failed.
         """
         started = time.perf_counter()
-        outcomes = await self._outcomes(document, _keep_page if model.writes else self._extract_page)
+        outcomes = await self._outcomes(
+            document, _keep_page if model.writes else partial(self._extract_page, model.version)
+        )
         problems = self._problems(outcomes)
         entities = [entity for outcome in outcomes for entity in outcome.entities]
         fields, cut = field_answers(entities, model.fields), None
         if model.writes:
             pages = [outcome.page for outcome in outcomes if outcome.page]
-            text, _, generation = await self._generate(WriteRequest(pages, explain=False))
+            text, _, generation = await self._generate(WriteRequest(model.version, pages, explain=False))
             fields, cut = written_fields(text.lines, pages, model.fields), text.tokens_read < text.tokens
             outcomes = [*outcomes, generation]
         return schema.ExtractResponse(
@@ -138,7 +157,7 @@ class Service:
         outcomes = await self._outcomes(document, _keep_page)
         problems = self._problems(outcomes)
         pages = [outcome.page for outcome in outcomes if outcome.page]
-        text, selection, generation = await self._generate(WriteRequest(pages, explain))
+        text, selection, generation = await self._generate(WriteRequest(model.version, pages, explain))
         return schema.SummarizeResponse(
             model_id=model.model_id,
             model_version=model.model_version,
@@ -190,10 +209,10 @@ class Service:
         page = Page(file.doc_id, number, read.width, read.height, read.words, file.source, "", "", read.provenance)
         return await step(page, result.seconds, started)
 
-    async def _extract_page(self, page: Page, ocr: float, started: float) -> _Outcome:
-        """Run the model on a page. `ocr`: seconds of OCR; `started`: start time of the page's processing."""
+    async def _extract_page(self, version: Version, page: Page, ocr: float, started: float) -> _Outcome:
+        """Run a version on a page. `ocr`: seconds of OCR; `started`: start time of the page's processing."""
         result: BatchResult[tuple[Entity, ...]] | Problem = await _call(
-            self._model.extract.remote(page), "model", page.number
+            self._model.extract.remote(PageRequest(version, page)), "model", page.number
         )
         if isinstance(result, Problem):
             return _Outcome(page, problem=replace(result, page_number=page.number), ocr=ocr)
