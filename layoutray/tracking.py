@@ -1,4 +1,4 @@
-"""Runs and registered models in MLflow. The only module that imports MLflow.
+"""Runs and registered models in MLflow. Only this module and `aliases` import MLflow.
 
 The driver opens a run once; workers get its id, so that a recovered worker continues the same run.
 """
@@ -30,8 +30,10 @@ from layoutray.store.card import Card
 from layoutray.store.local_copies import local_copy, locked
 from layoutray.training.background import BackgroundReporter, Measurement
 
-ALIAS = "champion"
-"""Alias of the newest registered version: `models:/NAME@champion`."""
+CHAMPION = "champion"
+"""Alias of the version to serve: `models:/NAME@champion`."""
+CANDIDATE = "candidate"
+"""Alias of the version that was registered last."""
 
 _CHECKPOINT = "checkpoint"
 _NOTE = "mlflow_run.json"
@@ -105,7 +107,10 @@ class Run:
             self.client.log_text(self.run_id, sources.read_bytes(note_file).decode(), f"{_CHECKPOINT}/{_NOTE}")
 
     def register(self, name: str) -> str:
-        """Make the logged checkpoint the next version of model `name`, with alias `champion`. Returns the version."""
+        """Make the logged checkpoint the next version of model `name`, with alias `candidate`. Returns the version.
+
+        The first version also gets alias `champion`: there is none to compare it with.
+        """
         client = self.client
         try:
             client.create_registered_model(name)
@@ -114,7 +119,9 @@ class Run:
                 raise
         artifacts = client.get_run(self.run_id).info.artifact_uri
         version = client.create_model_version(name, f"{artifacts}/{_CHECKPOINT}", self.run_id).version
-        client.set_registered_model_alias(name, ALIAS, version)
+        client.set_registered_model_alias(name, CANDIDATE, version)
+        if CHAMPION not in client.get_registered_model(name).aliases:
+            client.set_registered_model_alias(name, CHAMPION, version)
         return str(version)
 
     def note(self, folder: str | Path) -> None:
@@ -226,7 +233,7 @@ def resolve(model: str, uri: str) -> str:
     if not model.startswith(_MODELS):
         return sources.absolute(model)
     name, separator, alias = model.removeprefix(_MODELS).partition("@")
-    with _refused(model, uri):
+    with refused(model, uri):
         client = MlflowClient(tracking_uri=uri)
         if separator:
             return f"{_MODELS}{name}/{client.get_model_version_by_alias(name, alias).version}"
@@ -256,7 +263,7 @@ def fetch(resolved: str, uri: str) -> str:
     if not resolved.startswith(_MODELS):
         return resolved
     name, _, number = resolved.removeprefix(_MODELS).partition("/")
-    with _refused(resolved, uri):
+    with refused(resolved, uri):
         address = MlflowClient(tracking_uri=uri).get_model_version_download_uri(name, number)
         if address.startswith("s3://"):
             return address
@@ -279,7 +286,7 @@ def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _refused(model: str, uri: str) -> Generator[None]:
+def refused(model: str, uri: str) -> Generator[None]:
     """Raise InputError for MLflow's exceptions, whose messages may contain a password."""
     try:
         yield

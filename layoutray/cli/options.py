@@ -100,7 +100,10 @@ def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: f
     made.add_argument("--experiment", default="layoutray", help="MLflow experiment (default: %(default)s)")
     add_tracking_uri(made)
     made.add_argument(
-        "--register", metavar="NAME", default="", help="register the model under this name, with alias `champion`"
+        "--register",
+        metavar="NAME",
+        default="",
+        help="register the model under this name, with alias `candidate`; the first version is also the `champion`",
     )
     add_recipe_options(made)
 
