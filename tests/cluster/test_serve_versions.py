@@ -71,7 +71,7 @@ def requests(client: httpx.Client) -> Iterator[list[httpx.Response]]:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.1)
