@@ -22,7 +22,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from layoutray import checkpoint
+from layoutray import checkpoint, flavor
 from layoutray.checkpoint import Fetch
 from layoutray.errors import InputError
 from layoutray.store import shards, sources
@@ -97,11 +97,10 @@ class Run:
             self.client.log_artifact(self.run_id, str(file), "pictures")
 
     def log_checkpoint(self, folder: str | Path) -> None:
-        """Store a checkpoint as the run's artifact `checkpoint`, without training states and logs in its folder."""
-        with checkpoint.local_copy(folder) as where:
-            for name in (*checkpoint.FILES, checkpoint.EXAMPLE):
-                if (where / name).is_file():
-                    self.client.log_artifact(self.run_id, str(where / name), _CHECKPOINT)
+        """Store a checkpoint as the run's artifact `checkpoint`: an MLflow model, without training states and logs."""
+        with checkpoint.local_copy(folder) as where, flavor.files(where) as files:
+            for file in files:
+                self.client.log_artifact(self.run_id, str(file), _CHECKPOINT)
         note_file = sources.join(folder, _NOTE)
         if sources.exists(note_file):
             self.client.log_text(self.run_id, sources.read_bytes(note_file).decode(), f"{_CHECKPOINT}/{_NOTE}")
