@@ -2,20 +2,22 @@
 
 import json
 import tempfile
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-
-import mlflow.pyfunc
-import pandas as pd
-from mlflow.models import ModelSignature
-from mlflow.types import ColSpec, DataType, Schema
-from mlflow.types.schema import Array, Object, Property
 
 from layoutray import checkpoint
 from layoutray import recipe as recipes
 from layoutray.tasks import TagsWords, WritesTexts
 from layoutray.version import VERSION
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # MLflow warns of its own types
+    import mlflow.pyfunc
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, DataType, Schema
+    from mlflow.types.schema import Array, Object, Property
 
 RECOGNITION = "ingest-folder"
 """Ingest recipe whose section `recognition` says how the model reads files; that of `layoutray serve`."""
@@ -55,7 +57,7 @@ def _save(folder: Path, own: Path) -> None:
         str(folder),
         loader_module="layoutray.pyfunc",
         signature=_SIGNATURE,
-        input_example=pd.DataFrame({"pages": [example["pages"]]}),
+        input_example=[{"pages": example["pages"]}],
         model_config={"recipe": RECOGNITION},
         pip_requirements=[f"layoutray=={VERSION}"],
     )
