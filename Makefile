@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-MODEL ?= models:/layoutray-demo@champion
+MODEL ?= models:/layoutray-demo@candidate
 DAILY := not slow and not gpu and not chaos
 # pytest imports every file that it is given, which takes longer than some tests.
 ON_RAY = $(sort $(shell grep -rl --include='*.py' 'mark\.ray\b' tests benchmarks/tests))

@@ -7,6 +7,7 @@ tokenizer.json      vocabulary
 metrics.json        metrics of the evaluation at which the model was saved
 provenance.json     data, code version and starting checkpoints of the model
 calibration.json    the temperature of its probabilities; 1 if this file is missing
+example.json        optional: pages that the model can answer, as the body of a request to /v1/extract
 """
 
 import hashlib
@@ -37,6 +38,7 @@ Fetch = Callable[[str], str]
 """Gives the folder or address at which the calling process can read the checkpoint that a name means."""
 
 REQUIRED = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "metrics.json", "provenance.json")
+EXAMPLE = "example.json"
 FILES = (*REQUIRED, "calibration.json")
 _FIRST, _LAST = "metrics.json", "recipe.json"
 """Written first and last. Checkpoints of one training differ in their metrics, because the step is one of them."""
@@ -149,7 +151,7 @@ def read_vocabulary(folder: str | Path) -> Tokenizer:
 
 def _fetch(address: str, folder: Path) -> None:
     """Copy the files of a checkpoint that exist at `address` into `folder`."""
-    for name in FILES:
+    for name in (*FILES, EXAMPLE):
         if (data := _read(address, name)) is not None:
             (folder / name).write_bytes(data)
 

@@ -1,4 +1,4 @@
-"""Runs and registered models in MLflow. The only module that imports MLflow.
+"""Runs and registered models in MLflow. Only this module and `aliases` import MLflow.
 
 The driver opens a run once; workers get its id, so that a recovered worker continues the same run.
 """
@@ -22,7 +22,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from layoutray import checkpoint
+from layoutray import checkpoint, flavor
 from layoutray.checkpoint import Fetch
 from layoutray.errors import InputError
 from layoutray.store import shards, sources
@@ -30,8 +30,10 @@ from layoutray.store.card import Card
 from layoutray.store.local_copies import local_copy, locked
 from layoutray.training.background import BackgroundReporter, Measurement
 
-ALIAS = "champion"
-"""Alias of the newest registered version: `models:/NAME@champion`."""
+CHAMPION = "champion"
+"""Alias of the version to serve: `models:/NAME@champion`."""
+CANDIDATE = "candidate"
+"""Alias of the version that was registered last."""
 
 _CHECKPOINT = "checkpoint"
 _NOTE = "mlflow_run.json"
@@ -95,17 +97,19 @@ class Run:
             self.client.log_artifact(self.run_id, str(file), "pictures")
 
     def log_checkpoint(self, folder: str | Path) -> None:
-        """Store a checkpoint as the run's artifact `checkpoint`, without training states and logs in its folder."""
-        with checkpoint.local_copy(folder) as where:
-            for name in checkpoint.FILES:
-                if (where / name).is_file():
-                    self.client.log_artifact(self.run_id, str(where / name), _CHECKPOINT)
+        """Store a checkpoint as the run's artifact `checkpoint`: an MLflow model, without training states and logs."""
+        with checkpoint.local_copy(folder) as where, flavor.files(where) as files:
+            for file in files:
+                self.client.log_artifact(self.run_id, str(file), _CHECKPOINT)
         note_file = sources.join(folder, _NOTE)
         if sources.exists(note_file):
             self.client.log_text(self.run_id, sources.read_bytes(note_file).decode(), f"{_CHECKPOINT}/{_NOTE}")
 
     def register(self, name: str) -> str:
-        """Make the logged checkpoint the next version of model `name`, with alias `champion`. Returns the version."""
+        """Make the logged checkpoint the next version of model `name`, with alias `candidate`. Returns the version.
+
+        The first version also gets alias `champion`: there is none to compare it with.
+        """
         client = self.client
         try:
             client.create_registered_model(name)
@@ -114,7 +118,9 @@ class Run:
                 raise
         artifacts = client.get_run(self.run_id).info.artifact_uri
         version = client.create_model_version(name, f"{artifacts}/{_CHECKPOINT}", self.run_id).version
-        client.set_registered_model_alias(name, ALIAS, version)
+        client.set_registered_model_alias(name, CANDIDATE, version)
+        if CHAMPION not in client.get_registered_model(name).aliases:
+            client.set_registered_model_alias(name, CHAMPION, version)
         return str(version)
 
     def note(self, folder: str | Path) -> None:
@@ -149,7 +155,7 @@ def create_run(
 ) -> Run:
     """Open a run, shown below `parent`; its parameters are the resolved recipe, nested keys joined by dots."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    uri = _absolute(uri)
+    uri = absolute(uri)
     with _locked(uri):
         client = MlflowClient(tracking_uri=uri)
         known = client.get_experiment_by_name(experiment)
@@ -169,7 +175,7 @@ def claim(folder: str | Path, uri: str) -> dict[str, str]:
     deletes it.
     """
     if key := _read_note(folder).get(_CLAIM):
-        with _locked(_absolute(uri)):
+        with _locked(absolute(uri)):
             client = MlflowClient(tracking_uri=uri)
             experiments = [known.experiment_id for known in client.search_experiments()]
         for abandoned in client.search_runs(experiments, f"tags.`{_CLAIM}` = '{key}'"):
@@ -192,7 +198,7 @@ def noted(folder: str | Path, uri: str) -> Run | None:
     note = _read_note(folder)
     if "run_id" not in note:
         return None
-    run = Run(_absolute(uri) if _without_password(_absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
+    run = Run(absolute(uri) if _without_password(absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
     try:
         run.client.get_run(run.run_id)
     except MlflowException as error:  # its message may contain a password
@@ -226,12 +232,17 @@ def resolve(model: str, uri: str) -> str:
     if not model.startswith(_MODELS):
         return sources.absolute(model)
     name, separator, alias = model.removeprefix(_MODELS).partition("@")
-    with _refused(model, uri):
+    with refused(model, uri):
         client = MlflowClient(tracking_uri=uri)
         if separator:
             return f"{_MODELS}{name}/{client.get_model_version_by_alias(name, alias).version}"
         name, _, number = name.partition("/")
         return f"{_MODELS}{name}/{client.get_model_version(name, number).version}"
+
+
+def has_alias(model: str) -> bool:
+    """Whether `model` is `models:/NAME@ALIAS`, which can name another version at another time."""
+    return model.startswith(_MODELS) and "@" in model
 
 
 def version_of(resolved: str) -> str:
@@ -251,20 +262,20 @@ def fetch(resolved: str, uri: str) -> str:
     if not resolved.startswith(_MODELS):
         return resolved
     name, _, number = resolved.removeprefix(_MODELS).partition("/")
-    with _refused(resolved, uri):
+    with refused(resolved, uri):
         address = MlflowClient(tracking_uri=uri).get_model_version_download_uri(name, number)
         if address.startswith("s3://"):
             return address
         local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
         if local is not None and local.is_dir():
             return str(local)
-        digest = hashlib.sha256(f"{_without_password(_absolute(uri))} {address}".encode()).hexdigest()[:12]
+        digest = hashlib.sha256(f"{_without_password(absolute(uri))} {address}".encode()).hexdigest()[:12]
         return str(local_copy(f"{quote(name, safe='')}-{number}-{digest}", partial(_download, address, uri)))
 
 
 def fetcher(uri: str) -> Fetch:
     """`fetch` with the registry at `uri`, for other processes."""
-    return partial(fetch, uri=_absolute(uri))
+    return partial(fetch, uri=absolute(uri))
 
 
 def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
@@ -274,7 +285,7 @@ def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _refused(model: str, uri: str) -> Generator[None]:
+def refused(model: str, uri: str) -> Generator[None]:
     """Raise InputError for MLflow's exceptions, whose messages may contain a password."""
     try:
         yield
@@ -299,8 +310,8 @@ def _metric(name: str, value: float, step: int) -> Metric:
     return Metric(name, value, int(time.time() * 1000), step)
 
 
-def _absolute(uri: str) -> str:
-    """`uri` with an absolute path if it is a SQLite file: workers have another working folder."""
+def absolute(uri: str) -> str:
+    """`uri` of MLflow with an absolute path if it is a SQLite file: workers have another working folder."""
     return f"sqlite:///{Path(uri.removeprefix('sqlite:///')).absolute()}" if uri.startswith("sqlite:///") else uri
 
 

@@ -190,7 +190,7 @@ def test_a_registered_checkpoint_comes_back_by_alias_and_by_version(uri: str, tm
     assert not run.is_registered("small")
     assert [run.register("small"), run.register("small")] == ["1", "2"]
     assert run.is_registered("small")
-    for name, version in (("models:/small@champion", "2"), ("models:/small/1", "1")):
+    for name, version in (("models:/small@champion", "1"), ("models:/small@candidate", "2"), ("models:/small/1", "1")):
         local, found = tracking.checkpoint_folder(name, uri)
         assert found == version
         assert checkpoint.load(local).version == checkpoint.load(folder).version

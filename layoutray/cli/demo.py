@@ -158,7 +158,7 @@ class _Demo:
     def _answer(self, page: Path) -> dict[str, Any]:
         """Serve the registered model in a process of its own and post `page`."""
         port = _free_port()
-        arguments = [f"models:/{MODEL}@champion", "--port", str(port)]
+        arguments = [f"models:/{MODEL}@candidate", "--port", str(port)]
         with self._timed("Serve and post a page", _command("serve", arguments)), _server(arguments, port) as url:
             return _post(f"{url}/v1/extract", page)
 
@@ -247,7 +247,7 @@ def next_steps(out: Path) -> str:
     return f"""
 Overlay of the answer:  {out / _OVERLAY}
 MLflow:                 mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
-Endpoint:               layoutray serve models:/{MODEL}@champion
+Endpoint:               layoutray serve models:/{MODEL}@candidate
                         curl --form file=@{out / _PAGE} http://127.0.0.1:8000/v1/extract
 
 (Run `source .venv/bin/activate` first.)

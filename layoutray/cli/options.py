@@ -113,7 +113,10 @@ def add_job(made: argparse.ArgumentParser) -> None:
 def add_register(made: argparse.ArgumentParser) -> None:
     """`--register`."""
     made.add_argument(
-        "--register", metavar="NAME", default="", help="register the model under this name, with alias `champion`"
+        "--register",
+        metavar="NAME",
+        default="",
+        help="register the model under this name, with alias `candidate`; the first version is also the `champion`",
     )
 
 

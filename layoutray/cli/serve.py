@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from layoutray import checkpoint, config, recipe, tracking
@@ -14,7 +15,8 @@ from layoutray.cli.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import Application, ServeSettings, build_app, running
 from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.replicas import load_model, served_path
+from layoutray.cluster.serving.model_version import Version, load_model, served_path
+from layoutray.cluster.serving.served_version import Lookup
 from layoutray.devices import CPU
 from layoutray.ocr import engines
 
@@ -25,6 +27,7 @@ class ServeOptions(RecipeOptions):
 
     Attributes:
         gpus: of each model replica.
+        follow_every: seconds between looks at the registry.
         timeout: seconds per document.
     """
 
@@ -36,6 +39,7 @@ class ServeOptions(RecipeOptions):
     model_replicas: int
     gpus: float | None
     beams: int
+    follow_every: float
     timeout: float
     tracking_uri: str
 
@@ -58,10 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             model_replicas=chosen.model_replicas,
             gpus_per_model=chosen.gpus,
             beams=chosen.beams,
+            follow_every_s=chosen.follow_every,
             host=chosen.host,
             port=chosen.port,
         ),
         tracking.fetcher(chosen.tracking_uri),
+        following(chosen.checkpoint, chosen.tracking_uri),
     )
 
 
@@ -78,14 +84,15 @@ def application(arguments: dict[str, Any]) -> Application:
     settings, uri = config.build(ServeSettings, arguments), tracking.default_uri()
     name = tracking.resolve(settings.checkpoint, uri)
     version = settings.model_version or tracking.version_of(name)
-    return build_app(replace(settings, checkpoint=name, model_version=version), tracking.fetcher(uri))
+    lookup = following(settings.checkpoint, uri)
+    return build_app(replace(settings, checkpoint=name, model_version=version), tracking.fetcher(uri), lookup)
 
 
-def serve(settings: ServeSettings, fetch: Fetch = str) -> int:
+def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None) -> int:
     """Serve until the process is told to stop; says where, and how to call the endpoint.
 
     Args:
-        fetch: gives the folder of the checkpoint in the process that reads it.
+        fetch, lookup: see `build_app`.
     """
     # Fail here with one clear line if OCR engine or checkpoint is broken; a replica would fail with many retries.
     path = served_path(load_model(checkpoint.load(fetch(settings.checkpoint)), settings.beams, CPU))
@@ -93,11 +100,21 @@ def serve(settings: ServeSettings, fetch: Fetch = str) -> int:
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
             signal.signal(number, signal.default_int_handler)
-        with running(settings, fetch=fetch) as url:
+        with running(settings, fetch=fetch, lookup=lookup) as url:
             terminal.say(f"serving at {url} (API: {url}/docs); try: curl -F file=@page.png {url}{path}")
             threading.Event().wait()
     terminal.say("stopped")
     return 0
+
+
+def following(model: str, uri: str) -> Lookup | None:
+    """Gives the version that `model` names at the time of the call; None if it always names the same one."""
+    return partial(_version_now, model, tracking.absolute(uri)) if tracking.has_alias(model) else None
+
+
+def _version_now(model: str, uri: str) -> Version:
+    name = tracking.resolve(model, uri)
+    return Version(name, tracking.version_of(name))
 
 
 def _parse(arguments: Sequence[str] | None) -> ServeOptions:
@@ -123,6 +140,14 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
     options.add_beams(parser)
     parser.add_argument(
         "--timeout", type=float, default=Limits().timeout_s, help="seconds per document (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--follow-every",
+        type=float,
+        default=5.0,
+        metavar="SECONDS",
+        help="seconds between looks at the version that models:/NAME@ALIAS names; another one is loaded and served "
+        "without a restart (default: %(default)s)",
     )
     options.add_tracking_uri(parser)
     options.add_recipe_options(parser)

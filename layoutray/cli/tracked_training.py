@@ -84,4 +84,9 @@ def register(run: Run, name: str) -> None:
     """Make the checkpoint of the run a version of model `name`, unless it is one."""
     if not run.is_registered(name):
         version = run.register(name)
-        terminal.say(f"registered: models:/{name}@{tracking.ALIAS} (version {version})")
+        terminal.say(f"registered: models:/{name}@{tracking.CANDIDATE} (version {version})")
+        champion = tracking.version_of(tracking.resolve(f"models:/{name}@{tracking.CHAMPION}", run.uri))
+        if champion == version:
+            terminal.say(f"the first version is also models:/{name}@{tracking.CHAMPION}")
+        else:
+            terminal.say(f"models:/{name}@{tracking.CHAMPION} is version {champion}; see `layoutray promote {name}`")

@@ -37,6 +37,8 @@ VERBS = {
     "select": Verb(
         "Choose the documents that a checkpoint would learn most from if they were labelled.", ".select:main"
     ),
+    "promote": Verb("Make the candidate of a registered model its champion, if it is not worse.", ".promote:main"),
+    "rollback": Verb("Make the former champion of a registered model its champion again.", ".rollback:main"),
     "predict": Verb("Extract from a folder of files, or from ingested pages, in bulk.", ".predict:main"),
     "serve": Verb("Serve a model over HTTP until Ctrl-C or SIGTERM.", ".serve:main"),
     "demo": Verb("Run the whole chain on generated pages: OCR, training, evaluation, endpoint.", ".demo:main"),

@@ -1,6 +1,7 @@
 """The endpoint as a Ray Serve application: an HTTP ingress, OCR replicas and model replicas."""
 
 import logging
+import math
 import socket
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -16,8 +17,10 @@ from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.model_version import Version
 from layoutray.cluster.serving.page_reader import PageReader
 from layoutray.cluster.serving.replicas import ModelReplica
+from layoutray.cluster.serving.served_version import Lookup, ServedVersion
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.errors import InputError
@@ -44,6 +47,7 @@ class ServeSettings:
         batch_size: most pages (or documents, for text generation) in one model batch.
         batch_wait_s: seconds that the first item of a batch waits for others.
         beams: beam width of text generation (1 = greedy).
+        follow_every_s: seconds between looks at the registry for another version, when an alias is followed.
         host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, without authentication.
     """
 
@@ -58,6 +62,7 @@ class ServeSettings:
     batch_size: int = 8
     batch_wait_s: float = 0.01
     beams: int = 1
+    follow_every_s: float = 5.0
     host: str = "127.0.0.1"
     port: int = 8000
 
@@ -65,15 +70,20 @@ class ServeSettings:
         for name in ("ocr_replicas", "model_replicas", "batch_size", "beams"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not (0 < self.follow_every_s < math.inf):
+            raise InputError(f"follow_every_s is {self.follow_every_s}; it must be a finite number above 0")
 
 
 class Ingress:
     """The HTTP ingress. It has one replica, which passes requests to the other deployments."""
 
-    def __init__(self, settings: ServeSettings, reader: DeploymentHandle, model: DeploymentHandle) -> None:
+    def __init__(
+        self, settings: ServeSettings, reader: DeploymentHandle, model: DeploymentHandle, lookup: Lookup | None
+    ) -> None:
         metrics = Telemetry()
+        served = ServedVersion(model, lookup, settings.follow_every_s, metrics)
         # One more page than readers, so that a reader that becomes free has its next page at once.
-        service = Service(reader, model, max_pages_in_ocr=settings.ocr_replicas + 1, telemetry=metrics)
+        service = Service(reader, model, served, max_pages_in_ocr=settings.ocr_replicas + 1, telemetry=metrics)
         waiting = settings.limits.max_queued_requests
         self._routes = Routes(
             service,
@@ -87,11 +97,12 @@ class Ingress:
         return self._routes.api()
 
 
-def build_app(settings: ServeSettings, fetch: Fetch = str) -> Application:
+def build_app(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None) -> Application:
     """The application for `serve.run` on the connected cluster.
 
     Args:
         fetch: gives the folder of the checkpoint in the process that reads it.
+        lookup: gives the version to serve, again and again; None serves that of `settings` for ever.
     """
     cpus = {"num_cpus": settings.cpus_per_replica}
     patience = settings.limits.timeout_s + _LAST_ANSWER_SECONDS
@@ -117,18 +128,20 @@ def build_app(settings: ServeSettings, fetch: Fetch = str) -> Application:
         settings,
         reader.bind(_limited_recognition(settings)),
         model.bind(
-            settings.checkpoint,
+            Version(settings.checkpoint, settings.model_version),
             fetch,
-            settings.model_version,
             settings.batch_size,
             settings.batch_wait_s,
             settings.beams,
         ),
+        lookup,
     )
 
 
 @contextmanager
-def running(settings: ServeSettings, name: str = "layoutray", fetch: Fetch = str) -> Generator[str]:
+def running(
+    settings: ServeSettings, name: str = "layoutray", fetch: Fetch = str, lookup: Lookup | None = None
+) -> Generator[str]:
     """Serve on the connected Ray during the `with` block; yields the URL when all replicas are ready.
 
     The application is deleted at the end. Serve itself keeps running: it may host other applications.
@@ -142,7 +155,7 @@ def running(settings: ServeSettings, name: str = "layoutray", fetch: Fetch = str
     if not serve.status().proxies:
         serve.start(http_options={"host": settings.host, "port": settings.port}, logging_config=quiet)
     try:
-        serve.run(build_app(settings, fetch), name=name, logging_config=quiet)
+        serve.run(build_app(settings, fetch, lookup), name=name, logging_config=quiet)
         _check_listening(settings)
         yield f"http://{settings.host}:{settings.port}"
     finally:

@@ -9,8 +9,13 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.readers.synthetic_render import render_page
 
 
-def save_untrained(folder: Path, **task: Any) -> None:
-    """Write the checkpoint of a tiny Skimformer that tags dates and totals; `task` has further keys of [task]."""
+def save_untrained(folder: Path, *, seed: int = 42, **task: Any) -> None:
+    """Write the checkpoint of a tiny Skimformer that tags dates and totals.
+
+    Args:
+        seed: of its weights.
+        task: further keys of [task].
+    """
     chosen = recipe.from_dict(
         {
             "name": "untrained",
@@ -18,6 +23,7 @@ def save_untrained(folder: Path, **task: Any) -> None:
             "train": {"steps": 1},
             "model": {"arch": "skimformer", "size": "tiny"},
             "max_length": 128,
+            "seed": seed,
         }
     )
     words = [word["text"] for number in range(10) for word in render_page(Random(number))[1]["words"]]

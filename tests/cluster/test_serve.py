@@ -285,14 +285,15 @@ def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(
 
 
 def test_health_models_and_metrics(client: httpx.Client, settings: ServeSettings) -> None:
-    assert client.get("/healthz").json() == {"status": "ok"}
-    (model,) = client.get("/v1/models").json()["models"]
     loaded = Extractor.load(settings.checkpoint)
+    assert client.get("/healthz").json() == {"status": "ok", "model_version": loaded.model_version}
+    (model,) = client.get("/v1/models").json()["models"]
     found = {
         "model_id": "untrained",
         "model_version": loaded.model_version,
         "path": "/v1/extract",
         "entity_types": ["date", "total"],
+        "tried_on": "a generated page",
     }
     assert model == found
     post(client, encoded(rendered()[0], "PNG"))

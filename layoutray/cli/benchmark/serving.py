@@ -17,7 +17,7 @@ from layoutray.cli import terminal
 from layoutray.cli.benchmark import page_sample
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import ServeSettings, running
-from layoutray.cluster.serving.replicas import load_model
+from layoutray.cluster.serving.model_version import load_model
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.generation import TextGenerator

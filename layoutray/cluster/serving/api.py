@@ -92,7 +92,13 @@ class Routes:
             )
         not_ready: dict[int | str, dict[str, Any]] = {503: errors[503]}
         api.add_api_route("/v1/models", self.models, response_model=schema.ModelsResponse, responses=not_ready)
-        api.add_api_route("/healthz", self.health, response_model=schema.HealthResponse, responses=not_ready)
+        api.add_api_route(
+            "/healthz",
+            self.health,
+            response_model=schema.HealthResponse,
+            response_model_exclude_none=True,
+            responses=not_ready,
+        )
         api.add_api_route("/metrics", self.metrics, response_class=Response)
         return api
 
@@ -140,19 +146,24 @@ class Routes:
             model_version=model.model_version,
             path=model.path,
             entity_types=list(model.entity_types),
+            tried_on=model.tried_on,
         )
         return schema.ModelsResponse(models=[served])
 
     async def health(self) -> schema.HealthResponse:
-        """200 when a model replica answers, else 503."""
+        """200 when a model replica answers, else 503; says if the version that the alias names cannot be served."""
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):
-                await self._service.check_model()
+                model = await self._service.check_model()
         except TimeoutError as error:
             raise ApiError(
                 503, failures.UNAVAILABLE, f"no model replica answered in {_HEALTH_SECONDS:g} s", retryable=True
             ) from error
-        return schema.HealthResponse()
+        refusal = self._service.refusal
+        refused = refusal and schema.RefusedVersion(
+            model_version=refusal.version.label, code=refusal.code, message=refusal.message
+        )
+        return schema.HealthResponse(model_version=model.model_version, refused=refused)
 
     async def metrics(self) -> Response:
         """Metrics since the start, for Prometheus."""

@@ -8,37 +8,30 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-import torch
 from ray import serve
 
-from layoutray import checkpoint
 from layoutray.answers import Entity, Problem
-from layoutray.checkpoint import Checkpoint, Fetch
+from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
+from layoutray.cluster.serving import failures
 from layoutray.cluster.serving.failures import problem_of
-from layoutray.cluster.serving.schema import ServedPath
-from layoutray.document import Box, Page, Provenance, Word
-from layoutray.document.field_type import FieldType
-from layoutray.document.record_type import RecordType
+from layoutray.cluster.serving.loaded_versions import LoadedVersions
+from layoutray.cluster.serving.model_version import ModelDescription, Refusal, Version, VersionError
+from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
 from layoutray.generation import Text, TextGenerator
 from layoutray.inference import Extractor
 from layoutray.selection import Selection
-from layoutray.tasks import WritesTexts
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
-
-_MADE_UP_PAGE = Page(
-    "", 1, 100, 100, (Word("1", Box(0.1, 0.1, 0.2, 0.2)),), "", "", "", Provenance("annotation", "made up")
-)
 
 
 @dataclass(frozen=True)
@@ -51,102 +44,99 @@ class BatchResult(Generic[Result]):
 
 
 @dataclass(frozen=True, slots=True)
-class WriteRequest:
-    """A document for text generation: its pages in order, and whether to return the selected words."""
+class PageRequest:
+    """A page for a model that tags words, and the version that is to answer it."""
 
+    version: Version
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """A document for text generation: its pages in order, and whether to return the selected words.
+
+    Attributes:
+        version: the version that is to answer it.
+    """
+
+    version: Version
     pages: Sequence[Page]
     explain: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ModelDescription:
-    """The model that the replicas have loaded.
-
-    Attributes:
-        path: where the endpoint serves it.
-        writes: whether it reads whole documents and generates text (fields or a summary).
-        fields: types of the document fields that it answers, by name.
-        records: types of the records that it answers, by name.
-        explains: whether it can return the selected words.
-    """
-
-    model_id: str
-    model_version: str
-    path: ServedPath
-    writes: bool
-    entity_types: tuple[str, ...]
-    fields: Mapping[str, FieldType]
-    records: Mapping[str, RecordType]
-    explains: bool
-
-
-def load_model(loaded: Checkpoint, beams: int, device: torch.device) -> Extractor | TextGenerator:
-    """The model of a checkpoint, for inference on `device`.
-
-    Args:
-        beams: beam width of a model that generates text.
-
-    Raises:
-        CheckpointError: when the checkpoint was only pretrained.
-    """
-    if isinstance(loaded.recipe.task, WritesTexts):
-        return TextGenerator(loaded, device, beams)
-    return Extractor(loaded, loaded.recipe.name, device)
-
-
-def served_path(model: Extractor | TextGenerator) -> ServedPath:
-    """Path at which the endpoint serves `model`."""
-    return "/v1/extract" if isinstance(model, Extractor) or model.fields else "/v1/summarize"
+Request = TypeVar("Request", PageRequest, WriteRequest)
 
 
 class ModelReplica:
     """Runs the model. Pages or documents of requests that arrive together share a batch.
 
-    The constructor runs the model once, so that no request waits for what its first run prepares.
+    Each request names the version of the model that is to answer it. Requests for different versions share no batch.
     """
 
-    def __init__(self, name: str, fetch: Fetch, version: str, batch_size: int, batch_wait_s: float, beams: int) -> None:
-        self._model = load_model(checkpoint.load(fetch(name)), beams, gpus.assigned_device())
-        self._version = version or self._model.model_version
+    def __init__(self, first: Version, fetch: Fetch, batch_size: int, batch_wait_s: float, beams: int) -> None:
+        self._versions = LoadedVersions(first, fetch, beams, gpus.assigned_device())
         self._one_run = threading.Lock()
         self._failed = False
-        self._answer_made_up_page()
         batched: tuple[Any, Any] = (self.extract, self.summarize)  # Any: serve.batch adds the two methods called below
         for method in batched:
             method.set_max_batch_size(batch_size)
             method.set_batch_wait_timeout_s(batch_wait_s)
 
     async def describe(self) -> ModelDescription:
-        model = self._model
-        types, records = (model.entity_types, model.records) if isinstance(model, Extractor) else ((), {})
-        writes = isinstance(model, TextGenerator)
-        explains = writes and model.shows_selection
-        return ModelDescription(
-            model.model_id, self._version, served_path(model), writes, types, model.fields, records, explains
-        )
+        """The served version."""
+        return self._versions.served.description
+
+    async def load(self, version: Version) -> ModelDescription | Refusal:
+        """Load a version beside the served one, unless it is loaded already."""
+        try:
+            return (await self._versions.get(version)).description
+        except VersionError as error:
+            return error.refusal
+
+    async def keep(self, versions: Sequence[Version]) -> None:
+        """Hold exactly `versions` in memory; the first of them is the served one."""
+        await self._versions.keep(versions)
 
     async def check_health(self) -> None:
-        """Raise if the model has failed on a document and now fails on a made-up page too; Serve replaces the replica.
+        """Raise if the model has failed on a document and now fails on its example too; Serve replaces the replica.
 
         After some errors, for example of CUDA, a process can no longer use its GPU.
         """
         if self._failed:
-            await asyncio.to_thread(self._answer_made_up_page)
+            await asyncio.to_thread(self._answer_example)
             self._failed = False
 
     @serve.batch
-    async def extract(self, pages: list[Page]) -> list[BatchResult[tuple[Entity, ...]] | Problem]:
+    async def extract(self, requests: list[PageRequest]) -> list[BatchResult[tuple[Entity, ...]] | Problem]:
         """Entities of each page. Only for an Extractor."""
-        assert isinstance(self._model, Extractor)
-        return await self._run(self._model.extract, pages)
+        return await self._answer(requests, _extract)
 
     @serve.batch
     async def summarize(
-        self, documents: list[WriteRequest]
+        self, requests: list[WriteRequest]
     ) -> list[BatchResult[tuple[Text, Selection | None]] | Problem]:
         """The generated text of each document, with its selection if requested. Only for a TextGenerator."""
-        assert isinstance(self._model, TextGenerator)
-        return await self._run(partial(_generate, self._model), documents)
+        return await self._answer(requests, _generate)
+
+    async def _answer(
+        self, requests: Sequence[Request], run: Callable[[Any, Sequence[Request]], Sequence[Result]]
+    ) -> list[BatchResult[Result] | Problem]:
+        """Each request's result, from the version that it names.
+
+        Args:
+            run: called with a model and the requests for it.
+        """
+        answered: dict[int, BatchResult[Result] | Problem] = {}
+        for version in dict.fromkeys(request.version for request in requests):
+            numbers = [number for number, request in enumerate(requests) if request.version == version]
+            try:
+                model = (await self._versions.get(version)).model
+            except VersionError:
+                answered |= dict.fromkeys(numbers, _version_gone())
+                continue
+            group = [requests[number] for number in numbers]
+            answered |= zip(numbers, await self._run(partial(run, model), group), strict=True)
+        return [answered[number] for number in range(len(requests))]
 
     async def _run(
         self, model: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
@@ -161,12 +151,13 @@ class ModelReplica:
         self._failed |= any(isinstance(result, Problem) and result.code == Reason.INTERNAL for result in results)
         return results
 
-    def _answer_made_up_page(self) -> None:
+    def _answer_example(self) -> None:
         with self._one_run:
-            if isinstance(self._model, Extractor):
-                self._model.extract([_MADE_UP_PAGE])
-            else:
-                self._model.write([[_MADE_UP_PAGE]])
+            self._versions.served.answer_example()
+
+
+def _extract(extractor: Extractor, requests: Sequence[PageRequest]) -> list[tuple[Entity, ...]]:
+    return extractor.extract([request.page for request in requests])
 
 
 def _generate(generator: TextGenerator, requests: Sequence[WriteRequest]) -> list[tuple[Text, Selection | None]]:
@@ -176,6 +167,11 @@ def _generate(generator: TextGenerator, requests: Sequence[WriteRequest]) -> lis
     return [
         (text, next(selections) if request.explain else None) for request, text in zip(requests, texts, strict=True)
     ]
+
+
+def _version_gone() -> Problem:
+    message = "the version of the model that was to answer cannot be loaded any more; try again"
+    return Problem(failures.UNAVAILABLE, "model", message, True)
 
 
 def _run_batch(

@@ -10,6 +10,9 @@ SCHEMA_VERSION = "1.3"
 
 ServedPath = Literal["/v1/extract", "/v1/summarize"]
 """Path at which a model is served."""
+TriedOn = Literal["its own example", "a generated page"]
+"""What a model answered before it was served."""
+RefusalCode = Literal["broken", "foreign", "too_large"]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 Polygon = Annotated[
     list[float],
@@ -246,6 +249,7 @@ class ModelResponse(_Body):
     model_version: str
     path: ServedPath = Field(description="path that accepts documents")
     entity_types: list[str] = Field(description="empty for a model without entity types")
+    tried_on: TriedOn = Field(description="what it answered before it was served")
 
 
 class ModelsResponse(_Body):
@@ -254,7 +258,19 @@ class ModelsResponse(_Body):
     models: list[ModelResponse]
 
 
+class RefusedVersion(_Body):
+    """The version that the alias names, and why it is not served."""
+
+    model_version: str
+    code: RefusalCode
+    message: str
+
+
 class HealthResponse(_Body):
     """The endpoint is ready."""
 
     status: Literal["ok"] = "ok"
+    model_version: str = Field(description="the served version")
+    refused: RefusedVersion | None = Field(
+        default=None, description="only if the alias that is followed names a version that cannot be served"
+    )

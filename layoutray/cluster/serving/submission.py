@@ -88,6 +88,11 @@ async def _receive_file(request: Request, limits: Limits) -> UploadedFile:
             data, source = await file.read(), file.filename or ""
     except HTTPException as error:
         raise failures.error_of_http(error) from error
+    return uploaded_file(data, source, limits)
+
+
+def uploaded_file(data: bytes, source: str, limits: Limits) -> UploadedFile:
+    """A file with content `data`. Raises ApiError: 413 too large, 415 unsupported type, 422 empty."""
     if len(data) > limits.max_upload_bytes:
         raise _too_large(limits.max_upload_bytes)
     try:

@@ -24,6 +24,10 @@ class Telemetry:
         self._requests = self._counter("requests", "Documents by HTTP status", ["status"])
         self._failures = self._counter("failures", "Refused documents and failed pages by reason", ["reason"])
         self._pages = self._counter("pages", "Pages by outcome", ["outcome"])
+        self._versions = self._counter("versions", "Versions of the model that were asked for, by outcome", ["outcome"])
+        self._served = Gauge(
+            "layoutray_model_version", "1 for the served version", ["version"], registry=self._registry
+        )
         self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in flight", registry=self._registry)
         self._request_seconds = self._histogram(
             "request_seconds", "Time from request to answer of a document", _SECONDS
@@ -64,6 +68,16 @@ class Telemetry:
     def page_failed(self, reason: str) -> None:
         self._pages.labels("failed").inc()
         self._failures.labels(reason).inc()
+
+    def served(self, version: str) -> None:
+        """Count a version that is served from now on."""
+        self.version("served")
+        self._served.clear()
+        self._served.labels(version).set(1)
+
+    def version(self, outcome: str) -> None:
+        """Count the outcome of a version: `served`, why it was refused, or `unknown` when the registry names none."""
+        self._versions.labels(outcome).inc()
 
     def exposition(self) -> bytes:
         """All metrics as the text that Prometheus scrapes."""

@@ -9,8 +9,10 @@ import pytest
 from ray import serve
 
 from layoutray.answers import Problem
-from layoutray.cluster.serving.replicas import BatchResult, ModelReplica
+from layoutray.cluster.serving.model_version import Version
+from layoutray.cluster.serving.replicas import BatchResult, ModelReplica, PageRequest
 from layoutray.document import Page
+from layoutray.inference import Extractor
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import pages
 
@@ -24,14 +26,16 @@ class BreakableReplica(ModelReplica):
         return os.getpid()
 
     async def break_model(self, only_long: bool) -> None:
-        working = self._model.extract
+        model = self._versions.served.model
+        assert isinstance(model, Extractor)
+        working = model.extract
 
         def broken(given: Sequence[Page]) -> object:
             if only_long and all(len(page.words) == 1 for page in given):
                 return working(given)
             raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
-        self._model.extract = broken
+        model.extract = broken
 
 
 @pytest.mark.usefixtures("cluster")
@@ -42,11 +46,12 @@ def test_a_replica_is_replaced_when_its_model_fails_on_every_page(tmp_path: Path
     deployment = serve.deployment(
         health_check_period_s=1, graceful_shutdown_timeout_s=1, ray_actor_options={"num_cpus": 0.1}
     )(BreakableReplica)
-    bound = deployment.bind(str(tmp_path / "checkpoint"), str, "", 4, 0.01, 1)
+    version = Version(str(tmp_path / "checkpoint"), "")
+    bound = deployment.bind(version, str, 4, 0.01, 1)
     handle = serve.run(bound, name="breakable", route_prefix="/breakable")
 
     def answer() -> BatchResult[object] | Problem:
-        return handle.extract.remote(pages(1)[0]).result()
+        return handle.extract.remote(PageRequest(version, pages(1)[0])).result()
 
     first = handle.pid.remote().result()
     assert isinstance(answer(), BatchResult)

@@ -1,0 +1,113 @@
+"""`layoutray promote`: make the candidate of a registered model its champion, if it is not worse."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutray import aliases, checkpoint, tracking
+from layoutray.checkpoint import Checkpoint
+from layoutray.cli import options, terminal
+from layoutray.errors import InputError
+from layoutray.evaluation.page_selection import PageSelection
+from layoutray.evaluation.replacement import Compared, Comparison, compare
+from layoutray.store import json_text
+from layoutray.tracking import CANDIDATE, CHAMPION
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromoteOptions:
+    """Options of `layoutray promote`.
+
+    Attributes:
+        pages: folders that `layoutray ingest` has written.
+        margin: see `Comparison.objections`.
+        json: file that also gets the report.
+        tracking_uri: of MLflow.
+    """
+
+    name: str
+    pages: Sequence[str]
+    split: str
+    margin: float
+    json: Path | None
+    tracking_uri: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options.parse(_parser(), arguments, PromoteOptions)
+    champion, candidate = (_version(chosen, alias) for alias in (CHAMPION, CANDIDATE))
+    if champion == candidate:
+        raise InputError(f"version {champion} of {chosen.name} is candidate and champion; register another one first")
+    selection = PageSelection(tuple(chosen.pages), chosen.split)
+    comparison = compare(_load(chosen, champion), _load(chosen, candidate), selection)
+    title = f"{chosen.name}: F1 on {selection.name}, {comparison.documents} documents"
+    columns = ("", f"champion, version {champion}", f"candidate, version {candidate}", "difference", "95 % interval")
+    terminal.show_table(title, columns, _rows(comparison))
+    objections = comparison.objections(chosen.margin)
+    report = _report(comparison, champion, candidate, objections)
+    sys.stdout.write(json_text.dumps(report) + "\n")
+    if chosen.json:
+        chosen.json.write_text(json_text.dumps(report, indent=2) + "\n", encoding="utf-8")
+    if objections:
+        reasons = "\n".join(f"* {objection}" for objection in objections)
+        terminal.say(f"version {candidate} is not promoted, version {champion} stays champion:\n{reasons}")
+        return 1
+    aliases.promote(chosen.name, candidate, chosen.tracking_uri)
+    terminal.say(f"models:/{chosen.name}@{CHAMPION} is now version {candidate}; `layoutray rollback` undoes this")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = options.parser("promote")
+    parser.add_argument("name", help="registered model, without models:/ and alias")
+    parser.add_argument(
+        "--on", dest="pages", nargs="+", required=True, metavar="PAGES", help="folders written by `layoutray ingest`"
+    )
+    parser.add_argument(
+        "--split", default="dev", choices=("train", "dev", "test"), help="split of the pages (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--margin",
+        type=options.share,
+        default=0.01,
+        help="largest fall of F1 that the documents may leave possible (default: %(default)s)",
+    )
+    parser.add_argument("--json", type=Path, help="also write the report to this file")
+    options.add_tracking_uri(parser)
+    return parser
+
+
+def _version(chosen: PromoteOptions, alias: str) -> str:
+    return tracking.version_of(tracking.resolve(f"models:/{chosen.name}@{alias}", chosen.tracking_uri))
+
+
+def _load(chosen: PromoteOptions, version: str) -> Checkpoint:
+    folder, _ = tracking.checkpoint_folder(f"models:/{chosen.name}/{version}", chosen.tracking_uri)
+    return checkpoint.load(folder)
+
+
+def _rows(comparison: Comparison) -> list[tuple[object, ...]]:
+    return [_row("all", comparison.overall), *(_row(name, one) for name, one in comparison.by_name.items())]
+
+
+def _row(name: str, one: Compared) -> tuple[object, ...]:
+    difference = one.difference
+    interval = f"{difference.low:+.3f} to {difference.high:+.3f}"
+    return name, f"{one.champion:.3f}", f"{one.candidate:.3f}", f"{difference.value:+.3f}", interval
+
+
+def _report(comparison: Comparison, champion: str, candidate: str, objections: Sequence[str]) -> dict[str, object]:
+    def plain(one: Compared) -> dict[str, float]:
+        difference = {"difference": one.difference.value, "low": one.difference.low, "high": one.difference.high}
+        return {"champion": one.champion, "candidate": one.candidate, **difference}
+
+    return {
+        "champion": champion,
+        "candidate": candidate,
+        "promoted": not objections,
+        "objections": list(objections),
+        "documents": comparison.documents,
+        "f1": {"all": plain(comparison.overall)} | {name: plain(one) for name, one in comparison.by_name.items()},
+    }

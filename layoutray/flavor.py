@@ -1,0 +1,63 @@
+"""The description of a checkpoint as an MLflow model: loader, signature, input example and requirements."""
+
+import json
+import tempfile
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from layoutray import checkpoint
+from layoutray import recipe as recipes
+from layoutray.tasks import TagsWords, WritesTexts
+from layoutray.version import VERSION
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # MLflow warns of its own types
+    import mlflow.pyfunc
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, DataType, Schema
+    from mlflow.types.schema import Array, Object, Property
+
+RECOGNITION = "ingest-folder"
+"""Ingest recipe whose section `recognition` says how the model reads files; that of `layoutray serve`."""
+
+_WORD = Object([Property("text", DataType.string), Property("box", Array(DataType.double))])
+_PAGE = Object([Property("width", DataType.long), Property("height", DataType.long), Property("words", Array(_WORD))])
+_SIGNATURE = ModelSignature(
+    inputs=Schema(
+        [
+            ColSpec(DataType.binary, "file", required=False),
+            ColSpec(Array(_PAGE), "pages", required=False),
+        ]
+    )
+)
+_GENERATED = {"pages": [{"width": 100, "height": 100, "words": [{"text": "1", "box": [10.0, 10.0, 20.0, 20.0]}]}]}
+
+
+@contextmanager
+def files(folder: Path) -> Generator[list[Path]]:
+    """The files of the checkpoint in `folder`, with those that make it an MLflow model of flavour `python_function`.
+
+    A checkpoint that answers no documents, because it was only pretrained, is no MLflow model.
+    """
+    own = [folder / name for name in (*checkpoint.FILES, checkpoint.EXAMPLE)]
+    recipe = recipes.from_stored(checkpoint.read_json(folder / "recipe.json"))
+    with tempfile.TemporaryDirectory() as scratch:
+        model = Path(scratch, "model")
+        if isinstance(recipe.task, TagsWords | WritesTexts):
+            _save(model, folder / checkpoint.EXAMPLE)
+        yield [*filter(Path.is_file, own), *model.glob("*")]
+
+
+def _save(folder: Path, own: Path) -> None:
+    """Write the files of the MLflow model. `own`: the input example, if it exists, else it is a generated page."""
+    example = json.loads(own.read_bytes()) if own.is_file() else _GENERATED
+    mlflow.pyfunc.save_model(
+        str(folder),
+        loader_module="layoutray.pyfunc",
+        signature=_SIGNATURE,
+        input_example=[{"pages": example["pages"]}],
+        model_config={"recipe": RECOGNITION},
+        pip_requirements=[f"layoutray=={VERSION}"],
+    )

@@ -1,0 +1,102 @@
+"""`layoutray promote` and `layoutray rollback` with a real registry."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mlflow.tracking import MlflowClient
+
+from layoutray import checkpoint, tracking
+from layoutray.cli.main import main
+from tests.evaluation.test_predictions import write_receipts
+from tests.evaluation.test_replacement import fresh
+from tests.jobs import NO_DROPOUT, job, pages, recipe
+from tests.mlflow_store import new_store
+from tests.training.runs import alone
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders: `receipts`, the checkpoint `good` that has learned them, and `bad`, which has not."""
+    folder = tmp_path_factory.mktemp("models")
+    write_receipts(folder / "receipts", pages(6))
+    one = job(folder, recipe("entities", model=NO_DROPOUT, steps=150, learning_rate=5e-3), pages(6))
+    alone(one)
+    loaded = checkpoint.load(one.out)
+    checkpoint.save(folder / "good", loaded)
+    checkpoint.save(folder / "bad", fresh(loaded))
+    return folder
+
+
+@pytest.fixture
+def uri(tmp_path: Path) -> str:
+    return new_store(tmp_path)
+
+
+def register(uri: str, folder: Path) -> str:
+    run = tracking.create_run(uri, "tests", "run", {}, {})
+    run.log_checkpoint(folder)
+    return run.register("forms")
+
+
+def aliases(uri: str) -> dict[str, str]:
+    return {name: str(version) for name, version in MlflowClient(uri).get_registered_model("forms").aliases.items()}
+
+
+def promote(uri: str, models: Path, *more: str) -> int:
+    words = ["promote", "forms", "--on", str(models / "receipts"), "--split", "train", "--tracking-uri", uri]
+    return main([*words, *more])
+
+
+def rollback(uri: str) -> int:
+    return main(["rollback", "forms", "--tracking-uri", uri])
+
+
+def test_a_better_candidate_becomes_champion_and_a_rollback_undoes_it(
+    uri: str, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert register(uri, models / "bad") == "1"
+    assert aliases(uri) == {"champion": "1", "candidate": "1"}, "the first version has no rival"
+    register(uri, models / "good")
+    assert aliases(uri) == {"champion": "1", "candidate": "2"}
+    assert promote(uri, models) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["champion"], report["candidate"], report["promoted"], report["objections"]) == ("1", "2", True, [])
+    assert report["f1"]["all"]["low"] > 0.5
+    assert set(report["f1"]) == {"all", "date", "total"}
+    assert aliases(uri) == {"champion": "2", "candidate": "2"}
+    assert rollback(uri) == 0
+    assert aliases(uri) == {"champion": "1", "candidate": "2"}
+    assert rollback(uri) != 0, "version 1 had no one before it"
+    assert "no version of forms was champion before" in capsys.readouterr().err
+
+
+def test_a_worse_candidate_is_not_promoted_and_the_reasons_are_said(
+    uri: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    register(uri, models / "good")
+    register(uri, models / "bad")
+    assert promote(uri, models, "--json", str(tmp_path / "report.json")) == 1
+    assert aliases(uri) == {"champion": "1", "candidate": "2"}
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["promoted"], len(report["objections"])) == (False, 3)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "version 2 is not promoted, version 1 stays champion" in said
+    assert "total is worse" in said
+
+
+def test_rollbacks_go_back_step_by_step(uri: str, models: Path) -> None:
+    for folder in ("bad", "good", "good"):
+        register(uri, models / folder)
+        if aliases(uri)["candidate"] != "1":
+            assert promote(uri, models) == 0
+    assert [aliases(uri)["champion"], rollback(uri), aliases(uri)["champion"]] == ["3", 0, "2"]
+    assert [rollback(uri), aliases(uri)["champion"]] == [0, "1"]
+
+
+def test_what_is_not_there_is_said(uri: str, models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert promote(uri, models) != 0
+    assert "cannot provide models:/forms@champion" in capsys.readouterr().err
+    register(uri, models / "good")
+    assert promote(uri, models) != 0
+    assert "version 1 of forms is candidate and champion" in capsys.readouterr().err
