@@ -1,10 +1,12 @@
 """`layoutray serve`: answer documents over HTTP until Ctrl-C or SIGTERM."""
 
+import argparse
 import contextlib
 import signal
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from layoutray import checkpoint, config, recipe, tracking
@@ -13,10 +15,13 @@ from layoutray.cli import options, terminal
 from layoutray.cli.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import Application, ServeSettings, build_app, running
+from layoutray.cluster.serving.keys import KeyStore
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.replicas import load_model, served_path
 from layoutray.devices import CPU
 from layoutray.ocr import engines
+
+_ANY_HOST = "0.0.0.0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +31,7 @@ class ServeOptions(RecipeOptions):
     Attributes:
         gpus: of each model replica.
         timeout: seconds per document.
+        keys, audit, open: see `ServeSettings`.
     """
 
     checkpoint: str
@@ -37,6 +43,9 @@ class ServeOptions(RecipeOptions):
     gpus: float | None
     beams: int
     timeout: float
+    keys: str
+    audit: str
+    open: bool
     tracking_uri: str
 
 
@@ -60,6 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             beams=chosen.beams,
             host=chosen.host,
             port=chosen.port,
+            keys=_absolute(chosen.keys),
+            audit=_absolute(chosen.audit),
+            open=chosen.open,
         ),
         tracking.fetcher(chosen.tracking_uri),
     )
@@ -69,13 +81,14 @@ def application(arguments: dict[str, Any]) -> Application:
     """The application for a Serve configuration file (`import_path`); its `args` are keys of `ServeSettings`.
 
     `checkpoint` may also be `models:/NAME@ALIAS`. `host` and `port` have no effect: the configuration file itself
-    states where Serve listens.
+    states where Serve listens. It may be the network, so one of `keys` and `open` is needed.
 
     Raises:
         RecipeError: when a key is unknown or a value has the wrong type.
-        InputError: when the registry does not have the model.
+        InputError: when the registry does not have the model, or neither `keys` nor `open` is given.
     """
-    settings, uri = config.build(ServeSettings, arguments), tracking.default_uri()
+    settings = config.build(ServeSettings, {**arguments, "host": _ANY_HOST})
+    uri = tracking.default_uri()
     name = tracking.resolve(settings.checkpoint, uri)
     version = settings.model_version or tracking.version_of(name)
     return build_app(replace(settings, checkpoint=name, model_version=version), tracking.fetcher(uri))
@@ -87,14 +100,18 @@ def serve(settings: ServeSettings, fetch: Fetch = str) -> int:
     Args:
         fetch: gives the folder of the checkpoint in the process that reads it.
     """
-    # Fail here with one clear line if OCR engine or checkpoint is broken; a replica would fail with many retries.
+    # Fail here with one clear line if OCR engine, checkpoint or key file is broken;
+    # a replica would fail with many retries.
     path = served_path(load_model(checkpoint.load(fetch(settings.checkpoint)), settings.beams, CPU))
     engines.load(settings.recognition.engine).version(settings.recognition.settings)
+    if settings.keys:
+        KeyStore.open(settings.keys).close()
+    key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
             signal.signal(number, signal.default_int_handler)
         with running(settings, fetch=fetch) as url:
-            terminal.say(f"serving at {url} (API: {url}/docs); try: curl -F file=@page.png {url}{path}")
+            terminal.say(f"serving at {url} (API: {url}/docs); try: curl {key}-F file=@page.png {url}{path}")
             threading.Event().wait()
     terminal.say("stopped")
     return 0
@@ -111,7 +128,7 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
     parser.add_argument(
         "--host",
         default="127.0.0.1",
-        help="address to listen on; 0.0.0.0 opens the endpoint to the network, without authentication "
+        help="address to listen on; 0.0.0.0 accepts connections from the network, and needs --keys or --open "
         "(default: %(default)s)",
     )
     parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
@@ -124,6 +141,22 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
     parser.add_argument(
         "--timeout", type=float, default=Limits().timeout_s, help="seconds per document (default: %(default)s)"
     )
+    _add_access(parser)
     options.add_tracking_uri(parser)
     options.add_recipe_options(parser)
     return options.parse(parser, arguments, ServeOptions)
+
+
+def _add_access(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keys", metavar="FILE", default="", help="every request needs a key of this file (see `layoutray keys`)"
+    )
+    parser.add_argument("--open", action="store_true", help="accept connections from the network without keys")
+    parser.add_argument(
+        "--audit", metavar="FILE", default="", help="append a line of JSON for each document: who, what, outcome"
+    )
+
+
+def _absolute(file: str) -> str:
+    """`file` for processes with another working folder; empty stays empty."""
+    return str(Path(file).absolute()) if file else ""

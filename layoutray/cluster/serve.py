@@ -1,5 +1,6 @@
 """The endpoint as a Ray Serve application: an HTTP ingress, OCR replicas and model replicas."""
 
+import ipaddress
 import logging
 import socket
 from collections.abc import Generator
@@ -15,6 +16,7 @@ from ray.serve.schema import LoggingConfig
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
 from layoutray.cluster.serving.api import Routes
+from layoutray.cluster.serving.auth import make_access
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.page_reader import PageReader
 from layoutray.cluster.serving.replicas import ModelReplica
@@ -44,7 +46,10 @@ class ServeSettings:
         batch_size: most pages (or documents, for text generation) in one model batch.
         batch_wait_s: seconds that the first item of a batch waits for others.
         beams: beam width of text generation (1 = greedy).
-        host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, without authentication.
+        host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
+        keys: file of `layoutray keys` on the head node, with the keys that requests need; empty: none is needed.
+        audit: file on the head node to which the audit log is appended; empty: none is written.
+        open: accept connections from the network although there are no keys.
     """
 
     checkpoint: str
@@ -60,11 +65,23 @@ class ServeSettings:
     beams: int = 1
     host: str = "127.0.0.1"
     port: int = 8000
+    keys: str = ""
+    audit: str = ""
+    open: bool = False
 
     def __post_init__(self) -> None:
         for name in ("ocr_replicas", "model_replicas", "batch_size", "beams"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.keys and self.open:
+            raise InputError(
+                f"keys is {self.keys} and open is true; an endpoint with keys is not open: give one of them"
+            )
+        if not (self.keys or self.open or _is_loopback(self.host)):
+            raise InputError(
+                f"host is {self.host}, which other machines can reach, and there are no keys; create one with "
+                "`layoutray keys create` and give its file with --keys, or let everybody in with --open"
+            )
 
 
 class Ingress:
@@ -79,6 +96,7 @@ class Ingress:
             service,
             settings.limits,
             metrics,
+            make_access(settings.keys, settings.audit, metrics),
             max_files=settings.ocr_replicas + waiting,
             max_words=settings.model_replicas * settings.batch_size + waiting,
         )
@@ -110,7 +128,8 @@ def build_app(settings: ServeSettings, fetch: Fetch = str) -> Application:
     ingress = serve.deployment(
         name="Ingress",
         max_ongoing_requests=_UNBOUNDED,
-        ray_actor_options={"num_cpus": 0},
+        # The head node has the files of keys and audit.
+        ray_actor_options={"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}},
         graceful_shutdown_timeout_s=patience,
     )(serve.ingress()(Ingress))
     return ingress.bind(
@@ -147,6 +166,13 @@ def running(settings: ServeSettings, name: str = "layoutray", fetch: Fetch = str
         yield f"http://{settings.host}:{settings.port}"
     finally:
         serve.delete(name)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _check_listening(settings: ServeSettings) -> None:

@@ -6,10 +6,11 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import Depends, FastAPI, Query, Request, Response
 from pydantic import BaseModel
 
 from layoutray.cluster.serving import failures, schema, submission, telemetry
+from layoutray.cluster.serving.auth import Access, Call, Caller, returned_on_failure
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.limits import Admission, Limits
 from layoutray.cluster.serving.schema import ServedPath
@@ -57,14 +58,18 @@ class Routes:
     """The routes of the endpoint.
 
     Args:
+        access: who may use the routes, and the log of what they did.
         max_files: documents that come as files, for OCR, that may be in flight at once.
         max_words: documents that come as words that may be in flight at once.
     """
 
-    def __init__(self, service: Service, limits: Limits, metrics: Telemetry, *, max_files: int, max_words: int) -> None:
+    def __init__(
+        self, service: Service, limits: Limits, metrics: Telemetry, access: Access, *, max_files: int, max_words: int
+    ) -> None:
         self._service = service
         self._limits = limits
         self._telemetry = metrics
+        self._access = access
         self._files, self._words = Admission(max_files), Admission(max_words)
 
     def api(self) -> FastAPI:
@@ -75,7 +80,7 @@ class Routes:
             description="Extracts entities and fields from documents, or summarises them.",
         )
         failures.handle_failures(api)
-        errors = failures.error_responses()
+        errors, allow = failures.error_responses(), self._access.guard.allow
         document_routes: list[tuple[ServedPath, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
             ("/v1/extract", self.extract, schema.ExtractRequest, schema.ExtractResponse),
             ("/v1/summarize", self.summarize, schema.SummarizeRequest, schema.SummarizeResponse),
@@ -89,11 +94,25 @@ class Routes:
                 response_model_exclude_none=True,
                 responses=errors,
                 openapi_extra=_request_body(request),
+                dependencies=[Depends(allow("extract"))],
             )
         not_ready: dict[int | str, dict[str, Any]] = {503: errors[503]}
-        api.add_api_route("/v1/models", self.models, response_model=schema.ModelsResponse, responses=not_ready)
+        refused = {status: errors[status] for status in (401, 403, 429)}
+        api.add_api_route(
+            "/v1/models",
+            self.models,
+            response_model=schema.ModelsResponse,
+            responses=not_ready | refused,
+            dependencies=[Depends(allow("extract", "jobs", "review"))],
+        )
         api.add_api_route("/healthz", self.health, response_model=schema.HealthResponse, responses=not_ready)
-        api.add_api_route("/metrics", self.metrics, response_class=Response)
+        api.add_api_route(
+            "/metrics",
+            self.metrics,
+            response_class=Response,
+            responses=refused,
+            dependencies=[Depends(allow("admin"))],
+        )
         return api
 
     async def extract(
@@ -102,10 +121,12 @@ class Routes:
         words: Annotated[bool, Query(description="also return all words of the pages")] = False,
     ) -> schema.ExtractResponse:
         """Extract entities and fields from a document: a file, or pages of words and boxes."""
-        async with self._admitted(request):
+        async with self._admitted(request) as call:
             model = await self._service.model_at("/v1/extract")
             document = await submission.receive(request, self._limits, submission.word_pages)
-            answer = await self._service.extract(document, model)
+            call.asks(document.doc_id, model.model_version)
+            answer = await self._service.extract(document, model, call.admit)
+            call.record.outcome = answer.status
         if not words:
             answer.pages = [page.model_copy(update={"words": None}) for page in answer.pages]
         return answer
@@ -118,18 +139,22 @@ class Routes:
         ] = False,
     ) -> schema.SummarizeResponse:
         """Summarise a document: a file, pages of words and boxes, or a text."""
-        async with self._admitted(request):
+        async with self._admitted(request) as call:
             model = await self._service.model_at("/v1/summarize")
             document = await submission.receive(request, self._limits, submission.word_pages_or_text)
-            return await self._service.summarize(document, model, explain=explain)
+            call.asks(document.doc_id, model.model_version)
+            answer = await self._service.summarize(document, model, call.admit, explain=explain)
+            call.record.outcome = answer.status
+            return answer
 
     @asynccontextmanager
-    async def _admitted(self, request: Request) -> AsyncGenerator[None]:
-        """Apply metrics, timeout and admission control to the processing of a document in the `with` block."""
-        with self._telemetry.request():
-            async with _within(self._limits.timeout_s):
+    async def _admitted(self, request: Request) -> AsyncGenerator[Call]:
+        """Apply audit, metrics, timeout and admission control to the processing of a document in the `with` block."""
+        caller: Caller = request.state.caller
+        with self._access.audit.record(caller.name, request.url.path) as record, self._telemetry.request():
+            async with returned_on_failure(caller), _within(self._limits.timeout_s):
                 with (self._files if submission.is_form(request) else self._words).enter():
-                    yield
+                    yield Call(caller, record)
 
     async def models(self) -> schema.ModelsResponse:
         """The served model, its path and its entity types."""
@@ -175,5 +200,5 @@ async def _within(seconds: float) -> AsyncGenerator[None]:
     except ApiError:
         raise
     except Exception as error:
-        _log.exception("a request failed")
+        failures.log_failure(_log, "a request failed", error)
         raise ApiError(500, "internal", "internal error; see the log of the endpoint", retryable=True) from error

@@ -20,7 +20,7 @@ from layoutray import checkpoint
 from layoutray.answers import Entity, Problem
 from layoutray.checkpoint import Checkpoint, Fetch
 from layoutray.cluster import gpus
-from layoutray.cluster.serving.failures import problem_of
+from layoutray.cluster.serving.failures import log_failure, problem_of
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.field_type import FieldType
@@ -192,7 +192,7 @@ def _run_batch(
 def _model_problem(error: Exception) -> Problem:
     if isinstance(error, DocumentError):
         return problem_of(error)
-    _log.exception("the model failed", exc_info=error)
+    log_failure(_log, "the model failed", error)
     return Problem(
         Reason.INTERNAL.value, "model", "the model failed on this document; see the log of the endpoint", True
     )

@@ -49,6 +49,8 @@ class _Outcome:
     queue: float = 0.0
 
 
+Admit = Callable[[int], Awaitable[None]]
+"""Called with the number of pages of a document before they are processed. It may raise ApiError."""
 _PageStep = Callable[[Page, float, float], Awaitable[_Outcome]]
 """The step after OCR. Its arguments: the page, the seconds of OCR, and the start time of the page's processing."""
 
@@ -90,16 +92,18 @@ class Service:
             raise ApiError(404, "not_offered", message, retryable=False)
         return model
 
-    async def extract(self, document: UploadedFile | WordPages, model: ModelDescription) -> schema.ExtractResponse:
+    async def extract(
+        self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit
+    ) -> schema.ExtractResponse:
         """Entities, fields and words of a document.
 
         A model that generates fields reads all pages together; pages that failed are left out.
 
         Raises:
-            ApiError: when all pages failed (the first page's error), or when text generation failed.
+            ApiError: that of `admit`; when all pages failed (the first page's error), or when text generation failed.
         """
         started = time.perf_counter()
-        outcomes = await self._outcomes(document, _keep_page if model.writes else self._extract_page)
+        outcomes = await self._outcomes(document, _keep_page if model.writes else self._extract_page, admit)
         problems = self._problems(outcomes)
         entities = [entity for outcome in outcomes for entity in outcome.entities]
         fields, cut = field_answers(entities, model.fields), None
@@ -124,18 +128,18 @@ class Service:
         )
 
     async def summarize(
-        self, document: UploadedFile | WordPages, model: ModelDescription, *, explain: bool
+        self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit, *, explain: bool
     ) -> schema.SummarizeResponse:
         """The summary of a document, without the pages that failed.
 
         Raises:
-            ApiError: when all pages failed (the first page's error), when the model failed, or when `explain` is asked
-                of a model that does not pool.
+            ApiError: that of `admit`; when all pages failed (the first page's error), when the model failed, or when
+                `explain` is asked of a model that does not pool.
         """
         if explain and not model.explains:
             raise failures.invalid(f"explain: {model.model_id} has no selection of words; {NO_SELECTION}")
         started = time.perf_counter()
-        outcomes = await self._outcomes(document, _keep_page)
+        outcomes = await self._outcomes(document, _keep_page, admit)
         problems = self._problems(outcomes)
         pages = [outcome.page for outcome in outcomes if outcome.page]
         text, selection, generation = await self._generate(WriteRequest(pages, explain))
@@ -153,11 +157,12 @@ class Service:
             timings=_timings([*outcomes, generation], time.perf_counter() - started),
         )
 
-    async def _outcomes(self, document: UploadedFile | WordPages, step: _PageStep) -> Sequence[_Outcome]:
+    async def _outcomes(self, document: UploadedFile | WordPages, step: _PageStep, admit: Admit) -> Sequence[_Outcome]:
         """The outcome of each page, in order; `step` runs on each page after its OCR."""
         if isinstance(document, WordPages):
+            await admit(len(document.pages))
             return await asyncio.gather(*(step(page, 0.0, time.perf_counter()) for page in document.pages))
-        return await self._outcomes_of_file(document, step)
+        return await self._outcomes_of_file(document, step, admit)
 
     def _problems(self, outcomes: Sequence[_Outcome]) -> list[Problem]:
         """The problems of failed pages, counted in the metrics. Raises ApiError when all pages failed."""
@@ -168,11 +173,12 @@ class Service:
             self._telemetry.page_failed(problem.code)
         return problems
 
-    async def _outcomes_of_file(self, file: UploadedFile, step: _PageStep) -> Sequence[_Outcome]:
+    async def _outcomes_of_file(self, file: UploadedFile, step: _PageStep, admit: Admit) -> Sequence[_Outcome]:
         data = ray.put(file.data)  # once for all pages: replicas on the same node share the copy
         num_pages = await _call(self._reader.count_pages.remote(data), "open", None)
         if isinstance(num_pages, Problem):
             raise failures.error_of_problem(num_pages)
+        await admit(num_pages)
         slots = asyncio.Semaphore(self._max_pages_in_ocr)
         return await asyncio.gather(
             *(self._outcome_of_page(_PageOfFile(file, data, number), step, slots) for number in range(1, num_pages + 1))
