@@ -16,6 +16,7 @@ from layoutray.cli.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import Application, ServeSettings, build_app, running
 from layoutray.cluster.serving.keys import KeyStore
+from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.replicas import load_model, served_path
 from layoutray.devices import CPU
@@ -31,7 +32,8 @@ class ServeOptions(RecipeOptions):
     Attributes:
         gpus: of each model replica.
         timeout: seconds per document.
-        keys, audit, open: see `ServeSettings`.
+        keep_jobs: hours.
+        keys, audit, open, jobs: see `ServeSettings`.
     """
 
     checkpoint: str
@@ -43,6 +45,8 @@ class ServeOptions(RecipeOptions):
     gpus: float | None
     beams: int
     timeout: float
+    jobs: str
+    keep_jobs: float
     keys: str
     audit: str
     open: bool
@@ -62,13 +66,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             checkpoint=name,
             model_version=tracking.version_of(name),
             recognition=ingest_recipe.recognition,
-            limits=Limits(timeout_s=chosen.timeout),
+            limits=Limits(timeout_s=chosen.timeout, keep_jobs_s=chosen.keep_jobs * 3600),
             ocr_replicas=chosen.ocr_replicas,
             model_replicas=chosen.model_replicas,
             gpus_per_model=chosen.gpus,
             beams=chosen.beams,
             host=chosen.host,
             port=chosen.port,
+            jobs=_absolute(chosen.jobs),
             keys=_absolute(chosen.keys),
             audit=_absolute(chosen.audit),
             open=chosen.open,
@@ -100,10 +105,12 @@ def serve(settings: ServeSettings, fetch: Fetch = str) -> int:
     Args:
         fetch: gives the folder of the checkpoint in the process that reads it.
     """
-    # Fail here with one clear line if OCR engine, checkpoint or key file is broken;
+    # Fail here with one clear line if OCR engine, checkpoint, ledger or key file is broken;
     # a replica would fail with many retries.
     path = served_path(load_model(checkpoint.load(fetch(settings.checkpoint)), settings.beams, CPU))
     engines.load(settings.recognition.engine).version(settings.recognition.settings)
+    if settings.jobs:
+        Ledger.open(settings.jobs).close()
     if settings.keys:
         KeyStore.open(settings.keys).close()
     key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
@@ -140,6 +147,19 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
     options.add_beams(parser)
     parser.add_argument(
         "--timeout", type=float, default=Limits().timeout_s, help="seconds per document (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--jobs",
+        metavar="FILE",
+        default="",
+        help="take jobs at /v1/jobs, and keep them in this file (default: take none)",
+    )
+    parser.add_argument(
+        "--keep-jobs",
+        type=float,
+        metavar="HOURS",
+        default=Limits().keep_jobs_s / 3600,
+        help="delete a job so long after its end (default: %(default)s)",
     )
     _add_access(parser)
     options.add_tracking_uri(parser)

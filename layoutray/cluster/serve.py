@@ -17,6 +17,9 @@ from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.auth import make_access
+from layoutray.cluster.serving.job_api import JobRoutes
+from layoutray.cluster.serving.jobs import JobRunner
+from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.page_reader import PageReader
 from layoutray.cluster.serving.replicas import ModelReplica
@@ -48,6 +51,7 @@ class ServeSettings:
         beams: beam width of text generation (1 = greedy).
         host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
         keys: file of `layoutray keys` on the head node, with the keys that requests need; empty: none is needed.
+        jobs: file on the head node with the jobs; empty: the endpoint takes none.
         audit: file on the head node to which the audit log is appended; empty: none is written.
         open: accept connections from the network although there are no keys.
     """
@@ -66,6 +70,7 @@ class ServeSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     keys: str = ""
+    jobs: str = ""
     audit: str = ""
     open: bool = False
 
@@ -91,18 +96,27 @@ class Ingress:
         metrics = Telemetry()
         # One more page than readers, so that a reader that becomes free has its next page at once.
         service = Service(reader, model, max_pages_in_ocr=settings.ocr_replicas + 1, telemetry=metrics)
-        waiting = settings.limits.max_queued_requests
+        limits = settings.limits
+        access = make_access(settings.keys, settings.audit, metrics)
         self._routes = Routes(
             service,
-            settings.limits,
+            limits,
             metrics,
-            make_access(settings.keys, settings.audit, metrics),
-            max_files=settings.ocr_replicas + waiting,
-            max_words=settings.model_replicas * settings.batch_size + waiting,
+            access,
+            max_files=settings.ocr_replicas + limits.max_queued_requests,
+            max_words=settings.model_replicas * settings.batch_size + limits.max_queued_requests,
         )
+        self._jobs: JobRoutes | None = None
+        if settings.jobs:
+            ledger = Ledger.open(settings.jobs)
+            runner = JobRunner(ledger, service, access, limits, at_once=settings.ocr_replicas + 1)
+            self._jobs = JobRoutes(ledger, runner, access, limits)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        return self._routes.api()
+        api = self._routes.api()
+        if self._jobs:
+            self._jobs.add_to(api)
+        return api
 
 
 def build_app(settings: ServeSettings, fetch: Fetch = str) -> Application:
@@ -128,7 +142,7 @@ def build_app(settings: ServeSettings, fetch: Fetch = str) -> Application:
     ingress = serve.deployment(
         name="Ingress",
         max_ongoing_requests=_UNBOUNDED,
-        # The head node has the files of keys and audit.
+        # The head node has the files of keys, jobs and audit.
         ray_actor_options={"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}},
         graceful_shutdown_timeout_s=patience,
     )(serve.ingress()(Ingress))

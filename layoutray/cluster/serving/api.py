@@ -1,7 +1,6 @@
 """The HTTP routes, with admission, timeout and error handling for every request."""
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from pydantic import BaseModel
 
 from layoutray.cluster.serving import failures, schema, submission, telemetry
 from layoutray.cluster.serving.auth import Access, Call, Caller, returned_on_failure
-from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.failures import ApiError, within
 from layoutray.cluster.serving.limits import Admission, Limits
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.service import Service
@@ -26,8 +25,6 @@ _FILE = {
     "properties": {"file": {"type": "string", "format": "binary", "description": "PNG, JPEG, TIFF or PDF"}},
 }
 _REQUEST_SCHEMAS = (schema.ExtractRequest, schema.SummarizeRequest)
-
-_log = logging.getLogger(__name__)
 
 
 class _DocumentedApi(FastAPI):
@@ -127,9 +124,7 @@ class Routes:
             call.asks(document.doc_id, model.model_version)
             answer = await self._service.extract(document, model, call.admit)
             call.record.outcome = answer.status
-        if not words:
-            answer.pages = [page.model_copy(update={"words": None}) for page in answer.pages]
-        return answer
+        return answer if words else answer.without_words()
 
     async def summarize(
         self,
@@ -152,13 +147,13 @@ class Routes:
         """Apply audit, metrics, timeout and admission control to the processing of a document in the `with` block."""
         caller: Caller = request.state.caller
         with self._access.audit.record(caller.name, request.url.path) as record, self._telemetry.request():
-            async with returned_on_failure(caller), _within(self._limits.timeout_s):
+            async with returned_on_failure(caller), within(self._limits.timeout_s):
                 with (self._files if submission.is_form(request) else self._words).enter():
                     yield Call(caller, record)
 
     async def models(self) -> schema.ModelsResponse:
         """The served model, its path and its entity types."""
-        async with _within(_HEALTH_SECONDS):
+        async with within(_HEALTH_SECONDS):
             model = await self._service.model()
         served = schema.ModelResponse(
             model_id=model.model_id,
@@ -182,23 +177,3 @@ class Routes:
     async def metrics(self) -> Response:
         """Metrics since the start, for Prometheus."""
         return Response(self._telemetry.exposition(), media_type=telemetry.CONTENT_TYPE)
-
-
-@asynccontextmanager
-async def _within(seconds: float) -> AsyncGenerator[None]:
-    """Raise ApiError 504 after `seconds`, and 500 for an unexpected exception, which goes to the log only."""
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError as error:
-        raise ApiError(
-            504,
-            "timeout",
-            f"the document took longer than {seconds:g} s; send fewer pages or try again later",
-            retryable=True,
-        ) from error
-    except ApiError:
-        raise
-    except Exception as error:
-        failures.log_failure(_log, "a request failed", error)
-        raise ApiError(500, "internal", "internal error; see the log of the endpoint", retryable=True) from error

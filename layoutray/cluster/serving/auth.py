@@ -30,6 +30,8 @@ class Caller:
     """Who sent a request. This one is anonymous and has no limits."""
 
     name = ""
+    sees_all = True
+    """Whether the caller may see the jobs of others."""
 
     async def take_pages(self, pages: int) -> None:
         """Count pages that are about to be processed. Raises ApiError (429) when the key has too few left today."""
@@ -45,6 +47,10 @@ class Guard(Protocol):
         """A dependency that lets callers with one of `scopes` pass. It raises ApiError: 401, 403 or 429."""
         ...
 
+    async def holder(self, name: str) -> Caller:
+        """The caller with this name, for whom work goes on after the request; also if the key is revoked now."""
+        ...
+
 
 class NoGuard:
     """Lets everybody pass."""
@@ -54,6 +60,10 @@ class NoGuard:
             request.state.caller = Caller()
 
         return check
+
+    async def holder(self, name: str) -> Caller:
+        """Whoever sent the job has no limits."""
+        return Caller()
 
 
 class KeyGuard:
@@ -81,6 +91,11 @@ class KeyGuard:
 
         return check
 
+    async def holder(self, name: str) -> Caller:
+        """The holder of the key with this name; without limits for a job that was sent before there were keys."""
+        key = await _in_thread(self._store.named, name)
+        return KeyHolder(key, self._store) if key else Caller()
+
     async def _key(self, credentials: HTTPAuthorizationCredentials | None) -> Key:
         if credentials is None:
             message = "the request has no key; send the header `Authorization: Bearer KEY`"
@@ -106,6 +121,7 @@ class KeyHolder(Caller):
 
     def __init__(self, key: Key, store: KeyStore) -> None:
         self.name = key.name
+        self.sees_all = "admin" in key.scopes
         self._key = key
         self._store = store
         self._taken = (0, "")

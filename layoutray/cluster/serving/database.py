@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from layoutray.errors import InputError
 
@@ -27,15 +27,16 @@ class FileKind:
         name: for messages, e.g. `key file`.
         application_id: the number in the file's header that marks this kind.
         version: of the tables; a file of another version is refused.
-        synchronous: SQLite's setting. FULL: a committed transaction survives a loss of power. NORMAL: it survives the
-            death of every process, and the last ones may be lost with the power; a commit then waits for no disk.
+        settings: SQLite's, besides WAL. `synchronous = FULL`: a committed transaction survives a loss of power.
+            NORMAL: it survives the death of every process, but a loss of power may undo the last ones; a commit then
+            waits for no disk.
         tables: SQL statements that create the tables in an empty file.
     """
 
     name: str
     application_id: int
     version: int
-    synchronous: Literal["FULL", "NORMAL"]
+    settings: Sequence[str]
     tables: str
 
 
@@ -64,8 +65,8 @@ class Database:
                     self._connection.execute("ROLLBACK")
 
     def sync(self) -> None:
-        """Write what is committed to the disk, so that it survives a loss of power."""
-        self.rows("PRAGMA wal_checkpoint(FULL)")
+        """Write what is committed to the file itself: it survives a loss of power, and what was deleted is nowhere."""
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         with self._turn:
@@ -98,7 +99,7 @@ def open_database(file: Path, kind: FileKind, *, create: bool) -> Database:
 def _prepare(connection: sqlite3.Connection, file: Path, kind: FileKind) -> None:
     """Make the tables in an empty file. Raises InputError, and changes nothing, for another kind or version."""
     _check(connection, file, kind)
-    for setting in ("journal_mode = WAL", f"synchronous = {kind.synchronous}", "foreign_keys = ON"):
+    for setting in (*kind.settings, "journal_mode = WAL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {setting}")
     connection.execute("BEGIN IMMEDIATE")
     if _is_empty(connection):  # else another process has been faster

@@ -1,7 +1,10 @@
 """Failed requests: error type, HTTP status and response body. No message contains internal details."""
 
+import asyncio
+import logging
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from logging import Logger
 from typing import Any
@@ -35,6 +38,7 @@ _MEANINGS = {
     401: "no valid key; only at an endpoint with keys, as 403 and 429",
     403: "the key lacks the scope that the path needs",
     404: "unknown path, or the served model answers at another path: see /v1/models",
+    409: "the Idempotency-Key was used for another job; only at /v1/jobs",
     413: "too large or too many pages",
     415: "not a PNG, JPEG, TIFF, PDF or JSON",
     422: "empty, damaged or encrypted file; invalid words or boxes",
@@ -43,6 +47,9 @@ _MEANINGS = {
     503: "overloaded or not ready; try again after the seconds in Retry-After",
     504: "timeout",
 }
+
+
+_log = logging.getLogger(__name__)
 
 
 class ApiError(Exception):
@@ -67,9 +74,11 @@ class ApiError(Exception):
         if status == 503:
             self.headers |= {"Retry-After": str(_RETRY_AFTER_SECONDS)}
 
+    def detail(self) -> ErrorDetail:
+        return ErrorDetail(code=self.code, message=str(self), retryable=self.retryable)
+
     def response(self) -> JSONResponse:
-        detail = ErrorDetail(code=self.code, message=str(self), retryable=self.retryable)
-        return JSONResponse(ErrorResponse(error=detail).model_dump(), self.status, self.headers)
+        return JSONResponse(ErrorResponse(error=self.detail()).model_dump(), self.status, self.headers)
 
 
 def error_responses() -> dict[int | str, dict[str, Any]]:
@@ -126,6 +135,26 @@ def error_of_http(error: HTTPException) -> ApiError:
         retryable=False,
         headers=error.headers,
     )
+
+
+@asynccontextmanager
+async def within(seconds: float) -> AsyncGenerator[None]:
+    """Raise ApiError 504 after `seconds`, and 500 for an unexpected exception, which goes to the log only."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise ApiError(
+            504,
+            "timeout",
+            f"the document took longer than {seconds:g} s; send fewer pages or try again later",
+            retryable=True,
+        ) from error
+    except ApiError:
+        raise
+    except Exception as error:
+        log_failure(_log, "a request failed", error)
+        raise ApiError(500, "internal", "internal error; see the log of the endpoint", retryable=True) from error
 
 
 def log_failure(log: Logger, what: str, error: BaseException) -> None:

@@ -28,7 +28,7 @@ _KEY_FILE = FileKind(
     "key file",
     application_id=0x6C726B79,  # "lrky"
     version=1,
-    synchronous="NORMAL",  # requests are counted here
+    settings=("synchronous = NORMAL",),  # requests are counted here
     tables="""
         CREATE TABLE keys (
             name TEXT PRIMARY KEY,
@@ -136,6 +136,11 @@ class KeyStore:
             if not database.execute(revoking, (time.time(), name)).rowcount:
                 raise InputError(f"there is no key {name!r}; `layoutray keys list` shows all")
         self._database.sync()
+
+    def named(self, name: str) -> Key | None:
+        """The key with this name, also if it is revoked; None if there is none."""
+        rows = self._database.rows(f"{_SELECT} WHERE keys.name = ?", today(), name)
+        return _key(rows[0]) if rows else None
 
     def find(self, text: str) -> Key | None:
         """The valid key with this text, compared in constant time; None if there is none."""

@@ -175,14 +175,22 @@ class Service:
 
     async def _outcomes_of_file(self, file: UploadedFile, step: _PageStep, admit: Admit) -> Sequence[_Outcome]:
         data = ray.put(file.data)  # once for all pages: replicas on the same node share the copy
-        num_pages = await _call(self._reader.count_pages.remote(data), "open", None)
-        if isinstance(num_pages, Problem):
-            raise failures.error_of_problem(num_pages)
+        num_pages = await self._count_pages(data)
         await admit(num_pages)
         slots = asyncio.Semaphore(self._max_pages_in_ocr)
         return await asyncio.gather(
             *(self._outcome_of_page(_PageOfFile(file, data, number), step, slots) for number in range(1, num_pages + 1))
         )
+
+    async def count_pages(self, file: UploadedFile) -> int:
+        """The number of pages of a file. Raises ApiError when it cannot be opened."""
+        return await self._count_pages(file.data)
+
+    async def _count_pages(self, data: Any) -> int:
+        num_pages: int | Problem = await _call(self._reader.count_pages.remote(data), "open", None)
+        if isinstance(num_pages, Problem):
+            raise failures.error_of_problem(num_pages)
+        return num_pages
 
     async def _outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: asyncio.Semaphore) -> _Outcome:
         started = time.perf_counter()

@@ -15,10 +15,11 @@ def quoting(text: str) -> None:
 
 
 def test_an_error_is_logged_with_its_place_and_cause_and_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(RuntimeError) as caught:
-        quoting("Flibbertigibbet")
+    word = "Flibbertigibbet"
+    with pytest.raises(RuntimeError, match=word) as caught:
+        quoting(word)
     log_failure(logging.getLogger("layoutray.test"), "the model failed", caught.value)
     assert "the model failed: RuntimeError" in caplog.text
     assert "caused by ValueError" in caplog.text
     assert "in quoting" in caplog.text
-    assert "Flibbertigibbet" not in caplog.text
+    assert word not in caplog.text
