@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _shown(key: Key) -> dict[str, object]:
+def _shown(key: Key) -> Mapping[str, object]:
     return asdict(key) | {"created": _time(key.created), "revoked": key.revoked and _time(key.revoked)}
 
 

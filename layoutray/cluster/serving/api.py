@@ -94,7 +94,7 @@ class Routes:
                 dependencies=[Depends(allow("extract"))],
             )
         not_ready: dict[int | str, dict[str, Any]] = {503: errors[503]}
-        refused = {status: errors[status] for status in (401, 403, 429)}
+        refused: dict[int | str, dict[str, Any]] = {status: errors[status] for status in (401, 403, 429)}
         api.add_api_route(
             "/v1/models",
             self.models,
