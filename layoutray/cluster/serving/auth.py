@@ -1,28 +1,23 @@
 """Who may send a request: a FastAPI dependency for each path, and the caller whom it finds."""
 
-import asyncio
-import logging
 import math
-import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Protocol
 
 from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from layoutray.cluster.serving import failures, keys
+from layoutray.cluster.serving import keys
 from layoutray.cluster.serving.audit import AuditLog, AuditRecord
-from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.failures import ApiError, in_database
 from layoutray.cluster.serving.keys import Key, KeyStore, Scope
 from layoutray.cluster.serving.telemetry import Telemetry
 
-_log = logging.getLogger(__name__)
-
-Result = TypeVar("Result")
 Check = Callable[..., Awaitable[None]]
 
+_KEYS = "key file"
 _BEARER = HTTPBearer(auto_error=False, description="a key made by `layoutray keys create`")
 
 
@@ -93,14 +88,14 @@ class KeyGuard:
 
     async def holder(self, name: str) -> Caller:
         """The holder of the key with this name; without limits for a job that was sent before there were keys."""
-        key = await _in_thread(self._store.named, name)
+        key = await in_database(_KEYS, self._store.named, name)
         return KeyHolder(key, self._store) if key else Caller()
 
     async def _key(self, credentials: HTTPAuthorizationCredentials | None) -> Key:
         if credentials is None:
             message = "the request has no key; send the header `Authorization: Bearer KEY`"
             raise _challenge(401, "no_key", message, "")
-        key = await _in_thread(self._store.find, credentials.credentials)
+        key = await in_database(_KEYS, self._store.find, credentials.credentials)
         if key is None:
             message = "there is no such key, or it was revoked; ask the operator of the endpoint for another"
             raise _challenge(401, "invalid_key", message, ', error="invalid_token"')
@@ -110,7 +105,7 @@ class KeyGuard:
         if not key.may(scopes):
             message = f"key {key.name} has the scopes {', '.join(key.scopes)}; this path needs {' or '.join(scopes)}"
             raise _challenge(403, "missing_scope", message, f', error="insufficient_scope", scope="{" ".join(scopes)}"')
-        wait = await _in_thread(self._store.take_request, key)
+        wait = await in_database(_KEYS, self._store.take_request, key)
         if wait:
             message = f"key {key.name} may send {key.requests_per_minute} requests per minute"
             raise _later("rate_limited", message, wait)
@@ -128,7 +123,7 @@ class KeyHolder(Caller):
 
     async def take_pages(self, pages: int) -> None:
         day = keys.today()
-        left = await _in_thread(self._store.take_pages, self._key, pages, day)
+        left = await in_database(_KEYS, self._store.take_pages, self._key, pages, day)
         if left is not None:
             message = (
                 f"the document has {pages} pages; key {self.name} has {left} of its {self._key.pages_per_day} pages "
@@ -140,7 +135,7 @@ class KeyHolder(Caller):
     async def return_pages(self) -> None:
         pages, day = self._taken
         if pages:
-            await _in_thread(self._store.return_pages, self._key, pages, day)
+            await in_database(_KEYS, self._store.return_pages, self._key, pages, day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +189,3 @@ def _challenge(status: int, code: str, message: str, details: str) -> ApiError:
 def _later(code: str, message: str, seconds: float) -> ApiError:
     """A refusal that ends after `seconds`."""
     return ApiError(429, code, message, retryable=True, headers={"Retry-After": str(math.ceil(seconds))})
-
-
-async def _in_thread(work: Callable[..., Result], *arguments: Any) -> Result:
-    """Use the key file. Raises ApiError (503) when it cannot be used now, for example because the disk is full."""
-    try:
-        return await asyncio.to_thread(work, *arguments)
-    except sqlite3.Error as error:
-        _log.error("the key file cannot be used: %s", error)
-        message = "keys cannot be checked now; see the log of the endpoint"
-        raise ApiError(503, failures.UNAVAILABLE, message, retryable=True) from error

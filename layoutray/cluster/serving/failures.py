@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
+import sqlite3
 import traceback
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from logging import Logger
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -17,6 +18,8 @@ from starlette.exceptions import HTTPException
 from layoutray.answers import Problem
 from layoutray.cluster.serving.schema import ErrorDetail, ErrorResponse
 from layoutray.errors import DocumentError, Reason
+
+Result = TypeVar("Result")
 
 UNAVAILABLE = "unavailable"
 """Error code when a replica has died; Ray Serve starts another."""
@@ -155,6 +158,20 @@ async def within(seconds: float) -> AsyncGenerator[None]:
     except Exception as error:
         log_failure(_log, "a request failed", error)
         raise ApiError(500, "internal", "internal error; see the log of the endpoint", retryable=True) from error
+
+
+async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Use a SQLite file in a thread. Raises ApiError (503) when that fails now, for example because the disk is full.
+
+    Args:
+        name: what the file is, for the message.
+    """
+    try:
+        return await asyncio.to_thread(work, *arguments)
+    except sqlite3.Error as error:
+        _log.error("the %s cannot be used: %s", name, error)
+        message = f"the {name} cannot be used now; see the log of the endpoint"
+        raise ApiError(503, UNAVAILABLE, message, retryable=True) from error
 
 
 def log_failure(log: Logger, what: str, error: BaseException) -> None:

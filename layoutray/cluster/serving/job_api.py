@@ -3,11 +3,10 @@
 import asyncio
 import hashlib
 import json
-import sqlite3
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -15,13 +14,12 @@ from pydantic import BaseModel, Field
 
 from layoutray.cluster.serving import failures, submission
 from layoutray.cluster.serving.auth import Access, Caller
-from layoutray.cluster.serving.failures import ApiError, within
+from layoutray.cluster.serving.failures import ApiError, in_database, within
 from layoutray.cluster.serving.jobs import JobRunner
 from layoutray.cluster.serving.ledger import DifferentSubmissionError, JobFile, JobStatus, Ledger
 from layoutray.cluster.serving.limits import Admission, Limits
 
-Result = TypeVar("Result")
-
+_LEDGER = "job ledger"
 _JSON_LINES = "application/x-ndjson"
 _UPLOADS = 4
 """Jobs that may be uploaded at once; each takes disk space for its files twice."""
@@ -125,7 +123,7 @@ class JobRoutes:
     async def _add(
         self, owner: str, files: Sequence[JobFile], options: Mapping[str, Any], idempotency_key: str | None
     ) -> tuple[str, bool]:
-        waiting = await _in_ledger(self._ledger.num_waiting)
+        waiting = await in_database(_LEDGER, self._ledger.num_waiting)
         if waiting + len(files) > self._limits.max_waiting_documents:
             message = (
                 f"{waiting} documents of jobs wait; with these {len(files)} they would be more than the allowed "
@@ -135,7 +133,7 @@ class JobRoutes:
         content = json.dumps([[file.name, file.doc_id] for file in files] + [options])
         fingerprint = hashlib.sha256(content.encode()).hexdigest()
         try:
-            return await _in_ledger(self._ledger.add, owner, files, options, fingerprint, idempotency_key)
+            return await in_database(_LEDGER, self._ledger.add, owner, files, options, fingerprint, idempotency_key)
         except DifferentSubmissionError as error:
             message = "this Idempotency-Key was used for other files or options; use another, or send the same"
             raise ApiError(409, "idempotency_conflict", message, retryable=False) from error
@@ -161,24 +159,24 @@ class JobRoutes:
     async def cancel(self, request: Request, job: str) -> JobResponse:
         """Forget the documents that wait; results stay. A job that has ended stays as it is."""
         await self._own(request, job)
-        await _in_ledger(self._ledger.cancel, job)
+        await in_database(_LEDGER, self._ledger.cancel, job)
         return await self._shown(job)
 
     async def delete(self, request: Request, job: str) -> None:
         """Delete a job with its documents and results, also while it runs."""
         await self._own(request, job)
-        if not await _in_ledger(self._ledger.delete, job):
+        if not await in_database(_LEDGER, self._ledger.delete, job):
             raise _unknown(job)
 
     async def _own(self, request: Request, job: str) -> None:
         """Raises ApiError (404) when there is no such job, or it is somebody else's."""
         caller: Caller = request.state.caller
-        found = await _in_ledger(self._ledger.status, job)
+        found = await in_database(_LEDGER, self._ledger.status, job)
         if found is None or not (caller.sees_all or found[0] == caller.name):
             raise _unknown(job)
 
     async def _shown(self, job: str) -> JobResponse:
-        found = await _in_ledger(self._ledger.status, job)
+        found = await in_database(_LEDGER, self._ledger.status, job)
         if found is None:  # deleted a moment ago
             raise _unknown(job)
         return _response(found[1])
@@ -205,12 +203,3 @@ def _lines(results: Generator[Mapping[str, Any]]) -> Generator[str]:
 def _unknown(job: str) -> ApiError:
     message = f"there is no job {job[:64]!r}; it was deleted, its time has passed, or it never was"
     return ApiError(404, "not_found", message, retryable=False)
-
-
-async def _in_ledger(work: Callable[..., Result], *arguments: Any) -> Result:
-    """Use the ledger. Raises ApiError (503) when it cannot be used now, for example because the disk is full."""
-    try:
-        return await asyncio.to_thread(work, *arguments)
-    except sqlite3.Error as error:
-        message = "jobs cannot be stored or read now; see the log of the endpoint"
-        raise ApiError(503, failures.UNAVAILABLE, message, retryable=True) from error
