@@ -26,6 +26,7 @@ _LEDGER = FileKind(
     version=1,
     # An accepted job survives a loss of power. What is deleted is overwritten, and its space is given back.
     settings=("auto_vacuum = FULL", "synchronous = FULL", "secure_delete = ON"),
+    # The long columns are last, so that SQLite reads the others without them.
     tables="""
         CREATE TABLE jobs (
             id TEXT PRIMARY KEY,
@@ -43,22 +44,24 @@ _LEDGER = FileKind(
             job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
             doc_id TEXT NOT NULL,
             state TEXT NOT NULL DEFAULT 'waiting',
-            data BLOB,
             pages INTEGER,
             starts INTEGER NOT NULL DEFAULT 0,
             ended INTEGER,
             result TEXT,
+            data BLOB,
             UNIQUE (job, doc_id),
             UNIQUE (job, ended)
         );
-        CREATE INDEX waiting ON documents (state, number);
+        CREATE INDEX waiting ON documents (state, pages IS NULL, number);
+        CREATE INDEX progress ON documents (job, state, pages);
         CREATE TABLE files (
             job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
             position INTEGER NOT NULL,
             name TEXT NOT NULL,
             doc_id TEXT NOT NULL,
             PRIMARY KEY (job, position)
-        )
+        );
+        CREATE INDEX contents ON files (job, doc_id, position)
     """,
 )
 
@@ -193,9 +196,8 @@ class Ledger:
 
     def next(self, started: Collection[int]) -> WaitingDocument | None:
         """The next document to open, or if all are open to answer, except those with the numbers `started`."""
-        for opened in ("IS NULL", "IS NOT NULL"):
-            numbers = self._database.rows(_NEXT.format(opened=opened), len(started) + 1)
-            for row in numbers:
+        for unopened in (True, False):
+            for row in self._database.rows(_NEXT, unopened, len(started) + 1):
                 if row["number"] not in started:
                     return self._waiting(row["number"])
         return None
@@ -285,7 +287,7 @@ _COUNTS = """
     SELECT state, count(*) AS documents, coalesce(sum(pages), 0) AS pages, sum(pages IS NULL) AS unopened
     FROM documents WHERE job = ? GROUP BY state
 """
-_NEXT = "SELECT number FROM documents WHERE state = 'waiting' AND pages {opened} ORDER BY number LIMIT ?"
+_NEXT = "SELECT number FROM documents WHERE state = 'waiting' AND (pages IS NULL) = ? ORDER BY number LIMIT ?"
 _WAITING = """
     SELECT documents.*, jobs.owner, jobs.options,
         (SELECT name FROM files WHERE files.job = documents.job AND files.doc_id = documents.doc_id
@@ -294,7 +296,7 @@ _WAITING = """
 """
 _FINISH = """
     UPDATE documents SET state = ?, result = ?, data = NULL,
-        ended = (SELECT count(*) + 1 FROM documents AS other WHERE job = ? AND other.ended IS NOT NULL)
+        ended = (SELECT coalesce(max(ended), 0) + 1 FROM documents WHERE job = ?)
     WHERE number = ? AND state = 'waiting'
 """
 _END = """
