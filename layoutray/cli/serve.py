@@ -1,11 +1,13 @@
 """`layoutray serve`: answer documents over HTTP until Ctrl-C or SIGTERM."""
 
+import argparse
 import contextlib
 import signal
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from layoutray import checkpoint, config, recipe, tracking
@@ -14,11 +16,15 @@ from layoutray.cli import options, terminal
 from layoutray.cli.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.serve import Application, ServeSettings, build_app, running
+from layoutray.cluster.serving.keys import KeyStore
+from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import Version, load_model, served_path
 from layoutray.cluster.serving.served_version import Lookup
 from layoutray.devices import CPU
 from layoutray.ocr import engines
+
+_ANY_HOST = "0.0.0.0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +35,8 @@ class ServeOptions(RecipeOptions):
         gpus: of each model replica.
         follow_every: seconds between looks at the registry.
         timeout: seconds per document.
+        keep_jobs: hours.
+        keys, audit, open, jobs: see `ServeSettings`.
     """
 
     checkpoint: str
@@ -41,6 +49,11 @@ class ServeOptions(RecipeOptions):
     beams: int
     follow_every: float
     timeout: float
+    jobs: str
+    keep_jobs: float
+    keys: str
+    audit: str
+    open: bool
     tracking_uri: str
 
 
@@ -57,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             checkpoint=name,
             model_version=tracking.version_of(name),
             recognition=ingest_recipe.recognition,
-            limits=Limits(timeout_s=chosen.timeout),
+            limits=Limits(timeout_s=chosen.timeout, keep_jobs_s=chosen.keep_jobs * 3600),
             ocr_replicas=chosen.ocr_replicas,
             model_replicas=chosen.model_replicas,
             gpus_per_model=chosen.gpus,
@@ -65,6 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             follow_every_s=chosen.follow_every,
             host=chosen.host,
             port=chosen.port,
+            jobs=_absolute(chosen.jobs),
+            keys=_absolute(chosen.keys),
+            audit=_absolute(chosen.audit),
+            open=chosen.open,
         ),
         tracking.fetcher(chosen.tracking_uri),
         following(chosen.checkpoint, chosen.tracking_uri),
@@ -75,13 +92,14 @@ def application(arguments: dict[str, Any]) -> Application:
     """The application for a Serve configuration file (`import_path`); its `args` are keys of `ServeSettings`.
 
     `checkpoint` may also be `models:/NAME@ALIAS`. `host` and `port` have no effect: the configuration file itself
-    states where Serve listens.
+    states where Serve listens. It may be the network, so one of `keys` and `open` is needed.
 
     Raises:
         RecipeError: when a key is unknown or a value has the wrong type.
-        InputError: when the registry does not have the model.
+        InputError: when the registry does not have the model, or neither `keys` nor `open` is given.
     """
-    settings, uri = config.build(ServeSettings, arguments), tracking.default_uri()
+    settings = config.build(ServeSettings, {**arguments, "host": _ANY_HOST})
+    uri = tracking.default_uri()
     name = tracking.resolve(settings.checkpoint, uri)
     version = settings.model_version or tracking.version_of(name)
     lookup = following(settings.checkpoint, uri)
@@ -94,14 +112,20 @@ def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = N
     Args:
         fetch, lookup: see `build_app`.
     """
-    # Fail here with one clear line if OCR engine or checkpoint is broken; a replica would fail with many retries.
+    # Fail here with one clear line if OCR engine, checkpoint, ledger or key file is broken;
+    # a replica would fail with many retries.
     path = served_path(load_model(checkpoint.load(fetch(settings.checkpoint)), settings.beams, CPU))
     engines.load(settings.recognition.engine).version(settings.recognition.settings)
+    if settings.jobs:
+        Ledger.open(settings.jobs).close()
+    if settings.keys:
+        KeyStore.open(settings.keys).close()
+    key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
             signal.signal(number, signal.default_int_handler)
         with running(settings, fetch=fetch, lookup=lookup) as url:
-            terminal.say(f"serving at {url} (API: {url}/docs); try: curl -F file=@page.png {url}{path}")
+            terminal.say(f"serving at {url} (API: {url}/docs); try: curl {key}-F file=@page.png {url}{path}")
             threading.Event().wait()
     terminal.say("stopped")
     return 0
@@ -128,7 +152,7 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
     parser.add_argument(
         "--host",
         default="127.0.0.1",
-        help="address to listen on; 0.0.0.0 opens the endpoint to the network, without authentication "
+        help="address to listen on; 0.0.0.0 accepts connections from the network, and needs --keys or --open "
         "(default: %(default)s)",
     )
     parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
@@ -149,6 +173,35 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
         help="seconds between looks at the version that models:/NAME@ALIAS names; another one is loaded and served "
         "without a restart (default: %(default)s)",
     )
+    parser.add_argument(
+        "--jobs",
+        metavar="FILE",
+        default="",
+        help="take jobs at /v1/jobs, and keep them in this file (default: take none)",
+    )
+    parser.add_argument(
+        "--keep-jobs",
+        type=float,
+        metavar="HOURS",
+        default=Limits().keep_jobs_s / 3600,
+        help="delete a job so long after its end (default: %(default)s)",
+    )
+    _add_access(parser)
     options.add_tracking_uri(parser)
     options.add_recipe_options(parser)
     return options.parse(parser, arguments, ServeOptions)
+
+
+def _add_access(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keys", metavar="FILE", default="", help="every request needs a key of this file (see `layoutray keys`)"
+    )
+    parser.add_argument("--open", action="store_true", help="accept connections from the network without keys")
+    parser.add_argument(
+        "--audit", metavar="FILE", default="", help="append a line of JSON for each document: who, what, outcome"
+    )
+
+
+def _absolute(file: str) -> str:
+    """`file` for processes with another working folder; empty stays empty."""
+    return str(Path(file).absolute()) if file else ""

@@ -41,6 +41,9 @@ VERBS = {
     "rollback": Verb("Make the former champion of a registered model its champion again.", ".rollback:main"),
     "predict": Verb("Extract from a folder of files, or from ingested pages, in bulk.", ".predict:main"),
     "serve": Verb("Serve a model over HTTP until Ctrl-C or SIGTERM.", ".serve:main"),
+    "keys create": Verb("Create a key of the endpoint and print it, once.", ".keys.create:main"),
+    "keys list": Verb("Print all keys of the endpoint, without their texts, as JSON.", ".keys.list:main"),
+    "keys revoke": Verb("End the validity of a key of the endpoint.", ".keys.revoke:main"),
     "demo": Verb("Run the whole chain on generated pages: OCR, training, evaluation, endpoint.", ".demo:main"),
     "benchmark ingest": Verb("Measure pages per second of ingest relative to peers.", ".benchmark.ingest:main"),
     "benchmark ocr": Verb("Measure word recall and speed of OCR settings.", ".benchmark.ocr:main"),
@@ -83,6 +86,7 @@ GROUPS = {
     "benchmark": "Measure the speed of ingest, OCR, training and serving on this machine.",
     "dead-letters": "List, show and retry pages and documents that failed.",
     "export": "Write pages in the format of another program.",
+    "keys": "Create, list and revoke the keys of the endpoint.",
     "picture": "Draw recognised words, attention maps, training curves, word graphs and reliability diagrams.",
 }
 """Summaries of the groups."""

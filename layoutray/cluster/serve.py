@@ -1,5 +1,6 @@
 """The endpoint as a Ray Serve application: an HTTP ingress, OCR replicas and model replicas."""
 
+import ipaddress
 import logging
 import math
 import socket
@@ -16,6 +17,10 @@ from ray.serve.schema import LoggingConfig
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
 from layoutray.cluster.serving.api import Routes
+from layoutray.cluster.serving.auth import make_access
+from layoutray.cluster.serving.job_api import JobRoutes
+from layoutray.cluster.serving.jobs import JobRunner
+from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import Version
 from layoutray.cluster.serving.page_reader import PageReader
@@ -48,7 +53,11 @@ class ServeSettings:
         batch_wait_s: seconds that the first item of a batch waits for others.
         beams: beam width of text generation (1 = greedy).
         follow_every_s: seconds between looks at the registry for another version, when an alias is followed.
-        host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, without authentication.
+        host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
+        keys: file of `layoutray keys` on the head node, with the keys that requests need; empty: none is needed.
+        jobs: file on the head node with the jobs; empty: the endpoint takes none.
+        audit: file on the head node to which the audit log is appended; empty: none is written.
+        open: accept connections from the network although there are no keys.
     """
 
     checkpoint: str
@@ -65,6 +74,10 @@ class ServeSettings:
     follow_every_s: float = 5.0
     host: str = "127.0.0.1"
     port: int = 8000
+    keys: str = ""
+    jobs: str = ""
+    audit: str = ""
+    open: bool = False
 
     def __post_init__(self) -> None:
         for name in ("ocr_replicas", "model_replicas", "batch_size", "beams"):
@@ -72,6 +85,15 @@ class ServeSettings:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not (0 < self.follow_every_s < math.inf):
             raise InputError(f"follow_every_s is {self.follow_every_s}; it must be a finite number above 0")
+        if self.keys and self.open:
+            raise InputError(
+                f"keys is {self.keys} and open is true; an endpoint with keys is not open: give one of them"
+            )
+        if not (self.keys or self.open or _is_loopback(self.host)):
+            raise InputError(
+                f"host is {self.host}, which other machines can reach, and there are no keys; create one with "
+                "`layoutray keys create` and give its file with --keys, or let everybody in with --open"
+            )
 
 
 class Ingress:
@@ -84,17 +106,27 @@ class Ingress:
         served = ServedVersion(model, lookup, settings.follow_every_s, metrics)
         # One more page than readers, so that a reader that becomes free has its next page at once.
         service = Service(reader, model, served, max_pages_in_ocr=settings.ocr_replicas + 1, telemetry=metrics)
-        waiting = settings.limits.max_queued_requests
+        limits = settings.limits
+        access = make_access(settings.keys, settings.audit, metrics)
         self._routes = Routes(
             service,
-            settings.limits,
+            limits,
             metrics,
-            max_files=settings.ocr_replicas + waiting,
-            max_words=settings.model_replicas * settings.batch_size + waiting,
+            access,
+            max_files=settings.ocr_replicas + limits.max_queued_requests,
+            max_words=settings.model_replicas * settings.batch_size + limits.max_queued_requests,
         )
+        self._jobs: JobRoutes | None = None
+        if settings.jobs:
+            ledger = Ledger.open(settings.jobs)
+            runner = JobRunner(ledger, service, access, limits, at_once=settings.ocr_replicas + 1)
+            self._jobs = JobRoutes(ledger, runner, access, limits)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        return self._routes.api()
+        api = self._routes.api()
+        if self._jobs:
+            self._jobs.add_to(api)
+        return api
 
 
 def build_app(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None) -> Application:
@@ -121,7 +153,8 @@ def build_app(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None
     ingress = serve.deployment(
         name="Ingress",
         max_ongoing_requests=_UNBOUNDED,
-        ray_actor_options={"num_cpus": 0},
+        # The head node has the files of keys, jobs and audit.
+        ray_actor_options={"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}},
         graceful_shutdown_timeout_s=patience,
     )(serve.ingress()(Ingress))
     return ingress.bind(
@@ -160,6 +193,13 @@ def running(
         yield f"http://{settings.host}:{settings.port}"
     finally:
         serve.delete(name)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _check_listening(settings: ServeSettings) -> None:

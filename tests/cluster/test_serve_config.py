@@ -48,3 +48,9 @@ def test_a_key_that_the_endpoint_does_not_know_is_named() -> None:
 def test_there_is_at_least_one_beam() -> None:
     with pytest.raises(InputError, match="beams is 0"):
         ServeSettings("checkpoint", beams=0)
+
+
+def test_it_needs_keys_or_says_that_it_is_open() -> None:
+    closed = {name: value for name, value in arguments().items() if name != "open"}
+    with pytest.raises(InputError, match="there are no keys"):
+        ours.application({**closed, "host": "127.0.0.1"})

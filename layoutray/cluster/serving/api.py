@@ -1,16 +1,16 @@
 """The HTTP routes, with admission, timeout and error handling for every request."""
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import Depends, FastAPI, Query, Request, Response
 from pydantic import BaseModel
 
 from layoutray.cluster.serving import failures, schema, submission, telemetry
-from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.auth import Access, Call, Caller, returned_on_failure
+from layoutray.cluster.serving.failures import ApiError, within
 from layoutray.cluster.serving.limits import Admission, Limits
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.service import Service
@@ -25,8 +25,6 @@ _FILE = {
     "properties": {"file": {"type": "string", "format": "binary", "description": "PNG, JPEG, TIFF or PDF"}},
 }
 _REQUEST_SCHEMAS = (schema.ExtractRequest, schema.SummarizeRequest)
-
-_log = logging.getLogger(__name__)
 
 
 class _DocumentedApi(FastAPI):
@@ -57,14 +55,18 @@ class Routes:
     """The routes of the endpoint.
 
     Args:
+        access: who may use the routes, and the log of what they did.
         max_files: documents that come as files, for OCR, that may be in flight at once.
         max_words: documents that come as words that may be in flight at once.
     """
 
-    def __init__(self, service: Service, limits: Limits, metrics: Telemetry, *, max_files: int, max_words: int) -> None:
+    def __init__(
+        self, service: Service, limits: Limits, metrics: Telemetry, access: Access, *, max_files: int, max_words: int
+    ) -> None:
         self._service = service
         self._limits = limits
         self._telemetry = metrics
+        self._access = access
         self._files, self._words = Admission(max_files), Admission(max_words)
 
     def api(self) -> FastAPI:
@@ -75,7 +77,7 @@ class Routes:
             description="Extracts entities and fields from documents, or summarises them.",
         )
         failures.handle_failures(api)
-        errors = failures.error_responses()
+        errors, allow = failures.error_responses(), self._access.guard.allow
         document_routes: list[tuple[ServedPath, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
             ("/v1/extract", self.extract, schema.ExtractRequest, schema.ExtractResponse),
             ("/v1/summarize", self.summarize, schema.SummarizeRequest, schema.SummarizeResponse),
@@ -89,9 +91,17 @@ class Routes:
                 response_model_exclude_none=True,
                 responses=errors,
                 openapi_extra=_request_body(request),
+                dependencies=[Depends(allow("extract"))],
             )
         not_ready: dict[int | str, dict[str, Any]] = {503: errors[503]}
-        api.add_api_route("/v1/models", self.models, response_model=schema.ModelsResponse, responses=not_ready)
+        refused: dict[int | str, dict[str, Any]] = {status: errors[status] for status in (401, 403, 429)}
+        api.add_api_route(
+            "/v1/models",
+            self.models,
+            response_model=schema.ModelsResponse,
+            responses=not_ready | refused,
+            dependencies=[Depends(allow("extract", "jobs", "review"))],
+        )
         api.add_api_route(
             "/healthz",
             self.health,
@@ -99,7 +109,13 @@ class Routes:
             response_model_exclude_none=True,
             responses=not_ready,
         )
-        api.add_api_route("/metrics", self.metrics, response_class=Response)
+        api.add_api_route(
+            "/metrics",
+            self.metrics,
+            response_class=Response,
+            responses=refused,
+            dependencies=[Depends(allow("admin"))],
+        )
         return api
 
     async def extract(
@@ -108,13 +124,13 @@ class Routes:
         words: Annotated[bool, Query(description="also return all words of the pages")] = False,
     ) -> schema.ExtractResponse:
         """Extract entities and fields from a document: a file, or pages of words and boxes."""
-        async with self._admitted(request):
+        async with self._admitted(request) as call:
             model = await self._service.model_at("/v1/extract")
             document = await submission.receive(request, self._limits, submission.word_pages)
-            answer = await self._service.extract(document, model)
-        if not words:
-            answer.pages = [page.model_copy(update={"words": None}) for page in answer.pages]
-        return answer
+            call.asks(document.doc_id, model.model_version)
+            answer = await self._service.extract(document, model, call.admit)
+            call.record.outcome = answer.status
+        return answer if words else answer.without_words()
 
     async def summarize(
         self,
@@ -124,22 +140,26 @@ class Routes:
         ] = False,
     ) -> schema.SummarizeResponse:
         """Summarise a document: a file, pages of words and boxes, or a text."""
-        async with self._admitted(request):
+        async with self._admitted(request) as call:
             model = await self._service.model_at("/v1/summarize")
             document = await submission.receive(request, self._limits, submission.word_pages_or_text)
-            return await self._service.summarize(document, model, explain=explain)
+            call.asks(document.doc_id, model.model_version)
+            answer = await self._service.summarize(document, model, call.admit, explain=explain)
+            call.record.outcome = answer.status
+            return answer
 
     @asynccontextmanager
-    async def _admitted(self, request: Request) -> AsyncGenerator[None]:
-        """Apply metrics, timeout and admission control to the processing of a document in the `with` block."""
-        with self._telemetry.request():
-            async with _within(self._limits.timeout_s):
+    async def _admitted(self, request: Request) -> AsyncGenerator[Call]:
+        """Apply audit, metrics, timeout and admission control to the processing of a document in the `with` block."""
+        caller: Caller = request.state.caller
+        with self._access.audit.record(caller.name, request.url.path) as record, self._telemetry.request():
+            async with returned_on_failure(caller), within(self._limits.timeout_s):
                 with (self._files if submission.is_form(request) else self._words).enter():
-                    yield
+                    yield Call(caller, record)
 
     async def models(self) -> schema.ModelsResponse:
         """The served model, its path and its entity types."""
-        async with _within(_HEALTH_SECONDS):
+        async with within(_HEALTH_SECONDS):
             model = await self._service.model()
         served = schema.ModelResponse(
             model_id=model.model_id,
@@ -168,23 +188,3 @@ class Routes:
     async def metrics(self) -> Response:
         """Metrics since the start, for Prometheus."""
         return Response(self._telemetry.exposition(), media_type=telemetry.CONTENT_TYPE)
-
-
-@asynccontextmanager
-async def _within(seconds: float) -> AsyncGenerator[None]:
-    """Raise ApiError 504 after `seconds`, and 500 for an unexpected exception, which goes to the log only."""
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError as error:
-        raise ApiError(
-            504,
-            "timeout",
-            f"the document took longer than {seconds:g} s; send fewer pages or try again later",
-            retryable=True,
-        ) from error
-    except ApiError:
-        raise
-    except Exception as error:
-        _log.exception("a request failed")
-        raise ApiError(500, "internal", "internal error; see the log of the endpoint", retryable=True) from error

@@ -1,8 +1,14 @@
 """Failed requests: error type, HTTP status and response body. No message contains internal details."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+import logging
+import sqlite3
+import traceback
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from logging import Logger
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -13,10 +19,13 @@ from layoutray.answers import Problem
 from layoutray.cluster.serving.schema import ErrorDetail, ErrorResponse
 from layoutray.errors import DocumentError, Reason
 
+Result = TypeVar("Result")
+
 UNAVAILABLE = "unavailable"
 """Error code when a replica has died; Ray Serve starts another."""
 
 _RETRY_AFTER_SECONDS = 2
+_MAX_CAUSES = 8
 _UNUSABLE = 422
 """HTTP status of every reason that `_STATUSES` does not list: the document itself is unusable."""
 _STATUSES = {
@@ -29,14 +38,21 @@ _STATUSES = {
 _CODES = {400: "malformed_request", 404: "not_found", 405: "method_not_allowed"}
 _MEANINGS = {
     400: "no file, or a body that cannot be parsed",
+    401: "no valid key; only at an endpoint with keys, as 403 and 429",
+    403: "the key lacks the scope that the path needs",
     404: "unknown path, or the served model answers at another path: see /v1/models",
+    409: "the Idempotency-Key was used for another job; only at /v1/jobs",
     413: "too large or too many pages",
     415: "not a PNG, JPEG, TIFF, PDF or JSON",
     422: "empty, damaged or encrypted file; invalid words or boxes",
+    429: "more requests or pages than the key allows; try again after the seconds in Retry-After",
     500: "internal error",
     503: "overloaded or not ready; try again after the seconds in Retry-After",
     504: "timeout",
 }
+
+
+_log = logging.getLogger(__name__)
 
 
 class ApiError(Exception):
@@ -47,18 +63,25 @@ class ApiError(Exception):
         code: error code in the body.
         message: what was wrong, the value, what is allowed.
         retryable: whether the same request may succeed later.
+        headers: of the response.
     """
 
-    def __init__(self, status: int, code: str, message: str, *, retryable: bool) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, *, retryable: bool, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.retryable = retryable
+        self.headers = dict(headers or {})
+        if status == 503:
+            self.headers |= {"Retry-After": str(_RETRY_AFTER_SECONDS)}
+
+    def detail(self) -> ErrorDetail:
+        return ErrorDetail(code=self.code, message=str(self), retryable=self.retryable)
 
     def response(self) -> JSONResponse:
-        detail = ErrorDetail(code=self.code, message=str(self), retryable=self.retryable)
-        headers = {"Retry-After": str(_RETRY_AFTER_SECONDS)} if self.status == 503 else None
-        return JSONResponse(ErrorResponse(error=detail).model_dump(), self.status, headers)
+        return JSONResponse(ErrorResponse(error=self.detail()).model_dump(), self.status, self.headers)
 
 
 def error_responses() -> dict[int | str, dict[str, Any]]:
@@ -108,4 +131,54 @@ async def _respond(to_api_error: Callable[[Any], ApiError], _: Request, error: E
 
 def error_of_http(error: HTTPException) -> ApiError:
     """The error response to an error of the framework, e.g. an unknown path or a truncated multipart body."""
-    return ApiError(error.status_code, _CODES.get(error.status_code, "refused"), error.detail, retryable=False)
+    return ApiError(
+        error.status_code,
+        _CODES.get(error.status_code, "refused"),
+        error.detail,
+        retryable=False,
+        headers=error.headers,
+    )
+
+
+@asynccontextmanager
+async def within(seconds: float) -> AsyncGenerator[None]:
+    """Raise ApiError 504 after `seconds`, and 500 for an unexpected exception, which goes to the log only."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise ApiError(
+            504,
+            "timeout",
+            f"the document took longer than {seconds:g} s; send fewer pages or try again later",
+            retryable=True,
+        ) from error
+    except ApiError:
+        raise
+    except Exception as error:
+        log_failure(_log, "a request failed", error)
+        raise ApiError(500, "internal", "internal error; see the log of the endpoint", retryable=True) from error
+
+
+async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Use a SQLite file in a thread. Raises ApiError (503) when that fails now, for example because the disk is full.
+
+    Args:
+        name: what the file is, for the message.
+    """
+    try:
+        return await asyncio.to_thread(work, *arguments)
+    except sqlite3.Error as error:
+        _log.error("the %s cannot be used: %s", name, error)
+        message = f"the {name} cannot be used now; see the log of the endpoint"
+        raise ApiError(503, UNAVAILABLE, message, retryable=True) from error
+
+
+def log_failure(log: Logger, what: str, error: BaseException) -> None:
+    """Log an unexpected exception with its place in the code, without its message, which may quote the document."""
+    causes: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(causes) < _MAX_CAUSES:
+        causes.append(f"{type(cause).__qualname__}\n{''.join(traceback.format_tb(cause.__traceback__))}")
+        cause = cause.__cause__ or cause.__context__
+    log.error("%s: %s", what, "caused by ".join(causes))

@@ -8,6 +8,16 @@ from dataclasses import dataclass
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.errors import InputError
 
+_POSITIVE = (
+    "max_upload_bytes",
+    "max_pages",
+    "timeout_s",
+    "max_job_files",
+    "max_job_bytes",
+    "max_waiting_documents",
+    "keep_jobs_s",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -19,15 +29,23 @@ class Limits:
         timeout_s: seconds a document may take, upload and queueing included; after that the answer is 504.
         max_queued_requests: files that may wait while every OCR replica is busy, and as many documents of words while
             every model replica has a full batch. Further documents are refused with 503 before their bodies are read.
+        max_job_files, max_job_bytes: files of one job, and their sum with the envelope; no file is larger than
+            `max_upload_bytes`.
+        max_waiting_documents: documents of all jobs that may wait; further jobs are refused with 503.
+        keep_jobs_s: seconds after its end at which a job is deleted with its results.
     """
 
     max_upload_bytes: int = 20 * 2**20
     max_pages: int = 50
     timeout_s: float = 60.0
     max_queued_requests: int = 32
+    max_job_files: int = 1000
+    max_job_bytes: int = 200 * 2**20
+    max_waiting_documents: int = 10_000
+    keep_jobs_s: float = 24 * 3600.0
 
     def __post_init__(self) -> None:
-        for name in ("max_upload_bytes", "max_pages", "timeout_s"):
+        for name in _POSITIVE:
             value = getattr(self, name)
             if not (0 < value < math.inf):
                 raise InputError(f"{name} is {value}; it must be a finite number above 0")

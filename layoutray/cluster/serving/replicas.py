@@ -19,7 +19,7 @@ from layoutray.answers import Entity, Problem
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
 from layoutray.cluster.serving import failures
-from layoutray.cluster.serving.failures import problem_of
+from layoutray.cluster.serving.failures import log_failure, problem_of
 from layoutray.cluster.serving.loaded_versions import LoadedVersions
 from layoutray.cluster.serving.model_version import ModelDescription, Refusal, Version, VersionError
 from layoutray.document import Page
@@ -191,7 +191,7 @@ def _run_batch(
 def _model_problem(error: Exception) -> Problem:
     if isinstance(error, DocumentError):
         return problem_of(error)
-    _log.exception("the model failed", exc_info=error)
+    log_failure(_log, "the model failed", error)
     return Problem(
         Reason.INTERNAL.value, "model", "the model failed on this document; see the log of the endpoint", True
     )

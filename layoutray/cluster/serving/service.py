@@ -33,6 +33,8 @@ _REPLICA_DIED = (RayActorError, DeploymentUnavailableError, ReplicaUnavailableEr
 _log = logging.getLogger(__name__)
 
 
+Admit = Callable[[int], Awaitable[None]]
+"""Called with the number of pages of a document before they are processed. It may raise ApiError."""
 _PageStep = Callable[[Page, float, float], Awaitable[Outcome]]
 """The step after OCR. Its arguments: the page, the seconds of OCR, and the start time of the page's processing."""
 
@@ -88,17 +90,19 @@ class Service:
             raise ApiError(404, "not_offered", message, retryable=False)
         return model
 
-    async def extract(self, document: UploadedFile | WordPages, model: ModelDescription) -> schema.ExtractResponse:
+    async def extract(
+        self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit
+    ) -> schema.ExtractResponse:
         """Entities, fields, records and words of a document.
 
         A model that generates fields reads all pages together; pages that failed are left out.
 
         Raises:
-            ApiError: when all pages failed (the first page's error), or when text generation failed.
+            ApiError: that of `admit`; when all pages failed (the first page's error), or when text generation failed.
         """
         started = time.perf_counter()
         outcomes = await self._outcomes(
-            document, _keep_page if model.writes else partial(self._extract_page, model.version)
+            document, _keep_page if model.writes else partial(self._extract_page, model.version), admit
         )
         self._count_failed(outcomes)
         text = None
@@ -109,18 +113,18 @@ class Service:
         return answer.extracted(document.doc_id, model, outcomes, text, time.perf_counter() - started)
 
     async def summarize(
-        self, document: UploadedFile | WordPages, model: ModelDescription, *, explain: bool
+        self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit, *, explain: bool
     ) -> schema.SummarizeResponse:
         """The summary of a document, without the pages that failed.
 
         Raises:
-            ApiError: when all pages failed (the first page's error), when the model failed, or when `explain` is asked
-                of a model that does not pool.
+            ApiError: that of `admit`; when all pages failed (the first page's error), when the model failed, or when
+                `explain` is asked of a model that does not pool.
         """
         if explain and not model.explains:
             raise failures.invalid(f"explain: {model.model_id} has no selection of words; {NO_SELECTION}")
         started = time.perf_counter()
-        outcomes = await self._outcomes(document, _keep_page)
+        outcomes = await self._outcomes(document, _keep_page, admit)
         self._count_failed(outcomes)
         pages = answer.pages_of(outcomes)
         text, selection, generation = await self._generate(WriteRequest(model.version, pages, explain))
@@ -129,26 +133,36 @@ class Service:
             document.doc_id, model, [*outcomes, generation], text, explanation, time.perf_counter() - started
         )
 
-    async def _outcomes(self, document: UploadedFile | WordPages, step: _PageStep) -> Sequence[Outcome]:
+    async def _outcomes(self, document: UploadedFile | WordPages, step: _PageStep, admit: Admit) -> Sequence[Outcome]:
         """The outcome of each page, in order; `step` runs on each page after its OCR."""
         if isinstance(document, WordPages):
+            await admit(len(document.pages))
             return await asyncio.gather(*(step(page, 0.0, time.perf_counter()) for page in document.pages))
-        return await self._outcomes_of_file(document, step)
+        return await self._outcomes_of_file(document, step, admit)
 
     def _count_failed(self, outcomes: Sequence[Outcome]) -> None:
         """Count failed pages in the metrics. Raises ApiError when all pages failed."""
         for problem in answer.problems_of(outcomes):
             self._telemetry.page_failed(problem.code)
 
-    async def _outcomes_of_file(self, file: UploadedFile, step: _PageStep) -> Sequence[Outcome]:
+    async def _outcomes_of_file(self, file: UploadedFile, step: _PageStep, admit: Admit) -> Sequence[Outcome]:
         data = ray.put(file.data)  # once for all pages: replicas on the same node share the copy
-        num_pages = await _call(self._reader.count_pages.remote(data), "open", None)
-        if isinstance(num_pages, Problem):
-            raise failures.error_of_problem(num_pages)
+        num_pages = await self._count_pages(data)
+        await admit(num_pages)
         slots = asyncio.Semaphore(self._max_pages_in_ocr)
         return await asyncio.gather(
             *(self._outcome_of_page(_PageOfFile(file, data, number), step, slots) for number in range(1, num_pages + 1))
         )
+
+    async def count_pages(self, file: UploadedFile) -> int:
+        """The number of pages of a file. Raises ApiError when it cannot be opened."""
+        return await self._count_pages(file.data)
+
+    async def _count_pages(self, data: Any) -> int:
+        num_pages: int | Problem = await _call(self._reader.count_pages.remote(data), "open", None)
+        if isinstance(num_pages, Problem):
+            raise failures.error_of_problem(num_pages)
+        return num_pages
 
     async def _outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: asyncio.Semaphore) -> Outcome:
         started = time.perf_counter()

@@ -1,18 +1,21 @@
 """Read a document from a request: an uploaded file, or pages of words. Never reads more bytes than the limits allow."""
 
+import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Message
 
 from layoutray.cluster.serving import failures
 from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.ledger import JobFile
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.schema import ExtractRequest, PageInput, SummarizeRequest, WordInput
 from layoutray.document import Box, Page, Provenance, Word
@@ -20,6 +23,8 @@ from layoutray.errors import DocumentError
 from layoutray.ocr.render import sniff
 from layoutray.readers.texts import COLUMNS, LINES, typeset_pages
 
+_MAX_NAME = 1024
+_JOB_USAGE = "send each file of the job as a form field `file`, all in one form (multipart/form-data)"
 _ENVELOPE_BYTES = 64 * 1024
 """Allowance for the multipart headers and boundaries around the file."""
 _MULTIPART, _JSON = "multipart/form-data", "application/json"
@@ -68,6 +73,56 @@ async def receive(
     if not kind:
         raise ApiError(400, "no_file", f"the request has no Content-Type; {_USAGE}", retryable=False)
     raise ApiError(415, "unsupported_type", f"the Content-Type is {kind}; {_USAGE}", retryable=False)
+
+
+@asynccontextmanager
+async def receive_job(request: Request, limits: Limits) -> AsyncGenerator[Sequence[JobFile]]:
+    """The files of a job, which can be read during the `with` block. Their content is not looked at.
+
+    Raises:
+        ApiError: 400 no file, another form field or too many files, 413 too large, 415 not a form, 422 a long name.
+    """
+    kind = _media_type(request)
+    if kind != _MULTIPART:
+        raise ApiError(
+            415, "unsupported_type", f"the Content-Type is {kind or 'missing'}; {_JOB_USAGE}", retryable=False
+        )
+    try:
+        form = await _limited(request, limits.max_job_bytes).form(max_files=limits.max_job_files, max_fields=8)
+    except HTTPException as error:
+        raise failures.error_of_http(error) from error
+    try:
+        yield await asyncio.to_thread(_job_files, form, limits)
+    finally:
+        await form.close()
+
+
+def _job_files(form: FormData, limits: Limits) -> Sequence[JobFile]:
+    others = sorted(
+        {field for field, value in form.multi_items() if field != "file" or not isinstance(value, UploadFile)}
+    )
+    uploads = [value for value in form.getlist("file") if isinstance(value, UploadFile)]
+    if others or not uploads:
+        found = f"has the fields {', '.join(others)[:200]}" if others else "has no file"
+        raise ApiError(
+            400, "malformed_request" if others else "no_file", f"the form {found}; {_JOB_USAGE}", retryable=False
+        )
+    return [_job_file(number, upload, limits) for number, upload in enumerate(uploads)]
+
+
+def _job_file(number: int, upload: UploadFile, limits: Limits) -> JobFile:
+    name = upload.filename or ""
+    if len(name) > _MAX_NAME:
+        raise failures.invalid(f"file {number}: its name has {len(name)} characters; at most {_MAX_NAME} are allowed")
+    if (upload.size or 0) > limits.max_upload_bytes:
+        message = f"file {number} has {upload.size} bytes; at most {limits.max_upload_bytes} are allowed"
+        raise ApiError(413, "too_large", message, retryable=False)
+
+    def read() -> bytes:
+        upload.file.seek(0)
+        return upload.file.read()
+
+    return JobFile(name, hashlib.sha256(read()).hexdigest(), read)
 
 
 def is_form(request: Request) -> bool:

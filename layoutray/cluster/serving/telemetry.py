@@ -56,6 +56,11 @@ class Telemetry:
             self._requests.labels(str(status)).inc()
             self._request_seconds.observe(time.perf_counter() - started)
 
+    def refused(self, refusal: ApiError) -> None:
+        """Count a request that was refused for its key."""
+        self._requests.labels(str(refusal.status)).inc()
+        self._failures.labels(refusal.code).inc()
+
     def page_read(self, ocr_seconds: float) -> None:
         self._ocr_seconds.observe(ocr_seconds)
 

@@ -12,6 +12,10 @@ from layoutray.cluster.serving.telemetry import Telemetry
 from tests.documents import pages
 
 
+async def admit(_: int) -> None:
+    """Every document may be processed."""
+
+
 def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
     service = Service(None, None, None, max_pages_in_ocr=1, telemetry=Telemetry())  # pyright: ignore[reportArgumentType]
     plain = ModelDescription(
@@ -28,5 +32,5 @@ def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
         tried_on="a generated page",
     )
     with pytest.raises(ApiError, match="plain has no selection of words; take one that pools") as refusal:
-        asyncio.run(service.summarize(WordPages("d", tuple(pages(0))), plain, explain=True))
+        asyncio.run(service.summarize(WordPages("d", tuple(pages(0))), plain, admit, explain=True))
     assert refusal.value.status == 422

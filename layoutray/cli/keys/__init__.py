@@ -1,0 +1,1 @@
+"""Verbs for keys of the endpoint: `layoutray keys NAME`."""
