@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import yaml
 
@@ -61,11 +62,11 @@ class DocumentModel:
 
     def _document(self, row: Mapping[Any, Any]) -> UploadedFile | WordPages:
         file, pages = row.get("file"), row.get("pages")
-        if isinstance(file, bytes) == isinstance(pages, Sequence):
+        if isinstance(file, bytes) == isinstance(pages, Sequence | np.ndarray):
             raise failures.invalid("give each document either as file (bytes) or as pages")
         if isinstance(file, bytes):
             return submission.uploaded_file(file, "", self._limits)
-        return submission.word_pages(json.dumps({"pages": pages}).encode(), self._limits)
+        return submission.word_pages(json.dumps({"pages": pages}, default=_plain).encode(), self._limits)
 
     def _respond(self, document: UploadedFile | WordPages) -> Any:
         started = time.perf_counter()
@@ -111,6 +112,11 @@ def _load_pyfunc(folder: str, model_config: Mapping[str, str]) -> DocumentModel:
     label = str(yaml.safe_load(registered.read_text())["model_version"]) if registered.is_file() else ""
     version = load_version(Version(folder, label), str, 1, devices.first_visible())
     return DocumentModel(version, recipes.load_ingest(model_config["recipe"]).recognition)
+
+
+def _plain(value: np.ndarray | np.generic) -> Any:
+    """What JSON can hold of a value that MLflow has converted."""
+    return value.tolist()
 
 
 def _read(recogniser: IsolatedRecogniser, file: UploadedFile, number: int) -> Outcome:

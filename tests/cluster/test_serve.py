@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 import httpx
+import pandas as pd
 import pypdfium2 as pdfium
 import pytest
 from PIL import Image
@@ -21,11 +22,14 @@ from ray import serve
 
 from layoutray.cluster.serve import ServeSettings, build_app
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.model_version import Version, load_version
+from layoutray.devices import CPU
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.inference import Extractor
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
+from layoutray.pyfunc import DocumentModel
 from layoutray.readers.synthetic_render import render_page
 from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
@@ -107,6 +111,19 @@ def test_an_image_is_answered_as_reading_and_model_would_in_one_process(
     assert shown["num_words"] == len(seen.words) > 20
     assert answer["errors"] == []
     assert 0 < answer["timings"]["ocr_ms"] < answer["timings"]["total_ms"]
+
+
+def test_the_pyfunc_of_the_checkpoint_gives_the_same_answers(client: httpx.Client, settings: ServeSettings) -> None:
+    image, words = rendered()
+    body, file = as_request(image, words), encoded(image, "PNG")
+    version = load_version(Version(settings.checkpoint, ""), str, 1, CPU)
+    model = DocumentModel(version, settings.recognition)
+    answers = model.predict(pd.DataFrame({"file": [file, None, b"GIF89a"], "pages": [None, body["pages"], None]}))
+    responses = [post(client, file), client.post("/v1/extract", json=body), post(client, b"GIF89a")]
+    for answer, response in zip(answers, map(httpx.Response.json, responses), strict=True):
+        for one in (answer, response):  # the identity of words is that of the body's bytes, with or without blanks
+            one |= {"timings": None, "doc_id": None}
+        assert answer == response
 
 
 def test_words_come_only_on_demand(client: httpx.Client) -> None:
