@@ -21,7 +21,7 @@ from layoutray.document.record_type import RecordType
 from layoutray.document.tags import kind_of
 from layoutray.document.word_graph import FindNeighbours
 from layoutray.errors import CheckpointError
-from layoutray.tasks import TagsWords, fields_of, records_of
+from layoutray.tasks import TagsWords, document_fields_of, records_of
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.records import find_records
 from layoutray.tensors import Encoded
@@ -67,7 +67,7 @@ class Tagging:
     @property
     def fields(self) -> Mapping[str, FieldType]:
         """The document fields that the model answers, by name; empty when its recipe names none."""
-        return fields_of(self.task)
+        return document_fields_of(self.task)
 
     @property
     def records(self) -> Mapping[str, RecordType]:

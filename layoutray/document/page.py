@@ -91,10 +91,15 @@ SUMMARY = "summary"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One true value of a document, as annotated."""
+    """One true value of a document, as annotated.
+
+    Attributes:
+        row: of a value in a record: its number among the document's records; None for a value of the document.
+    """
 
     name: str
     value: str
+    row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

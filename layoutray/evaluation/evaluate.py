@@ -1,7 +1,7 @@
 """Measures a checkpoint: perplexity, ROUGE of summaries, or precision, recall and F1 of entities and of fields."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,9 +26,9 @@ from layoutray.evaluation.fields import (
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, overlays, pages_to_draw
 from layoutray.evaluation.predictions import PageKey, Predictions, predict
-from layoutray.evaluation.records import RecordScores, pages_with_groups, score_records
+from layoutray.evaluation.records import RecordScores, RecordTruth
 from layoutray.evaluation.texts import TextScores, score_generated_summaries
-from layoutray.tasks import fields_of, records_of
+from layoutray.tasks import document_fields_of
 
 
 class _Part(Protocol):
@@ -120,11 +120,12 @@ def evaluate(loaded: Checkpoint, selection: PageSelection, *, beams: int = 1, tr
             checkpoint's fields, or `truth` does not fit the checkpoint or the selection.
     """
     encoded = encode_pages(loaded, selection)
-    schema = fields_of(loaded.recipe.task)
+    schema = document_fields_of(loaded.recipe.task)
     expected = labelled_documents(selection, schema) if schema else {}
     drawn = pages_to_draw(selection) if tags_words(loaded) else []
-    grouped = pages_with_groups(selection) if records_of(loaded.recipe.task) else []
-    predictions = predict(loaded, encoded.examples, _wants_entities(loaded, expected, [*drawn, *grouped]))
+    records = RecordTruth.of(loaded.recipe.task, selection)
+    wanted = _wants_entities(loaded, {*expected, *records.documents}, [*drawn, *records.pages])
+    predictions = predict(loaded, encoded.examples, wanted)
     summary = loaded.recipe.task.summarise(predictions.observations, loaded.labels)
     return Evaluation(
         encoded,
@@ -133,15 +134,13 @@ def evaluate(loaded: Checkpoint, selection: PageSelection, *, beams: int = 1, tr
         fields=_evaluate_fields(predictions, selection, expected, beams) if schema else None,
         texts=score_generated_summaries(loaded, selection, beams) if generates_summaries(loaded) else None,
         with_lost=score_with_lost(summary, selection, truth) if truth else None,
-        records=_evaluate_records(predictions, grouped) if grouped else None,
+        records=records.score(predictions, selection),
     )
 
 
-def _wants_entities(
-    loaded: Checkpoint, expected: Mapping[str, Sequence[Field]], pages: Sequence[Page]
-) -> Callable[[PageKey], bool]:
-    """Which pages' entities are wanted: those of the `expected` documents, and `pages`."""
-    documents = expected if tags_words(loaded) else {}
+def _wants_entities(loaded: Checkpoint, doc_ids: Container[str], pages: Sequence[Page]) -> Callable[[PageKey], bool]:
+    """Which pages' entities are wanted: those of the documents `doc_ids`, and `pages`."""
+    documents = doc_ids if tags_words(loaded) else ()
     keys = {(page.doc_id, page.number) for page in pages}
     return lambda key: key[0] in documents or key in keys
 
@@ -152,16 +151,11 @@ def _evaluate_words(predictions: Predictions, drawn: Sequence[Page]) -> WordEval
     return WordEvaluation(confusion, calibrate_words(predictions), tuple(overlays(predictions, drawn)))
 
 
-def _evaluate_records(predictions: Predictions, pages: Sequence[Page]) -> RecordScores | None:
-    task = word_tagger(predictions.loaded)
-    return score_records(pages, task, records_of(task), predictions.entities)
-
-
 def _evaluate_fields(
     predictions: Predictions, selection: PageSelection, expected: Mapping[str, Sequence[Field]], beams: int
 ) -> FieldEvaluation:
     loaded = predictions.loaded
-    schema = fields_of(loaded.recipe.task)
+    schema = document_fields_of(loaded.recipe.task)
     if generates_texts(loaded):
         documents = generate_answers(loaded, selection, expected, beams)
     else:

@@ -1,7 +1,7 @@
 """Scores the answered fields of whole documents, by the rules of GEval and of SROIE."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,6 @@ from layoutray.generation import TextGenerator
 from layoutray.metrics.calibration import best_threshold
 from layoutray.metrics.field_f1 import FieldScore, exact_items, field_f1, geval_items
 from layoutray.prepare.whole_documents import document_groups
-from layoutray.store import codec
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
 from layoutray.training import world
@@ -107,7 +106,7 @@ def answer_from_entities(
         entities: of each page, see `Predictions.entities`.
     """
     found: dict[str, dict[int, Sequence[Entity]]] = defaultdict(dict)
-    for pages in _pages_of(selection, expected):
+    for pages in selection.pages_of(expected):
         for page, of_page in zip(pages, entities(pages), strict=True):
             found[page.doc_id][page.number] = of_page
     return [
@@ -180,12 +179,6 @@ def _best_min_score(name: str, judged: Sequence[JudgedAnswer], expected: Sequenc
 
 def _wanted(document: Document, schema: Schema) -> list[Field]:
     return [value for value in document.fields if value.name in schema]
-
-
-def _pages_of(selection: PageSelection, doc_ids: Mapping[str, object]) -> Iterator[list[Page]]:
-    """The selected pages of the documents, a batch at a time."""
-    for table in selection.tables():
-        yield [page for page in codec.pages_of(table) if page.doc_id in doc_ids]
 
 
 def _in_page_order(entities: Mapping[int, Sequence[Entity]]) -> list[Entity]:

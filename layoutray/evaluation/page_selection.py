@@ -1,7 +1,7 @@
 """Which pages and documents of ingested data sets are measured."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -9,9 +9,10 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray.document import Document
+from layoutray.document import Document, Page
 from layoutray.errors import InputError
 from layoutray.prepare.whole_documents import read_documents
+from layoutray.store import codec
 from layoutray.store.data_set import DataSet
 
 
@@ -51,6 +52,11 @@ class PageSelection:
     def tables(self) -> Iterator[pa.Table]:
         """The selected rows of PAGES, a batch at a time."""
         return page_tables(self.folders, self.rows)
+
+    def pages_of(self, doc_ids: Container[str]) -> Iterator[list[Page]]:
+        """The selected pages of these documents, a batch at a time."""
+        for table in self.tables():
+            yield [page for page in codec.pages_of(table) if page.doc_id in doc_ids]
 
     def documents(self) -> Iterator[Document]:
         """The selected rows of DOCUMENTS. Raises SchemaError when a data set has none."""

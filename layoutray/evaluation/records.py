@@ -2,56 +2,107 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 import pyarrow.compute as pc
 
 from layoutray.answers import Entity, Record
-from layoutray.document import Page
+from layoutray.document import Field, Page
+from layoutray.document.field_type import FieldType
+from layoutray.document.normal_form import normal_form
 from layoutray.document.record_type import RecordType
+from layoutray.evaluation.capabilities import word_tagger
 from layoutray.evaluation.page_selection import PageSelection, page_tables
+from layoutray.evaluation.predictions import Predictions
 from layoutray.metrics.field_f1 import FieldScore
 from layoutray.metrics.record_f1 import Fields, record_f1, record_field_f1, ungrouped_field_f1
 from layoutray.metrics.tree_edit import Nested, tree_accuracy
 from layoutray.store import codec
-from layoutray.tasks import TagsWords
+from layoutray.tasks import TagsWords, Task, fields_of, records_of
 from layoutray.tasks.records import find_records, true_records
 
 
 @dataclass(frozen=True, slots=True)
 class RecordScores:
-    """Scores of records, values compared as they are on the page.
+    """Scores of records. Values are compared as they are on the page, or by their normal forms with values as truth.
 
     Attributes:
         whole: of records; a record is correct if all its fields and values are.
         fields: of fields in the record that they belong to.
         ungrouped: of the same fields, whatever their records.
-        tree_accuracy: mean over pages of the accuracy by tree edit distance, of records and all other entities.
+        tree_accuracy: mean over pages of the accuracy by tree edit distance, of records and all other entities; None
+            where the truth is values of documents.
     """
 
     whole: FieldScore
     fields: FieldScore
     ungrouped: FieldScore
-    tree_accuracy: float
+    tree_accuracy: float | None = None
 
     def metrics(self) -> dict[str, float]:
         """By the names of reports: `record_f1`, `record_field_f1`, `record_ungrouped_f1`, `tree_edit_accuracy`, …"""
-        return {
+        scores = {
             "record_precision": self.whole.precision,
             "record_recall": self.whole.recall,
             "record_f1": self.whole.f1,
             "record_support": float(self.whole.expected),
             "record_field_f1": self.fields.f1,
             "record_ungrouped_f1": self.ungrouped.f1,
-            "tree_edit_accuracy": self.tree_accuracy,
         }
+        return scores if self.tree_accuracy is None else scores | {"tree_edit_accuracy": self.tree_accuracy}
+
+    @classmethod
+    def of(
+        cls,
+        expected: Sequence[Sequence[Fields]],
+        answered: Sequence[Sequence[Fields]],
+        tree_accuracy: float | None = None,
+    ) -> Self:
+        """The scores of the records of each page or document."""
+        return cls(
+            record_f1(expected, answered),
+            record_field_f1(expected, answered),
+            ungrouped_field_f1(expected, answered),
+            tree_accuracy,
+        )
 
 
-def pages_with_groups(selection: PageSelection) -> list[Page]:
-    """The selected pages whose annotation states which words form a record."""
-    rows = selection.rows & pc.field("groups").is_valid()
-    return [page for table in page_tables(selection.folders, rows) for page in codec.pages_of(table)]
+@dataclass(frozen=True, slots=True)
+class RecordTruth:
+    """The true records of selected pages: of the groups of annotated words, or of the values of documents.
+
+    Attributes:
+        pages: those whose annotation states which words form a record.
+        documents: by document, and by name and row, the values of each record.
+    """
+
+    pages: Sequence[Page] = ()
+    documents: Mapping[str, Mapping[tuple[str, int], Sequence[Field]]] = field(
+        default_factory=dict[str, Mapping[tuple[str, int], Sequence[Field]]]
+    )
+
+    @classmethod
+    def of(cls, task: Task, selection: PageSelection) -> Self:
+        """The records that a model of `task` should find; none if it answers none."""
+        schema = records_of(task)
+        if not schema:
+            return cls()
+        if fields_of(task):
+            return cls(documents=_records_of_documents(selection, schema))
+        rows = selection.rows & pc.field("groups").is_valid()
+        return cls([page for table in page_tables(selection.folders, rows) for page in codec.pages_of(table)])
+
+    def score(self, predictions: Predictions, selection: PageSelection) -> RecordScores | None:
+        """The scores of the predicted records; None without any true record."""
+        if self.documents:
+            answered = _found_in(self.documents, predictions, selection)
+            return score_documents(self.documents, answered, fields_of(predictions.loaded.recipe.task))
+        if self.pages:
+            task = word_tagger(predictions.loaded)
+            return score_records(self.pages, task, records_of(task), predictions.entities)
+        return None
 
 
 def score_records(
@@ -60,7 +111,7 @@ def score_records(
     schema: Mapping[str, RecordType],
     entities: Callable[[Sequence[Page]], Sequence[Sequence[Entity]]],
 ) -> RecordScores | None:
-    """The scores of `pages`; None without pages, and when none of them has a true record.
+    """The scores of `pages`, whose words have groups; None when none of them has a true record.
 
     Args:
         task: that of the model.
@@ -79,12 +130,58 @@ def score_records(
         return None
     plain = [[_fields(record) for record in records] for records in expected]
     given = [[_fields(record) for record in records] for records in answered]
-    return RecordScores(
-        record_f1(plain, given),
-        record_field_f1(plain, given),
-        ungrouped_field_f1(plain, given),
-        float(np.mean(accuracies)),
+    return RecordScores.of(plain, given, float(np.mean(accuracies)))
+
+
+def score_documents(
+    expected: Mapping[str, Mapping[tuple[str, int], Sequence[Field]]],
+    answered: Mapping[str, Sequence[Record]],
+    types: Mapping[str, FieldType],
+) -> RecordScores:
+    """The scores of documents by the normal forms of their values.
+
+    Args:
+        expected: see `RecordTruth.documents`.
+        answered: the records of the same documents.
+        types: of the fields that records may have.
+    """
+
+    def form(name: str, text: str) -> tuple[str, str]:
+        return name, normal_form(text, types[name]) or text
+
+    return RecordScores.of(
+        [
+            [[form(value.name, value.value) for value in record] for record in records.values()]
+            for records in expected.values()
+        ],
+        [
+            [[form(one.type, one.content) for one in record.fields] for record in answered[doc_id]]
+            for doc_id in expected
+        ],
     )
+
+
+def _records_of_documents(
+    selection: PageSelection, schema: Mapping[str, RecordType]
+) -> dict[str, dict[tuple[str, int], list[Field]]]:
+    owners = {kind: name for name, record_type in schema.items() for kind in record_type.fields}
+    documents: dict[str, dict[tuple[str, int], list[Field]]] = {}
+    for document in selection.documents():
+        for value in document.fields:
+            if value.row is not None and value.name in owners:
+                records = documents.setdefault(document.doc_id, {})
+                records.setdefault((owners[value.name], value.row), []).append(value)
+    return documents
+
+
+def _found_in(doc_ids: Iterable[str], predictions: Predictions, selection: PageSelection) -> dict[str, list[Record]]:
+    """The records of each document. They are found on each page for itself."""
+    schema = records_of(predictions.loaded.recipe.task)
+    records: dict[str, list[Record]] = {doc_id: [] for doc_id in doc_ids}
+    for pages in selection.pages_of(records):
+        for page, found in zip(pages, predictions.entities(pages), strict=True):
+            records[page.doc_id] += find_records(page, found, schema)
+    return records
 
 
 def _fields(record: Record) -> Fields:

@@ -3,6 +3,9 @@
 Dates, amounts and terms are found by their normal form. Texts, names and addresses are found by their letters and
 digits, ignoring case, blanks and punctuation; if that finds nothing, by the most similar words, which tolerates OCR
 errors. Every occurrence of a value is tagged. If two values share a word, the one with more words is tagged.
+
+A value of a record (`Field.row`) is tagged once, where the other values of its record are near, and its words get the
+record's number as `group` (see `layoutray.prepare.record_places`).
 """
 
 import re
@@ -18,14 +21,12 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
 from layoutray.document.tags import to_iob2
 from layoutray.document.value_part import value_part
+from layoutray.prepare.record_places import Span, record_places
 
 _MIN_SIMILARITY = 80.0
 """Percent of letters and digits that words must share with a value."""
 _MIN_LETTERS = 6
 """Shorter values are not found by similarity, because they are similar to too many words."""
-
-Span = tuple[int, int]
-"""First word of a value on its page, and the word after its last."""
 
 _FormsOf = Callable[[str, int, FieldType], Iterator[str | None]]
 """Normal forms of a text, from where its first word's value can begin."""
@@ -35,7 +36,7 @@ _ATOM = re.compile(r"[^\W_]+|&")
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """Pages with one IOB2 tag per word, and the expected values that were not found."""
+    """Pages with one IOB2 tag per word and the groups of records, and the expected values that were not found."""
 
     pages: tuple[Page, ...]
     missing: tuple[Field, ...]
@@ -78,22 +79,29 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
         schema: type of each wanted field, by name.
     """
     wanted = [field for field in dict.fromkeys(fields) if field.name in schema]
-    names: list[dict[Span, str]] = [{} for _ in pages]
-    missing: list[Field] = []
-    for field in wanted:
-        spans = _find(field.value, schema[field.name], [page.words for page in pages])
-        if not any(spans):
-            missing.append(field)
-        for page_names, page_spans in zip(names, spans, strict=True):
-            page_names |= {span: field.name for span in page_spans if span not in page_names}
-    tagged = tuple(_tagged(page, page_names) for page, page_names in zip(pages, names, strict=True))
-    return Tagged(tagged, tuple(missing))
+    found = {field: _find(field.value, schema[field.name], [page.words for page in pages]) for field in wanted}
+    placed = record_places({field: spans for field, spans in found.items() if field.row is not None}, pages)
+    missing = tuple(
+        field for field, spans in found.items() if not any(spans) or (field.row is not None and field not in placed)
+    )
+    owners: list[dict[Span, Field]] = [{} for _ in pages]
+    for field, (number, span) in placed.items():
+        owners[number].setdefault(span, field)
+    for field, of_pages in found.items():
+        for owned, spans in zip(owners, of_pages, strict=True) if field.row is None else ():
+            owned |= {span: field for span in spans if span not in owned}
+    return Tagged(tuple(_tagged(page, owned) for page, owned in zip(pages, owners, strict=True)), missing)
 
 
-def _tagged(page: Page, names: Mapping[Span, str]) -> Page:
-    spans = _disjoint(sorted(names, key=lambda span: span[0] - span[1]))
-    tags = to_iob2([(names[span], *span) for span in spans], len(page.words))
-    return replace(page, words=tuple(replace(word, tag=tag) for word, tag in zip(page.words, tags, strict=True)))
+def _tagged(page: Page, owners: Mapping[Span, Field]) -> Page:
+    spans = _disjoint(sorted(owners, key=lambda span: (owners[span].row is None, span[0] - span[1])))
+    tags = to_iob2([(owners[span].name, *span) for span in spans], len(page.words))
+    groups = {word: owners[span].row for span in spans for word in range(*span)}
+    words = (
+        replace(word, tag=tag, group=groups.get(number))
+        for number, (word, tag) in enumerate(zip(page.words, tags, strict=True))
+    )
+    return replace(page, words=tuple(words))
 
 
 def _find(value: str, field: FieldType, pages: Sequence[Sequence[Word]]) -> list[list[Span]]:

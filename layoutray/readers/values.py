@@ -1,9 +1,12 @@
 """Files of one's own, with the wanted values in one table: `values.csv` or `values.jsonl` in the folder of the files.
 
 `values.csv` begins with the heading `file,field,value`; each further row has the name of a file in the folder, a field,
-and a value of it. A field with several values has several rows. Commas or semicolons separate the columns.
+and a value of it. A field with several values has several rows. Commas or semicolons separate the columns. A fourth
+column, `row`, numbers the records of the file from 1, from the top of the first page on: values with one number are one
+record, such as a line item. It is empty for values of the whole file.
 
-Each line of `values.jsonl` is an object with `file` and the fields; a value is a text, a number, or a list of them.
+Each line of `values.jsonl` is an object with `file` and the fields; a value is a text, a number, or a list of them. A
+list of objects is a list of records, whose members are the fields.
 
 Only files that the table names are read. Values have no positions. Every mistake is named with its line.
 """
@@ -24,11 +27,14 @@ from layoutray.store import sources
 
 _TABLES = ("values.csv", "values.jsonl")
 _HEADING = ("file", "field", "value")
+_ROW = "row"
 _SHOWN = 10
 """Mistakes that are named; of more, the number."""
 
-_Row = tuple[int, str, str, str]
-"""Line, file, field, value."""
+_Row = tuple[int, str, str, str, str]
+"""Line, file, field, value, and the number of the record or an empty text."""
+_Value = tuple[str, str, int | None]
+"""Field, value, number of the record."""
 
 
 class _Values:
@@ -49,27 +55,31 @@ class _Values:
     def read(self, item: DocumentRef) -> Truth:
         """The document with 0 pages: their number is known when the document is opened."""
         doc_id = sources.content_id(sources.read_bytes(item.source))
-        fields = tuple(Field(name, value) for name, value in json.loads(sources.read_bytes(item.annotation)))
+        fields = tuple(Field(*value) for value in json.loads(sources.read_bytes(item.annotation)))
         return Truth(Document(doc_id, item.source, item.split, num_pages=0, fields=fields), pages=())
 
 
-def _documents(table: str, files: set[str]) -> dict[str, list[tuple[str, str]]]:
+def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
     """The fields and values of each file that a table names. Raises InputError for its mistakes."""
     mistakes: list[str] = []
-    documents: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    documents: dict[str, list[_Value]] = defaultdict(list)
     beside = {uri.removeprefix(folder_of(table) + "/"): uri for uri in files if uri.startswith(folder_of(table) + "/")}
     read = _csv_rows if table.endswith(".csv") else _json_rows
-    for line, file, field, value in read(_text(table), mistakes):
+    for line, file, field, value, row in read(_text(table), mistakes):
+        record = int(row) if row.isdecimal() else None
         empty = [name for name, cell in zip(_HEADING, (file, field, value), strict=True) if not cell]
         if empty:
             mistakes.append(f"line {line}: no {' and no '.join(empty)}")
         elif file not in beside:
             near = get_close_matches(file, beside, n=1)
             mistakes.append(f"line {line}: no file {file!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-        elif (field, value) in documents[beside[file]]:
-            mistakes.append(f"line {line}: {field} = {value!r} of {file!r} is there twice")
+        elif row and not record:
+            mistakes.append(f"line {line}: row is {row!r}; it must be a number from 1 on, or empty")
+        elif (field, value, record) in documents[beside[file]]:
+            where = f" in row {record}" if record else ""
+            mistakes.append(f"line {line}: {field} = {value!r} of {file!r} is there twice{where}")
         else:
-            documents[beside[file]].append((field, value))
+            documents[beside[file]].append((field, value, record))
     if mistakes:
         more = [f"and {len(mistakes) - _SHOWN} more"] if len(mistakes) > _SHOWN else []
         raise InputError("\n  ".join([f"mistakes in {table}:", *mistakes[:_SHOWN], *more]))
@@ -89,16 +99,17 @@ def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
     reader = csv.reader(io.StringIO(text), delimiter=separator)
     try:
         found = tuple(cell.strip().lower() for cell in next(reader, []))
-        if found != _HEADING:
-            mistakes.append(f"line 1: the heading is {heading.strip()!r:.80}; it must be {separator.join(_HEADING)!r}")
+        if found not in (_HEADING, (*_HEADING, _ROW)):
+            allowed = f"{separator.join(_HEADING)!r}, or {separator.join((*_HEADING, _ROW))!r} for records"
+            mistakes.append(f"line 1: the heading is {heading.strip()!r:.80}; it must be {allowed}")
             return
         for row in reader:
             cells = [cell.strip() for cell in row]
-            if len(cells) == len(_HEADING) and any(cells):
-                file, field, value = cells
-                yield reader.line_num, file, field, value
+            if len(cells) == len(found) and any(cells):
+                file, field, value = cells[: len(_HEADING)]
+                yield reader.line_num, file, field, value, "".join(cells[len(_HEADING) :])
             elif any(cells):
-                mistakes.append(f"line {reader.line_num}: {len(cells)} cells; it must have {len(_HEADING)}")
+                mistakes.append(f"line {reader.line_num}: {len(cells)} cells; it must have {len(found)}")
     except csv.Error as error:
         mistakes.append(f"after line {reader.line_num}: not CSV ({error}); is a quotation mark missing?")
 
@@ -119,14 +130,21 @@ def _json_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
 
 
 def _json_values(line: int, values: Mapping[str, Any], mistakes: list[str]) -> Iterator[_Row]:
+    records = 0
     for field, content in values.items():
         for value in () if field == "file" else content if isinstance(content, list) else [content]:
-            if isinstance(value, str | int | float) and not isinstance(value, bool):
-                yield line, values["file"].strip(), field.strip(), str(value).strip()
+            if isinstance(value, dict):
+                records += 1
+                members = [(name, of_record, str(records)) for name, of_record in value.items()]
             else:
-                mistakes.append(
-                    f"line {line}: {field} is {value!r:.80}; it must be a text, a number, or a list of them"
-                )
+                members = [(field, value, "")]
+            for name, text, row in members:
+                if isinstance(text, str | int | float) and not isinstance(text, bool):
+                    yield line, values["file"].strip(), name.strip(), str(text).strip(), row
+                else:
+                    mistakes.append(
+                        f"line {line}: {name} is {text!r:.80}; it must be a text, a number, or a list of them"
+                    )
 
 
 READER = _Values()

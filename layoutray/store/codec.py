@@ -114,13 +114,13 @@ def document_row(document: Document) -> dict[str, Any]:
         "source": document.source,
         "split": document.split,
         "num_pages": document.num_pages,
-        "fields": [{"name": field.name, "value": field.value} for field in document.fields],
+        "fields": [asdict(field) for field in document.fields],
     }
 
 
 def document_of(row: Mapping[str, Any]) -> Document:
-    """The document of one DOCUMENTS row."""
-    expected = tuple(Field(field["name"], field["value"]) for field in row["fields"])
+    """The document of one DOCUMENTS row. Fields of earlier versions have no `row`."""
+    expected = tuple(Field(field["name"], field["value"], field.get("row")) for field in row["fields"])
     return Document(row["doc_id"], row["source"], row["split"], row["num_pages"], expected)
 
 

@@ -52,7 +52,9 @@ DOCUMENTS = _table(
     _required("source", pa.string()),
     _required("split", pa.string()),
     _required("num_pages", pa.int32()),
-    _required("fields", pa.large_list(pa.struct([("name", pa.string()), ("value", pa.large_string())]))),
+    _required(
+        "fields", pa.large_list(pa.struct([("name", pa.string()), ("value", pa.large_string()), ("row", pa.int32())]))
+    ),
 )
 
 OPENED = _table(

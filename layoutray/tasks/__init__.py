@@ -42,6 +42,7 @@ __all__ = [
     "Task",
     "TaskModel",
     "WritesTexts",
+    "document_fields_of",
     "fields_of",
     "load",
     "no_corruption",
@@ -190,6 +191,12 @@ def setting_names(task: type[Task]) -> tuple[str, ...]:
 def fields_of(task: Task) -> Mapping[str, FieldType]:
     """The fields that a model of `task` answers, by name; empty when it answers none."""
     return task.fields if isinstance(task, AnswersFields) else {}
+
+
+def document_fields_of(task: Task) -> Mapping[str, FieldType]:
+    """The fields that a model of `task` answers for whole documents: those of `fields_of` that no record has."""
+    in_records = {name for record in records_of(task).values() for name in record.fields}
+    return {name: field for name, field in fields_of(task).items() if name not in in_records}
 
 
 def records_of(task: Task) -> Mapping[str, RecordType]:

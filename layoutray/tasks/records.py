@@ -13,12 +13,12 @@ If the page has no entity of the key's type, the next field of the record type t
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from layoutray.answers import Entity, Record
 from layoutray.document import Page
+from layoutray.document.levelling import slope_of_lines
 from layoutray.document.record_type import RecordType
 from layoutray.errors import InputError
 
@@ -107,30 +107,10 @@ def _by_record_type(
     owners = {kind: name for name, record_type in schema.items() for kind in record_type.fields}
     wanted = [entity for entity in entities if entity.type in owners and entity.words]
     placed: dict[str, list[_Placed]] = {name: [] for name in schema}
-    slope = _slope(page) if wanted else 0.0
+    slope = slope_of_lines(page) if wanted else 0.0
     for entity in wanted:
         placed[owners[entity.type]].append(_place(page, entity, slope))
     return placed
-
-
-def _slope(page: Page) -> float:
-    """Pixels that text descends per pixel to the right: the median over neighbours on a line, weighted by distance."""
-    lines: dict[int, list[tuple[float, float]]] = {}
-    for word in page.words:
-        middle = (word.box.x0 + word.box.x1) / 2 * page.width, (word.box.y0 + word.box.y1) / 2 * page.height
-        lines.setdefault(word.line, []).append(middle)
-    steps = [
-        (right[0] - left[0], right[1] - left[1])
-        for line in lines.values()
-        for left, right in pairwise(sorted(line))
-        if right[0] > left[0]
-    ]
-    if not steps:
-        return 0.0
-    across, down = np.array(steps).T
-    order = np.argsort(down / across)
-    middle = np.searchsorted(across[order].cumsum(), across.sum() / 2)
-    return float((down / across)[order][middle])
 
 
 def _place(page: Page, entity: Entity, slope: float) -> _Placed:

@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 
 from layoutray.answers import Entity
-from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document import Box, Field, Page, Provenance, Word
+from layoutray.document.field_type import FieldType
 from layoutray.document.record_type import RecordType
-from layoutray.evaluation.records import RecordScores, score_records
+from layoutray.evaluation.records import RecordScores, score_documents, score_records
 from layoutray.tasks.entities import Entities
+from layoutray.tasks.records import find_records
 
 SCHEMA = {"items": RecordType(("menu.nm", "menu.price"))}
 TASK = Entities()
@@ -62,6 +64,24 @@ def test_a_price_in_the_wrong_record_costs_fields_that_are_right_without_groups(
     metrics = score(swapped, entities(swapped)).metrics()
     assert (metrics["record_f1"], metrics["record_ungrouped_f1"]) == (0.0, 1.0)
     assert metrics["record_field_f1"] == 0.5
+
+
+def test_values_of_documents_are_compared_by_their_normal_forms() -> None:
+    one = page(("tea", "2.00"), ("milk", "1.00"))
+    answered = {"a": find_records(one, entities(one), SCHEMA), "b": ()}
+    row = {row: ("items", row) for row in (1, 2)}
+    expected = {
+        "a": {
+            row[1]: [Field("menu.nm", "TEA", 1), Field("menu.price", "2", 1)],
+            row[2]: [Field("menu.nm", "milk", 2), Field("menu.price", "1.50", 2)],
+        },
+        "b": {row[1]: [Field("menu.nm", "rusk", 1)]},
+    }
+    types = {"menu.nm": FieldType("text"), "menu.price": FieldType("amount")}
+    metrics = score_documents(expected, answered, types).metrics()
+    assert (metrics["record_precision"], metrics["record_recall"]) == (0.5, pytest.approx(1 / 3))
+    assert metrics["record_field_f1"] == pytest.approx(2 * 3 / (4 + 5))
+    assert "tree_edit_accuracy" not in metrics
 
 
 def test_without_pages_or_true_records_there_are_no_scores() -> None:

@@ -54,6 +54,22 @@ def test_lines_of_json_are_documents(tmp_path: Path) -> None:
     assert (truth.document.doc_id, truth.pages) == (hashlib.sha256(b"PDF").hexdigest(), ())
 
 
+def test_a_fourth_column_numbers_the_records(tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", "PDF")
+    rows = ["file,field,value,row", "a.pdf,total,3,", "a.pdf,name,tea,1", "a.pdf,name,tea,2", "a.pdf,price,3.00,2"]
+    put(tmp_path / "values.csv", "\n".join(rows))
+    expected = (Field("total", "3"), Field("name", "tea", 1), Field("name", "tea", 2), Field("price", "3.00", 2))
+    assert fields_of(tmp_path) == {"a.pdf": expected}
+
+
+def test_lists_of_objects_are_records(tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", "PDF")
+    items = [{"name": "tea", "price": 3}, {"name": "milk"}]
+    put(tmp_path / "values.jsonl", json.dumps({"file": "a.pdf", "items": items, "total": 3}))
+    expected = (Field("name", "tea", 1), Field("price", "3", 1), Field("name", "milk", 2), Field("total", "3"))
+    assert fields_of(tmp_path) == {"a.pdf": expected}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -68,6 +84,13 @@ def test_lines_of_json_are_documents(tmp_path: Path) -> None:
             "file,field,value\na.pdf,total,9\na.pdf,total,9\n",
             "line 3: total = '9' of 'a.pdf' is there twice",
         ),
+        ("values.csv", "file,field,value,row\na.pdf,total,9,one\n", "line 2: row is 'one'; it must be a number from 1"),
+        (
+            "values.csv",
+            "file,field,value,row\na.pdf,name,tea,2\na.pdf,name,tea,2\n",
+            "line 3: name = 'tea' of 'a.pdf' is there twice in row 2",
+        ),
+        ("values.jsonl", '{"file": "a.pdf", "items": [{"name": []}]}\n', r"line 1: name is \[\]; it must be a text"),
         ("values.csv", 'file,field,value\n"' + "a" * 200_000, "not CSV .field larger than field limit"),
         ("values.jsonl", "{\n", "line 1: not JSON"),
         ("values.jsonl", '["a.pdf"]\n', "line 1: it must be an object with a text `file`"),
