@@ -102,7 +102,7 @@ class DocumentModel:
             return [_read(recogniser, document, number) for number in range(1, count + 1)]
 
 
-def _load_pyfunc(folder: str, model_config: Mapping[str, str]) -> DocumentModel:
+def _load_pyfunc(folder: str, model_config: Mapping[str, str]) -> DocumentModel:  # pyright: ignore[reportUnusedFunction]
     """The model in `folder`; MLflow calls this.
 
     Args:
