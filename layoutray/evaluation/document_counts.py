@@ -9,8 +9,9 @@ model that generates texts copies what it reads.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from layoutray.answers import Entity
 from layoutray.checkpoint import Checkpoint
@@ -37,6 +38,14 @@ from layoutray.training import world
 
 DocumentCounts = Mapping[str, ItemCounts]
 """The counts of each document, by its id."""
+
+
+class EntityItem(NamedTuple):
+    """An entity, which is correct if its type and its words are correct."""
+
+    type: str
+    page_number: int
+    words: tuple[int, ...]
 
 
 def count_by_document(loaded: Checkpoint, selection: PageSelection, noise: float = 0.0) -> DocumentCounts:
@@ -89,20 +98,36 @@ def _count_answers(document: AnsweredDocument, schema: Schema) -> ItemCounts:
     return count_items(exact_items(normal_fields(document.expected, schema)), exact_items(answers))
 
 
-def _count_entities(tagger: _Tagger, task: TagsWords, selection: PageSelection) -> DocumentCounts:
-    """Pages with an untagged word are left out, as their entities are not known."""
-    expected: dict[str, list[tuple[object, ...]]] = defaultdict(list)
-    answered: dict[str, list[tuple[object, ...]]] = defaultdict(list)
+def entity_items(
+    selection: PageSelection, task: TagsWords, entities: Callable[[Sequence[Page]], Sequence[Sequence[Entity]]]
+) -> dict[str, tuple[list[EntityItem], list[EntityItem]]]:
+    """The expected and the answered entities of each document that has a page of which all words are tagged.
+
+    Pages with an untagged word are left out, as their entities are not known.
+
+    Args:
+        entities: of each page.
+
+    Raises:
+        InputError: when no selected page has a tagged entity.
+    """
+    items: dict[str, tuple[list[EntityItem], list[EntityItem]]] = defaultdict(lambda: ([], []))
     for pages in _tagged_pages(selection):
-        for page, found in zip(pages, tagger.entities(pages), strict=True):
+        for page, found in zip(pages, entities(pages), strict=True):
             true = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
-            expected[page.doc_id] += _items(page, true)
-            answered[page.doc_id] += _items(page, found)
-    if not any(expected.values()):
+            expected, answered = items[page.doc_id]
+            expected += _items(page, true)
+            answered += _items(page, found)
+    if not any(expected for expected, _ in items.values()):
         raise InputError(
             f"no selected page of {', '.join(selection.folders)} has a tagged entity; choose a labelled data set"
         )
-    return {doc_id: count_items(items, answered[doc_id]) for doc_id, items in expected.items()}
+    return items
+
+
+def _count_entities(tagger: _Tagger, task: TagsWords, selection: PageSelection) -> DocumentCounts:
+    items = entity_items(selection, task, tagger.entities)
+    return {doc_id: count_items(expected, answered) for doc_id, (expected, answered) in items.items()}
 
 
 def _tagged_pages(selection: PageSelection) -> Iterator[list[Page]]:
@@ -110,6 +135,5 @@ def _tagged_pages(selection: PageSelection) -> Iterator[list[Page]]:
         yield [page for page in codec.pages_of(table) if all(word.tag is not None for word in page.words)]
 
 
-def _items(page: Page, entities: Iterable[Entity]) -> list[tuple[object, ...]]:
-    """An entity is correct if its type and its words are correct."""
-    return [(page.number, entity.type, entity.words) for entity in entities]
+def _items(page: Page, entities: Iterable[Entity]) -> list[EntityItem]:
+    return [EntityItem(entity.type, page.number, entity.words) for entity in entities]

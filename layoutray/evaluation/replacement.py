@@ -4,8 +4,7 @@ The items that are compared are the fields of documents if the present version a
 pages. Resamples draw documents with replacement; both versions get the same draws (see `layoutray.metrics.bootstrap`).
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import word_tagger
+from layoutray.evaluation.document_counts import EntityItem, entity_items
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.fields import AnsweredDocument, normal_fields
 from layoutray.evaluation.page_selection import PageSelection
@@ -21,8 +21,7 @@ from layoutray.inference import Extractor
 from layoutray.metrics.bootstrap import Estimate, Interval, f1
 from layoutray.metrics.field_f1 import exact_items
 from layoutray.metrics.item_counts import ItemCounts, count_items
-from layoutray.store import codec
-from layoutray.tasks import fields_of
+from layoutray.tasks import document_fields_of
 from layoutray.training import world
 
 CONFIDENCE = 0.95
@@ -91,8 +90,8 @@ def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelectio
         InputError: when no selected document is labelled, the champion answers neither fields nor entities, or the
             candidate has another kind of answers.
     """
-    schema = fields_of(champion.recipe.task)
-    if bool(schema) != bool(fields_of(candidate.recipe.task)):
+    schema = document_fields_of(champion.recipe.task)
+    if bool(schema) != bool(document_fields_of(candidate.recipe.task)):
         raise InputError(
             f"the champion {'answers' if schema else 'does not answer'} fields, unlike the candidate; "
             "measure each with `layoutray evaluate`"
@@ -152,25 +151,18 @@ def _of_entities(champion: Checkpoint, candidate: Checkpoint, selection: PageSel
 
 
 def _count_entities(loaded: Checkpoint, selection: PageSelection) -> dict[str, _CountsByName]:
-    """By document id. Pages with an untagged word are left out, as their entities are not known."""
-    task = word_tagger(loaded)
+    """By document id."""
     extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
-    expected: dict[str, dict[str, list[Hashable]]] = defaultdict(lambda: defaultdict(list))
-    answered: dict[str, dict[str, list[Hashable]]] = defaultdict(lambda: defaultdict(list))
-    for table in selection.tables():
-        pages = [page for page in codec.pages_of(table) if all(word.tag is not None for word in page.words)]
-        for page, found in zip(pages, extractor.extract(pages), strict=True):
-            true = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
-            for entities, bags in ((true, expected[page.doc_id]), (found, answered[page.doc_id])):
-                for entity in entities:
-                    bags[entity.type].append((page.number, entity.words))
-    if not any(expected.values()):
-        raise InputError(
-            f"no selected page of {', '.join(selection.folders)} has a tagged entity; choose a labelled data set"
-        )
+    items = entity_items(selection, word_tagger(loaded), extractor.extract)
+    return {doc_id: _by_type(expected, answered) for doc_id, (expected, answered) in items.items()}
+
+
+def _by_type(expected: Sequence[EntityItem], answered: Sequence[EntityItem]) -> _CountsByName:
     return {
-        doc_id: {name: count_items(bags[name], answered[doc_id][name]) for name in {*bags, *answered[doc_id]}}
-        for doc_id, bags in expected.items()
+        name: count_items(
+            [item for item in expected if item.type == name], [item for item in answered if item.type == name]
+        )
+        for name in {item.type for item in (*expected, *answered)}
     }
 
 
