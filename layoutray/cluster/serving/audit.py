@@ -60,7 +60,7 @@ class AuditLog:
             record.outcome = failure.code
             raise
         except asyncio.CancelledError:
-            record.outcome = "client_gone"
+            record.outcome = "cancelled"  # the client has gone, or the endpoint stops
             raise
         finally:
             record.milliseconds = round((time.perf_counter() - started) * 1000, 1)
