@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray.batching.collate import IGNORED
+from layoutray.nn.aligned_linear import aligned_linear
 from layoutray.tasks import Corruption, Task
 from layoutray.tasks.mask_share import check_mask_share
 from layoutray.tasks.model import targets_of_states
@@ -45,7 +46,8 @@ class MaskedLanguageModelHead(nn.Module):
         return functional.cross_entropy(self._decode(states).float(), targets, reduction="sum")
 
     def _decode(self, states: Tensor) -> Tensor:
-        return self.decoder(self.norm(functional.gelu(self.dense(states))))
+        hidden = self.norm(functional.gelu(self.dense(states)))
+        return aligned_linear(hidden, self.decoder.weight, self.decoder.bias, align=hidden.is_cuda)
 
 
 @dataclass(frozen=True)
