@@ -9,7 +9,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 from PIL import Image
 
-from layoutray import checkpoint
+from layoutray import checkpoint, tracking
 from layoutray.cli import evaluate, learning_curve, train
 from layoutray.cli.main import main
 from layoutray.errors import InputError
@@ -95,7 +95,7 @@ def test_the_gain_of_more_labels_is_predicted_and_such_a_prediction_is_checked(d
 
 @pytest.mark.ray
 def test_the_curve_has_a_run_above_those_of_its_trials(drawn: Path) -> None:
-    client = MlflowClient(tracking_uri="sqlite:///mlflow.db")
+    client = MlflowClient(tracking_uri=tracking.default_uri())
     runs = client.search_runs([client.get_experiment_by_name("drawn").experiment_id])
     (parent,) = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
     (trial,) = [run for run in runs if run is not parent]
