@@ -96,7 +96,7 @@ def prepare(job: Job, workers: int) -> TrainingInputs:
     check_share(job.recipe.train.batch_size, job.recipe.train.micro_batch_size, workers)
     tokenizer = checkpoint.read_vocabulary(job.examples)
     model = checkpoint.build_model(job.recipe, tokenizer, card.labels)
-    fresh = start_model(model, job.recipe, tokenizer, job.init, job.fetch)
+    fresh = start_model(model, job.recipe, tokenizer, job.init, job.fetch, card.labels)
     return TrainingInputs(CheckedJob(job, card, fresh), tokenizer, model)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+import torch
 from torch import Tensor
 
 from layoutray import architectures, checkpoint
@@ -13,19 +14,27 @@ from layoutray.nn.decoder import Decoder, DecoderConfig
 from layoutray.recipe import Recipe
 from layoutray.tasks import HasDecoder, TaskModel
 from layoutray.tasks.text_generation import TextGenerationHead
+from layoutray.tasks.word_labels import TokenClassificationHead
 from layoutray.tokenizer import Tokenizer
 
 
 def start_model(
-    model: TaskModel, recipe: Recipe, vocabulary: Tokenizer, init: Sequence[str], fetch: Fetch = str
+    model: TaskModel,
+    recipe: Recipe,
+    vocabulary: Tokenizer,
+    init: Sequence[str],
+    fetch: Fetch = str,
+    labels: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Load the encoders of the checkpoints `init` into that of `model`; also the decoder if both models have one.
 
     A checkpoint of the recipe's architecture gives the whole encoder; one of another architecture gives the tensors
-    that the recipe's architecture inherits from it. All other heads keep their random weights.
+    that the recipe's architecture inherits from it. If both models tag words, labels of the same name also get the
+    checkpoint's output weights. All other heads keep their random weights.
 
     Args:
         fetch: gives the folder or address of a checkpoint.
+        labels: names of the model's outputs, in order.
 
     Returns:
         Names of the encoder's parameters that no checkpoint gives; empty without checkpoints.
@@ -49,6 +58,7 @@ def start_model(
         if isinstance(recipe.task, HasDecoder) and isinstance(source.recipe.task, HasDecoder):
             _check_decoder(start, source.recipe.task.writing.decoder, recipe.task.writing.decoder)
             _decoder(model).load_state_dict(_decoder(source.model).state_dict())
+        _copy_outputs(source, model, labels)
     return tuple(sorted({name for name, _ in model.encoder.named_parameters()} - giver.keys())) if init else ()
 
 
@@ -74,6 +84,21 @@ def _fitting(start: str, source: Checkpoint, recipe: Recipe, target: Mapping[str
             f"set [model] to the sizes of {start}"
         )
     return given
+
+
+@torch.no_grad()
+def _copy_outputs(source: Checkpoint, model: TaskModel, labels: Sequence[str]) -> None:
+    """Give `model` the output weights of the labels that `source` has too, if both tag words with equal widths."""
+    theirs, ours = source.model.head, model.head
+    if not (isinstance(theirs, TokenClassificationHead) and isinstance(ours, TokenClassificationHead)):
+        return
+    if theirs.classifier.in_features != ours.classifier.in_features:
+        return
+    row = {label: number for number, label in enumerate(source.labels)}
+    for number, label in enumerate(labels):
+        if label in row:
+            ours.classifier.weight[number] = theirs.classifier.weight[row[label]]
+            ours.classifier.bias[number] = theirs.classifier.bias[row[label]]
 
 
 def _decoder(model: TaskModel) -> Decoder:

@@ -187,6 +187,25 @@ def test_positions_of_a_long_text_start_again(tmp_path: Path) -> None:
     assert torch.equal(embedded[:, :4], embedded[:, 4:])
 
 
+def test_labels_of_the_same_name_keep_their_output_weights(tmp_path: Path) -> None:
+    chosen, theirs = of(MODEL), ("O", "B-total", "B-date")
+    trained_model = checkpoint.build_model(of(MODEL), VOCABULARY, theirs)
+    checkpoint.save(tmp_path, Checkpoint(chosen, theirs, VOCABULARY, trained_model, {}, {}))
+    model = fresh(replace(chosen, seed=chosen.seed + 1))
+    drawn = output_rows(model)
+    start_model(model, chosen, VOCABULARY, [str(tmp_path)], labels=LABELS)
+    given, got = output_rows(trained_model), output_rows(model)
+    assert torch.equal(got[:2], given[[0, 2]]), "O and B-date"
+    assert torch.equal(got[2], drawn[2]), "the checkpoint does not know I-date"
+
+
+def output_rows(model: TaskModel) -> torch.Tensor:
+    """Weights and bias of each output."""
+    classifier = model.head.get_submodule("classifier")
+    assert isinstance(classifier, torch.nn.Linear)
+    return torch.cat([classifier.weight, classifier.bias[:, None]], 1).detach().clone()
+
+
 @pytest.mark.parametrize("core", ["roberta", "bert"])
 def test_formnet_reads_nearly_as_its_core_at_first(core: str, tmp_path: Path) -> None:
     kind = KINDS[core]
