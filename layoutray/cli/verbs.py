@@ -20,6 +20,7 @@ VERBS = {
     "synthesize": Verb("Draw forms and receipts with known values, to try layoutray without data.", ".synthesize:main"),
     "ingest": Verb("Read documents with OCR and write their pages, dead letters and a manifest.", ".ingest:main"),
     "mix": Verb("Combine several sets of pages into one, by the shares of a recipe.", ".mix:main"),
+    "augment": Verb("Copy annotated training pages with the errors of one's own OCR.", ".augment:main"),
     "encode": Verb("Cut pages into training examples: windows of tokens, or whole documents.", ".encode:main"),
     "pretrain": Verb("Train a model on unlabelled pages, from scratch or from checkpoints.", ".train:pretrain"),
     "finetune": Verb("Train a model for a task, usually from a pretrained checkpoint.", ".train:finetune"),

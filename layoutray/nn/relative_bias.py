@@ -32,10 +32,16 @@ def relative_buckets(distance: Int[Tensor, "*any"], farthest: int) -> Int[Tensor
 
 
 class RelativeBias(nn.Module):
-    """The sum of three biases. Their tables start at zero, which leaves a trained encoder unchanged at first."""
+    """The sum of three biases. Their tables start at zero, which leaves a trained encoder unchanged at first.
 
-    def __init__(self, heads: int) -> None:
+    Args:
+        scale: factor of the tables. A step of Adam changes each number of a table by about the learning rate, so the
+            factor is how much faster the biases grow than other weights.
+    """
+
+    def __init__(self, heads: int, scale: float = 1.0) -> None:
         super().__init__()
+        self.scale = scale
         self.sequential = nn.Embedding(BUCKETS, heads)
         self.horizontal = nn.Embedding(BUCKETS, heads)
         self.vertical = nn.Embedding(BUCKETS, heads)
@@ -49,7 +55,8 @@ class RelativeBias(nn.Module):
     def forward(self, boxes: Float[Tensor, "batch length 4"]) -> Float[Tensor, "batch heads length length"]:
         """The bias of each query (rows) and key (columns); boxes are in units of the page's longer side."""
         sequential, horizontal, vertical = buckets(boxes)
-        return (self.sequential(sequential) + self.horizontal(horizontal) + self.vertical(vertical)).permute(0, 3, 1, 2)
+        summed = self.sequential(sequential) + self.horizontal(horizontal) + self.vertical(vertical)
+        return self.scale * summed.permute(0, 3, 1, 2)
 
 
 def buckets(

@@ -40,7 +40,7 @@ def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignmen
     whose words are not consecutive after recognition becomes several. Words without a match get `O`. Region labels are
     copied; words without a match get none.
     """
-    matches = _matches(recognised, truth)
+    matches = best_matches(recognised, truth)
     if are_entity_tags(word.tag for word in truth):
         return _with_entities(recognised, truth, matches)
     tags = [None if match < 0 else truth[match].tag for match in matches]
@@ -81,7 +81,7 @@ def _alignment(
     return Alignment(words, matched_entities=len(matched), lost_entities=len(entities - matched))
 
 
-def _matches(recognised: Sequence[Word], truth: Sequence[Word]) -> list[int]:
+def best_matches(recognised: Sequence[Word], truth: Sequence[Word]) -> list[int]:
     """Index of the annotated word that matches each recognised word; -1 for none."""
     if not recognised or not truth:
         return [-1] * len(recognised)

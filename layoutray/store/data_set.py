@@ -88,9 +88,13 @@ class DataSet:
 
     def read_documents(self, filter: pc.Expression | None = None) -> Iterator[Document]:  # noqa: A002
         """Documents that pass `filter`. Raises SchemaError if the folder has no documents."""
-        self.check()
-        for table in shards.scan(self.documents, DOCUMENTS, filter=filter):
+        for table in self.scan_documents(filter):
             yield from codec.documents_of(table)
+
+    def scan_documents(self, filter: pc.Expression | None = None) -> Iterator[pa.Table]:  # noqa: A002
+        """DOCUMENTS rows that pass `filter`, one batch at a time. Raises SchemaError if the folder has no documents."""
+        self.check()
+        yield from shards.scan(self.documents, DOCUMENTS, filter=filter)
 
     def read_dead_letters(self) -> list[DeadLetter]:
         """All dead letters; none if nothing failed."""

@@ -152,6 +152,17 @@ def test_relative_biases_start_at_zero_and_then_change_attention() -> None:
     assert (with_biases(batch).states - without(batch).states).abs().max() > 0.001
 
 
+def test_scaled_relative_biases_are_thirty_times_their_tables() -> None:
+    scaled, plain = (build(ARCHITECTURE, replace(TINY, relative_bias=kind)).eval() for kind in ("scaled", "buckets"))
+    batch = random_batch()
+    scaled.relative_bias.vertical.weight.data.fill_(0.0)[0] = 0.1
+    scaled.relative_bias.vertical.weight.data[5] = 0.1
+    plain.load_state_dict(scaled.state_dict())
+    assert not torch.allclose(plain(batch).states, scaled(batch).states, atol=1e-4)
+    plain.relative_bias.vertical.weight.data.mul_(30)
+    torch.testing.assert_close(plain(batch).states, scaled(batch).states, atol=1e-6, rtol=1e-5)
+
+
 def test_base_is_roberta_with_one_layer_more() -> None:
     with torch.device("meta"):
         encoder = ARCHITECTURE.build(ARCHITECTURE.sizes["base"], vocab_size=50265, pad_id=1)
