@@ -25,6 +25,9 @@ from layoutray.train_recipe import TrainRecipe
 
 Plugin = TypeVar("Plugin")
 
+_PEERS = ("bert", "roberta", "layoutlm", "lilt", "longformer")
+"""Values of `model.model_type` of architecture `hf`."""
+
 RECIPES = importlib.resources.files("layoutray") / "recipes"
 """The shipped recipes, as TOML files."""
 
@@ -205,6 +208,23 @@ def load_ingest(recipe: str, overrides: Sequence[str] = ()) -> IngestRecipe:
 def load_mix(recipe: str, overrides: Sequence[str] = ()) -> MixRecipe:
     """The mix recipe in a TOML file, or the shipped one of that name. Raises RecipeError."""
     return config.build(MixRecipe, config.override(config.read_toml(_find(recipe)), overrides))
+
+
+def with_architecture(recipe: Recipe, name: str, size: str, settings: Mapping[str, Any]) -> Recipe:
+    """`recipe` with another encoder.
+
+    Args:
+        name: an architecture, or the `model_type` of a model of the transformers library.
+        size: one of the architecture's.
+        settings: keys of [model]. Those that the architecture does not have are left out.
+
+    Raises:
+        RecipeError: if there is no such architecture or size, or a setting has a value that is not allowed.
+    """
+    arch = {"arch": "hf", "model_type": name} if name in _PEERS else {"arch": name}
+    known = {field.name for field in dataclasses.fields(_named("model.arch", arch["arch"], architectures.load).config)}
+    kept = {key: value for key, value in settings.items() if key in known - {"model_type"}}
+    return dataclasses.replace(recipe, model=_resolve_model({**kept, **arch, "size": size}, recipe.max_length))
 
 
 def from_dict(values: Mapping[str, Any]) -> Recipe:

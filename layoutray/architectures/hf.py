@@ -18,10 +18,11 @@ from typing import Any, Literal, cast
 from torch import nn
 from transformers import AutoConfig, AutoModel
 
-from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON
 from layoutray.nn.initialise import initialise, standard_deviation
+from layoutray.nn.weight_names import NameTable
 from layoutray.tensors import Batch, Encoded
 
 
@@ -135,8 +136,15 @@ ARCHITECTURE = Architecture(
     sizes={
         "tiny": PeerConfig(hidden=128, layers=2, heads=4, feed_forward=512, window=64),
         "small": PeerConfig(hidden=256, layers=4, heads=4, feed_forward=1024, window=128),
+        "minilm": PeerConfig(hidden=384, layers=6, feed_forward=1536),
         "base": PeerConfig(),
     },
     build=Peer,
     initialise=initialise,
+    # A model starts from one of another type with what both have: LayoutLM from a BERT, LiLT from a RoBERTa.
+    inherits={
+        "hf": Parent(
+            NameTable((("model", "model"),)), shared={name: name for name in ("layers", "heads", "norm_epsilon")}
+        )
+    },
 )

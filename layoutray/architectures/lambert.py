@@ -308,6 +308,18 @@ ARCHITECTURE = Architecture(
         "small": LambertConfig(
             core="bert", hidden=384, layers=6, feed_forward=1536, segments=2, norm_epsilon=LAYER_NORM_EPSILON
         ),
+        # The same with what a short training from its weights needs.
+        "minilm": LambertConfig(
+            core="bert",
+            hidden=384,
+            layers=6,
+            feed_forward=1536,
+            segments=2,
+            norm_epsilon=LAYER_NORM_EPSILON,
+            adapter="gentle",
+            position_dropout="none",
+            relative_bias="scaled",
+        ),
         "base": LambertConfig(),
     },
     build=build,

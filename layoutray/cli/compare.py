@@ -4,11 +4,11 @@ import hashlib
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from layoutray import config, tracking
 from layoutray import recipe as recipes
-from layoutray import tracking
 from layoutray.cli import comparison_report, encode, options, terminal, tracked_training, tracked_trials
 from layoutray.cli.evaluation_options import SelectionOptions, add_selection_options
 from layoutray.cli.tracked_trials import SeedOptions, Trials
@@ -26,18 +26,24 @@ from layoutray.tasks import document_fields_of
 from layoutray.tracking import Run
 from layoutray.training.job import Job
 
+_ARCHITECTURES = ("bert", "layoutlm", "lambert", "formnet", "skimformer", "skim_embeddings", "pyramidion")
+
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(SeedOptions, SelectionOptions):
     """Options of `layoutray compare`.
 
     Attributes:
-        recipes: `RECIPE` or `RECIPE=NAME`.
-        init: `NAME=CHECKPOINT`, of the recipe called `NAME`.
+        recipes: `RECIPE` or `RECIPE=NAME`. A single one is trained with each of `architectures`.
+        architectures: see `recipe.with_architecture`.
+        size: of each architecture.
+        init: `CHECKPOINT` of all recipes, or `NAME=CHECKPOINT` of the recipe called `NAME`.
         steps: of every training; None takes those of the recipes, which must agree.
     """
 
     recipes: Sequence[str]
+    architectures: Sequence[str]
+    size: str
     steps: int | None
 
 
@@ -88,15 +94,27 @@ def _parse(arguments: Sequence[str] | None) -> CompareOptions:
         "recipes",
         nargs="+",
         metavar="RECIPE[=NAME]",
-        help="training recipe: the name of a shipped one, or a .toml file; NAME is its name in the report",
+        help="training recipe: the name of a shipped one, or a .toml file; NAME is its name in the report; a single "
+        "recipe is trained with each of --architectures in place of its own",
+    )
+    parser.add_argument(
+        "--architectures",
+        nargs="+",
+        default=_ARCHITECTURES,
+        metavar="NAME",
+        help="architectures for a single recipe, or model types of the transformers library (default: "
+        f"{' '.join(_ARCHITECTURES)})",
+    )
+    parser.add_argument(
+        "--size", default="small", help="of --architectures; minilm fits a MiniLM as --init (default: %(default)s)"
     )
     parser.add_argument(
         "--init",
         action="append",
         default=[],
-        metavar="NAME=CHECKPOINT",
-        help="start the recipe called NAME from this folder, s3:// address or models:/NAME@ALIAS, also with its "
-        "vocabulary if the recipe names none; repeatable (default: train from scratch)",
+        metavar="[NAME=]CHECKPOINT",
+        help="start all recipes, or the one called NAME, from this folder, s3:// address or models:/NAME@ALIAS, also "
+        "with its vocabulary if the recipe names none; repeatable (default: train from scratch)",
     )
     parser.add_argument(
         "--steps", type=options.positive, help="of every training (default: those of the recipes, if they agree)"
@@ -109,34 +127,49 @@ def _parse(arguments: Sequence[str] | None) -> CompareOptions:
 def _contenders(chosen: CompareOptions) -> dict[str, _Contender]:
     """The recipes by name, all resolved before anything is trained."""
     starts = _starts(chosen.init)
-    steps = [f"train.steps={chosen.steps}"] if chosen.steps else []
+    of_all = starts.pop("", [])
     contenders: dict[str, _Contender] = {}
-    for text in chosen.recipes:
-        file, _, name = text.partition("=")
-        loaded = recipes.load(file, [*chosen.overrides, *steps])
-        name = name or loaded.name
-        init = tracked_training.starting_checkpoints(starts.pop(name, []), chosen.tracking_uri)
-        if init and not loaded.tokenizer.path:
-            loaded = replace(loaded, tokenizer=replace(loaded.tokenizer, path=init[0]))
+    for file, name, stated in _recipes(chosen):
+        init = tracked_training.starting_checkpoints([*of_all, *starts.pop(name, [])], chosen.tracking_uri)
+        path = stated.tokenizer.path or (init[0] if init else "")
+        loaded = replace(stated, name=_folder_name(name), tokenizer=replace(stated.tokenizer, path=path))
         if name in contenders:
             raise InputError(f"two recipes are called {name!r}; give each a name of its own: {file}=NAME")
-        contenders[name] = _Contender(replace(loaded, name=_folder_name(name)), init)
+        contenders[name] = _Contender(loaded, init)
     if len(contenders) < 2:
-        raise InputError("there is one recipe; give two or more to compare")
+        raise InputError("there is one recipe and one architecture; give two or more of either to compare")
     if starts:
         raise InputError(f"--init names {', '.join(starts)}; the compared recipes are {', '.join(contenders)}")
     _check_comparable(contenders)
     return contenders
 
 
+def _recipes(chosen: CompareOptions) -> Iterator[tuple[str, str, Recipe]]:
+    """File, name and content of each recipe; of a single file, one recipe for each architecture."""
+    overrides = [*chosen.overrides, *([f"train.steps={chosen.steps}"] if chosen.steps else [])]
+    if len(chosen.recipes) > 1:
+        for text in chosen.recipes:
+            file, _, name = text.partition("=")
+            loaded = recipes.load(file, overrides)
+            yield file, name or loaded.name, loaded
+        return
+    of_model = config.override({}, chosen.overrides).get("model", {})
+    file = chosen.recipes[0].partition("=")[0]
+    loaded = recipes.load(file, [one for one in overrides if not one.startswith("model.")])
+    for arch in chosen.architectures:
+        yield file, arch, recipes.with_architecture(loaded, arch, chosen.size, of_model)
+
+
 def _starts(init: Sequence[str]) -> dict[str, list[str]]:
-    """The checkpoints that `--init` gives to each recipe."""
+    """The checkpoints that `--init` gives to each recipe, and to all recipes under the name ""."""
     starts: dict[str, list[str]] = defaultdict(list)
     for text in init:
         name, separator, model = text.partition("=")
-        if not (name and separator and model):
-            raise InputError(f"--init {text!r} must look like NAME=CHECKPOINT, with the name of a compared recipe")
-        starts[name].append(model)
+        if separator and not (name and model):
+            raise InputError(
+                f"--init {text!r} must be CHECKPOINT, or NAME=CHECKPOINT with the name of a compared recipe"
+            )
+        starts[name if separator else ""].append(model if separator else name)
     return starts
 
 

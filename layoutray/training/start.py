@@ -75,7 +75,7 @@ def _loaded(folder: str, vocabulary: Tokenizer) -> Checkpoint:
 def _fitting(start: str, source: Checkpoint, recipe: Recipe, target: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors that checkpoint `start` gives to an encoder with tensors `target`, by its names."""
     given, expected = source.model.encoder.state_dict(), target
-    if source.recipe.arch != recipe.arch:
+    if _kind(source.recipe) != _kind(recipe):
         given = _parent(start, source, recipe).names.state_to_ours(given)
         expected = {name: target[name] for name in given.keys() & target.keys()}
     if problems := checkpoint.mismatch(given, expected):
@@ -84,6 +84,11 @@ def _fitting(start: str, source: Checkpoint, recipe: Recipe, target: Mapping[str
             f"set [model] to the sizes of {start}"
         )
     return given
+
+
+def _kind(recipe: Recipe) -> tuple[str, str]:
+    """Architecture, and the type of a model of the transformers library."""
+    return recipe.arch, str(recipe.model.get("model_type", ""))
 
 
 @torch.no_grad()
@@ -117,7 +122,7 @@ def _parent(start: str, source: Checkpoint, recipe: Recipe) -> Parent:
     inherits = architectures.load(recipe.arch).inherits
     arch, theirs, ours = source.recipe.arch, source.recipe.model, recipe.model
     if arch not in inherits:
-        known = ", ".join([recipe.arch, *inherits])
+        known = ", ".join(dict.fromkeys([recipe.arch, *inherits]))
         raise CheckpointError(
             f"{start} is of architecture {arch}; {recipe.arch} starts only from checkpoints of {known}"
         )

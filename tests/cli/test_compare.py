@@ -100,14 +100,15 @@ def test_a_second_call_trains_and_measures_nothing(compared: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["small.toml"], "there is one recipe; give two or more"),
+        (["small.toml", "--architectures", "lambert"], "there is one recipe and one architecture; give two or more"),
+        (["small.toml", "--architectures", "lambert", "gpt"], "model.arch: unknown name 'gpt'"),
         (["small.toml", "small.toml"], r"two recipes are called 'small-entities'; give each a name of its own"),
         (["small.toml=a/b", "poor.toml"], "must have no '/', as it names a folder"),
         (
             ["small.toml", "poor.toml", "--init", "other=runs/minilm"],
             "--init names other; the compared recipes are small",
         ),
-        (["small.toml", "poor.toml", "--init", "runs/minilm"], "must look like NAME=CHECKPOINT"),
+        (["small.toml", "poor.toml", "--init", "=runs/minilm"], "must be CHECKPOINT, or NAME=CHECKPOINT"),
         (["small.toml", "poor.toml=other", "--split", "test"], "pages available: 12 in train, 3 in dev"),
         (
             ["small.toml", "finetune-sroie", "--steps", "80"],
@@ -131,6 +132,19 @@ def test_a_recipe_that_starts_from_a_checkpoint_has_its_vocabulary(
     words = ["ingested", "small.toml=started", "poor.toml", "--init", "started=runs/minilm", "--out", "planned"]
     assert compare.main([*words, "--dry-run"]) == 0
     assert json.loads(capsys.readouterr().out)["recipe"]["tokenizer"]["path"] == str(here / "runs/minilm")
+
+
+def test_a_single_recipe_is_compared_with_several_architectures(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["ingested", "small.toml", "--init", "runs/minilm", "--size", "minilm", "--set", "model.radius=32"]
+    assert compare.main([*words, "--out", "planned", "--dry-run"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["plan"]["recipes"][1:4] == ["layoutlm", "lambert", "formnet"]
+    assert (shown["recipe"]["model"]["model_type"], shown["recipe"]["model"]["hidden"]) == ("bert", 384)
+    assert shown["recipe"]["tokenizer"]["path"] == str(here / "runs/minilm")
+    words += ["--architectures", "formnet", "lambert", "--out", "planned", "--dry-run"]
+    assert compare.main(words) == 0
+    model = json.loads(capsys.readouterr().out)["recipe"]["model"]
+    assert (model["core"], model["radius"], model["dropout"]) == ("bert", 32, 0.1), "only --set changes a size"
 
 
 def test_different_steps_are_refused_unless_one_number_is_given(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
