@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure.leakage import Known, document_words, known
 from benchmarks.measure.spread import Spread
 from benchmarks.options import LabelledRunsOptions, add_labelled_runs_options, add_only
 from benchmarks.papers.lambert import LAYOUTS, PAPER_F1, SYSTEMS, LambertSystem, sizes
@@ -14,6 +13,7 @@ from benchmarks.training_runs import Runs, Scores, schedule, tables
 from layoutray import checkpoint
 from layoutray.cli import terminal
 from layoutray.cli.options import parse
+from layoutray.evaluation.leakage import Known, document_words, known
 from layoutray.store.data_set import DataSet
 
 _PRETRAIN, _AUTOENCODE = "pretrain-lambert", "pretrain-neighbourhoods"

@@ -20,6 +20,8 @@ from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric
 from layoutray.evaluation.compared_model import kept_comparison
 from layoutray.evaluation.comparison import Comparison
+from layoutray.evaluation.leakage import document_words, known
+from layoutray.evaluation.page_selection import PageSelection
 from layoutray.recipe import Recipe
 from layoutray.store import json_text, shards, sources
 from layoutray.tasks import document_fields_of
@@ -82,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             name: [kept_comparison(str(jobs[_trial(name, seed)].out), selection) for seed in chosen.distinct_seeds]
             for name in contenders
         }
-        _report(Comparison(models), chosen, parent)
+        _report(Comparison(models, _known_templates(selection)), chosen, parent)
     return 0
 
 
@@ -231,6 +233,15 @@ def _open_parent(contenders: Mapping[str, _Contender], chosen: CompareOptions) -
     run = tracking.create_run(chosen.tracking_uri, chosen.experiment, "compare", parameters, tags)
     run.note(chosen.out)
     return run
+
+
+def _known_templates(selection: PageSelection) -> frozenset[str]:
+    """Ids of the measured documents whose template also occurs in training."""
+    training, measured = (
+        {doc_id: words for one in selection.data_sets for doc_id, words in document_words(one, [split]).items()}
+        for split in ("train", selection.split)
+    )
+    return known(measured, training).templates
 
 
 def _report(comparison: Comparison, chosen: CompareOptions, parent: Run) -> None:

@@ -23,6 +23,8 @@ _NOTES = (
     "Under character errors, words are changed before the model reads them, and answers are compared by the unchanged "
     "words: the figure says whether values are found, not whether they are read correctly. A model that generates "
     "values copies what it reads.",
+    "A template is known if the first five words of the document, or half of its runs of three words, are those of a "
+    "training document.",
     "Accepted at 99 % is the largest share of answered fields, by falling confidence, with a precision of 0.99 on "
     "these documents. Others may differ.",
     "Milliseconds were measured on the machine that made this report, from words to answers, without OCR.",

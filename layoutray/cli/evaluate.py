@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from layoutray.cli import options, terminal
 from layoutray.cli.evaluation_options import EvaluationOptions, add_evaluation_options
 from layoutray.errors import DocumentError
 from layoutray.evaluation.evaluate import Evaluation, WordEvaluation, evaluate
+from layoutray.evaluation.measurement import metrics_under_noise
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, confusion_picture, reliability_picture
 from layoutray.recipe import Recipe
@@ -25,11 +26,13 @@ class EvaluateOptions(EvaluationOptions):
     Attributes:
         truth: folders of the same documents with annotated words.
         beams: width of beam search.
+        noise: shares of wrong characters with which the F1 is measured too.
         json: file that also gets the report.
     """
 
     truth: Sequence[str]
     beams: int
+    noise: Sequence[float]
     json: Path | None
 
 
@@ -38,13 +41,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     selection = chosen.selection()
     tracked = chosen.load()
     evaluation = evaluate(tracked.loaded, selection, beams=chosen.beams, truth=chosen.truth)
-    _show(evaluation, tracked.loaded.recipe, selection)
-    text = json_text.dumps(_report(evaluation, chosen.checkpoint, selection), indent=2) + "\n"
+    metrics = evaluation.metrics | metrics_under_noise(tracked.loaded, selection, chosen.noise)
+    _show(evaluation, metrics, tracked.loaded.recipe, selection)
+    text = json_text.dumps(_report(evaluation, metrics, chosen.checkpoint, selection), indent=2) + "\n"
     sys.stdout.write(text)
     if chosen.json:
         chosen.json.write_text(text, encoding="utf-8")
     if run := tracked.run():
-        _log(evaluation, run, int(tracked.loaded.metrics["step"]), selection.name)
+        run.log_metrics(
+            int(tracked.loaded.metrics["step"]), {f"{selection.name}.{name}": value for name, value in metrics.items()}
+        )
+        _log_pictures(evaluation, run, selection.name)
     return 0
 
 
@@ -59,22 +66,39 @@ def _parser() -> argparse.ArgumentParser:
         help="the same documents ingested with words=annotation: entities without a recognised word count as missed",
     )
     options.add_beams(parser)
+    parser.add_argument(
+        "--noise",
+        nargs="+",
+        type=_share,
+        default=[],
+        metavar="SHARE",
+        help="also measure the F1 when this share of the characters is wrong, for example 0.05 0.1",
+    )
     parser.add_argument("--json", type=Path, help="also write the report to this file")
     return parser
 
 
-def _show(evaluation: Evaluation, recipe: Recipe, selection: PageSelection) -> None:
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be above 0 and below 1")
+    return share
+
+
+def _show(evaluation: Evaluation, metrics: Mapping[str, float], recipe: Recipe, selection: PageSelection) -> None:
     """The metrics as a table, and what they leave out."""
     encoded = evaluation.encoded
     examples = "documents" if recipe.task.of_documents else "windows"
     title = f"{recipe.name} on {selection.name}, {len(encoded.examples)} {examples}"
-    terminal.show_table(title, ("metric", "value"), sorted(evaluation.metrics.items()))
+    terminal.show_table(title, ("metric", "value"), sorted(metrics.items()))
     if encoded.failed_pages:
         terminal.say(f"{encoded.failed_pages} pages could not be encoded and are not in these numbers")
     terminal.say_cuts(recipe, encoded.cut_documents, encoded.cut_texts)
 
 
-def _report(evaluation: Evaluation, checkpoint: str, selection: PageSelection) -> dict[str, Any]:
+def _report(
+    evaluation: Evaluation, metrics: Mapping[str, float], checkpoint: str, selection: PageSelection
+) -> dict[str, Any]:
     return {
         "checkpoint": checkpoint,
         "pages": list(selection.folders),
@@ -82,13 +106,11 @@ def _report(evaluation: Evaluation, checkpoint: str, selection: PageSelection) -
         "dead": evaluation.encoded.failed_pages,
         "cut": evaluation.encoded.cut_documents,
         "texts_cut": evaluation.encoded.cut_texts,
-        "metrics": evaluation.metrics,
+        "metrics": metrics,
     }
 
 
-def _log(evaluation: Evaluation, run: Run, step: int, name: str) -> None:
-    """Metrics and pictures into an MLflow run."""
-    run.log_metrics(step, {f"{name}.{metric}": value for metric, value in evaluation.metrics.items()})
+def _log_pictures(evaluation: Evaluation, run: Run, name: str) -> None:
     if words := evaluation.words:
         for picture, png in _pictures(evaluation, words, name):
             run.log_picture(picture, png)

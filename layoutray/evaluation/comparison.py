@@ -1,7 +1,7 @@
 """Several recipes, each trained with the same seeds and measured on the same documents."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,9 +33,11 @@ class Comparison:
 
     Attributes:
         models: those of each recipe, one for each seed, by the recipe's name.
+        known: ids of documents whose template also occurs in training.
     """
 
     models: Mapping[str, Sequence[ComparedModel]]
+    known: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Raises InputError if the recipes were not measured by the same values."""
@@ -73,6 +75,11 @@ class Comparison:
         """The recipes that may be as good as the best one: the interval of the difference contains 0."""
         return [name for name, difference in self.differences.items() if difference.low <= 0]
 
+    @cached_property
+    def unseen(self) -> tuple[str, ...]:
+        """Ids of the measured documents whose template does not occur in training."""
+        return tuple(doc_id for doc_id in _expected(next(iter(self.models.values()))[0]) if doc_id not in self.known)
+
     @property
     def verdict(self) -> str:
         """Which recipe is the best, or that the data cannot tell."""
@@ -102,6 +109,7 @@ class Comparison:
             name,
             self.f1[name].interval,
             tuple(one.clean.value for one in models),
+            self._on_unseen(models),
             {rate: estimate([one.noisy[rate] for one in models]).interval for rate in NOISE},
             self.differences.get(name),
             float(np.mean([one.calibration_error for one in models])),
@@ -109,6 +117,15 @@ class Comparison:
             float(np.mean([one.milliseconds for one in models])),
             models[0].parameters,
         )
+
+    def _on_unseen(self, models: Sequence[ComparedModel]) -> Interval | None:
+        """F1 on the documents of `unseen`; None if they have no values."""
+        counts = [{doc_id: one.clean.counts[doc_id] for doc_id in self.unseen} for one in models]
+        if not any(expected for _, expected, _ in counts[0].values()):
+            return None
+        return estimate(
+            [replace(one.clean, counts=of_one) for one, of_one in zip(models, counts, strict=True)]
+        ).interval
 
     def _sorted_differences(self, other: str, sign: int) -> list[DocumentDifference]:
         best, theirs = self._correct(self.best), self._correct(other)

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from layoutray.checkpoint import Checkpoint
+from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric
 from layoutray.evaluation.document_counts import DocumentCounts, count_by_document
 from layoutray.evaluation.evaluate import evaluate
@@ -42,6 +43,20 @@ def measure(loaded: Checkpoint, selection: PageSelection, noise: float = 0.0) ->
         return Measurement(metric, "max", f1(np.array([[*counts.values()]])).value, counts)
     metric, best = loaded.recipe.task.objective
     return Measurement(metric, best, evaluate(loaded, selection).metrics[metric])
+
+
+def metrics_under_noise(loaded: Checkpoint, selection: PageSelection, shares: Sequence[float]) -> dict[str, float]:
+    """The F1 of a checkpoint when words have wrong characters, by names such as `field_f1_noise_5` (for 0.05).
+
+    Raises:
+        InputError: if shares are given and the checkpoint has no `counted_metric`.
+    """
+    metric = counted_metric(loaded.recipe.task)
+    if shares and metric is None:
+        raise InputError(
+            f"task {loaded.recipe.task.name} has no F1 of fields or entities, so noise cannot be measured; leave it out"
+        )
+    return {f"{metric}_noise_{100 * share:g}": measure(loaded, selection, share).value for share in shares}
 
 
 def estimate(of_seeds: Sequence[Measurement]) -> Estimate:

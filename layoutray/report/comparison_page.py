@@ -25,6 +25,7 @@ class ComparedRecipe:
 
     Attributes:
         seeds: the F1 of each seed.
+        unseen: F1 on documents whose template does not occur in training; None if there are none.
         noisy: F1 by share of wrong characters.
         difference: F1 of the best recipe minus this one's; None for the best.
         coverage: share of answers that can be accepted at a precision of 0.99; None without fields.
@@ -34,6 +35,7 @@ class ComparedRecipe:
     name: str
     f1: Interval
     seeds: tuple[float, ...]
+    unseen: Interval | None
     noisy: Mapping[float, Interval]
     difference: Interval | None
     calibration_error: float
@@ -111,6 +113,7 @@ def _recipe_table(recipes: Sequence[ComparedRecipe]) -> str:
         "recipe",
         "F1",
         "best minus this",
+        "F1 on unseen templates",
         *(f"F1 at {100 * rate:.0f} % wrong characters" for rate in rates),
         "calibration error",
         "accepted at 99 %",
@@ -122,6 +125,7 @@ def _recipe_table(recipes: Sequence[ComparedRecipe]) -> str:
             one.name,
             _interval(one.f1),
             "" if one.difference is None else _interval(one.difference, sign="+"),
+            "" if one.unseen is None else _interval(one.unseen),
             *(_interval(one.noisy[rate]) for rate in rates),
             f"{one.calibration_error:.3f}",
             "" if one.coverage is None else f"{100 * one.coverage:.0f} %",

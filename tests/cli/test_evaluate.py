@@ -102,6 +102,23 @@ def test_an_extractor_learns_from_values_without_boxes(
         assert drawn.size == (720, 720)
 
 
+def test_wrong_characters_lower_the_f1(trained_on_values: tuple[Path, Path, list[Page]], tmp_path: Path) -> None:
+    checkpoint, ingested, _ = trained_on_values
+    report = tmp_path / "report.json"
+    words = [str(checkpoint), str(ingested), "--split", "train", "--json", str(report)]
+    assert evaluate.main([*words, "--noise", "0.05", "0.9", "--tracking-uri", new_store(tmp_path)]) == 0
+    scores = json.loads(report.read_text())["metrics"]
+    assert scores["field_f1"] >= scores["field_f1_noise_5"] > scores["field_f1_noise_90"]
+
+
+def test_noise_is_refused_where_no_f1_is_measured(short: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match="task summary has no F1 of fields or entities"):
+        evaluate.main([*short, "--split", "train", "--noise", "0.1"])
+    with pytest.raises(SystemExit):
+        evaluate.main([*short, "--noise", "1.5"])
+    assert "'1.5' must be above 0 and below 1" in capsys.readouterr().err
+
+
 def test_a_calibrated_checkpoint_says_what_it_accepts(
     trained_on_values: tuple[Path, Path, list[Page]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,6 +46,16 @@ def test_recipes_whose_difference_can_be_chance_are_undecided() -> None:
     assert "difference to other can be chance" in found.verdict
 
 
+def test_unseen_templates_have_an_f1_of_their_own() -> None:
+    models = {"good": [GOOD, GOOD], "poor": [POOR]}
+    found = Comparison(models, known=frozenset(DOCUMENTS[4:]))
+    assert found.unseen == (*DOCUMENTS[:4],)
+    good, _ = found.recipes()
+    assert good.unseen is not None
+    assert good.unseen.value == pytest.approx(15 / 16)
+    assert [one.unseen for one in Comparison(models, known=frozenset(DOCUMENTS)).recipes()] == [None, None]
+
+
 def test_the_documents_that_differ_most_are_listed_first() -> None:
     best, other = model([4] * 39 + [0]), model([0, 3] + [4] * 37 + [2])
     found = Comparison({"best": [best, best], "other": [other, best]})

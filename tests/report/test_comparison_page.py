@@ -12,9 +12,12 @@ from layoutray.report.png import png
 
 PICTURE = png(Image.new("RGB", (4, 3), "white"))
 NOISY = {0.05: Interval(0.8, 0.7, 0.85), 0.1: Interval(0.6, 0.5, 0.7)}
-FIRST = ComparedRecipe("A & B", Interval(0.9, 0.85, 0.95), (0.88, 0.92), NOISY, None, 0.012, 0.4, 12.34, 22_000_000)
+UNSEEN = Interval(0.7, 0.6, 0.8)
+FIRST = ComparedRecipe(
+    "A & B", Interval(0.9, 0.85, 0.95), (0.88, 0.92), UNSEEN, NOISY, None, 0.012, 0.4, 12.34, 22_000_000
+)
 SECOND = ComparedRecipe(
-    "plain", Interval(0.8, 0.7, 0.9), (0.8, 0.8), NOISY, Interval(0.1, -0.05, 0.2), 0.1, None, 3.0, 5
+    "plain", Interval(0.8, 0.7, 0.9), (0.8, 0.8), None, NOISY, Interval(0.1, -0.05, 0.2), 0.1, None, 3.0, 5
 )
 
 

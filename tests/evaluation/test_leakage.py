@@ -5,8 +5,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.measure import leakage
-from benchmarks.measure.leakage import Known, document_words, known
+from layoutray.evaluation import leakage
+from layoutray.evaluation.leakage import Known, document_words, known
 from layoutray.store.data_set import DataSet
 from tests.jobs import pages, write_pages
 
