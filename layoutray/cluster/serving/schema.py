@@ -270,6 +270,12 @@ class RefusedVersion(_Body):
     message: str
 
 
+class LiveResponse(_Body):
+    """The endpoint is alive."""
+
+    status: Literal["ok"] = "ok"
+
+
 class HealthResponse(_Body):
     """The endpoint is ready."""
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,49 +11,15 @@ import ray
 
 from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore, Scope
-from layoutray.cluster.serving.limits import Limits
 from layoutray.inference import Extractor
-from layoutray.ocr.settings import Recognition
-from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import as_request, refused, rendered, serving
+from tests.cluster.endpoint import as_request, refused, rendered
 from tests.ocr.files import encoded, picture
 
-pytestmark = [pytest.mark.ray, pytest.mark.ocr]
+pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.usefixtures("cluster")]
 
 BODY = as_request(*rendered())
 DRAWN, SENT = ("BLUNDERBUSS", "QUIXOTRY"), ("Flibbertigibbet", "Gobbledygook")
 """Words that occur nowhere else: in a picture, and as words of the client."""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("serve_keys")
-
-
-@pytest.fixture(scope="module")
-def settings(folder: Path, serve_port: int) -> ServeSettings:
-    save_untrained(folder / "checkpoint", fields={"date": {"many": True}, "total": {}})
-    KeyStore.open(str(folder / "keys.db"), create=True).close()
-    return ServeSettings(
-        str(folder / "checkpoint"),
-        recognition=Recognition(profile="fast"),
-        limits=Limits(max_pages=3),
-        cpus_per_replica=0.2,
-        port=serve_port,
-        keys=str(folder / "keys.db"),
-        audit=str(folder / "audit.jsonl"),
-    )
-
-
-@pytest.fixture(scope="module")
-def client(settings: ServeSettings, cluster: None) -> Iterator[httpx.Client]:
-    with serving(settings) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def store(settings: ServeSettings) -> KeyStore:
-    return KeyStore.open(settings.keys)
 
 
 def header(key: str) -> dict[str, str]:
@@ -87,7 +52,12 @@ def test_without_a_valid_key_nothing_is_answered(client: httpx.Client, store: Ke
 
 @pytest.mark.parametrize(
     ("scope", "open_to"),
-    [("extract", {"extract", "models"}), ("review", {"models"}), ("admin", {"extract", "models", "metrics"})],
+    [
+        ("extract", {"extract", "models"}),
+        ("review", {"models"}),
+        ("metrics", {"metrics"}),
+        ("admin", {"extract", "models", "metrics"}),
+    ],
 )
 def test_a_scope_opens_its_paths(client: httpx.Client, store: KeyStore, scope: Scope, open_to: set[str]) -> None:
     key = store.create(f"scope-{scope}", [scope])
@@ -103,7 +73,8 @@ def test_a_scope_opens_its_paths(client: httpx.Client, store: KeyStore, scope: S
 
 
 def test_liveness_and_description_need_no_key(client: httpx.Client) -> None:
-    assert client.get("/healthz").status_code == 200
+    for path in ("/livez", "/readyz", "/healthz", "/docs"):
+        assert client.get(path).status_code == 200
     description = client.get("/openapi.json").json()
     assert description["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
     assert description["paths"]["/v1/extract"]["post"]["security"] == [{"HTTPBearer": []}]
@@ -161,6 +132,7 @@ def test_the_audit_log_says_who_sent_what_and_what_became_of_it(
         "time",
         "key",
         "path",
+        "request_id",
         "document",
         "pages",
         "model_version",
