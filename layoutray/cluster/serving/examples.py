@@ -30,7 +30,6 @@ _FIELD = schema.FieldResponse(
     confidence=0.98,
     score=0.98,
     bounding_regions=_REGIONS,
-    known_value=None,
     accepted=True,
 )
 

@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from layoutray.answers import Problem
 from layoutray.cluster.serving.schema import ErrorDetail, ErrorResponse
@@ -140,8 +141,17 @@ def handle_failures(api: FastAPI) -> None:
 
 async def _respond(to_api_error: Callable[[Any], ApiError], request: Request, error: Exception) -> JSONResponse:
     failure = to_api_error(error)
+    if failure.status == 405:
+        failure.headers["Allow"] = ", ".join(sorted(_methods(request)))
     request.state.error = failure.code  # for the log of requests
     return failure.response()
+
+
+def _methods(request: Request) -> set[str]:
+    """The methods of the requested path. The error of the framework has those of one of its routes only."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    fitting = [route for route in routes if route.matches(request.scope)[0] != Match.NONE]
+    return {method for route in fitting for method in route.methods or ()}
 
 
 def error_of_http(error: HTTPException) -> ApiError:

@@ -15,11 +15,11 @@ from tests.cluster.serving.in_process import application
 
 
 @pytest.fixture(scope="package")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeSettings]:
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
     folder = tmp_path_factory.mktemp("in_process")
     save_untrained(folder / "checkpoint", fields={"date": {"many": True}, "total": {}})
     KeyStore.open(str(folder / "keys.db"), create=True).close()
-    yield ServeSettings(
+    return ServeSettings(
         str(folder / "checkpoint"),
         recognition=Recognition(profile="fast"),
         limits=Limits(max_upload_bytes=2**20, max_pages=3),

@@ -1,19 +1,22 @@
 """Headers that Serve could not read are refused."""
 
+from collections.abc import Iterator
+
 import httpx
 import pytest
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 
 from layoutray.cluster.serving.proxy import HeaderCheck
+from tests.browser import listening
 from tests.cluster.endpoint import refused
 
 
 @pytest.fixture(scope="module")
-def client() -> httpx.Client:
+def client() -> Iterator[httpx.Client]:
     api = FastAPI()
     api.add_api_route("/", lambda: "answered")
-    return TestClient(HeaderCheck(api))
+    with listening(HeaderCheck(api)) as url, httpx.Client(base_url=url) as client:
+        yield client
 
 
 @pytest.mark.parametrize("given", ["", "two words", "a" * 129, "ä", "tab\tulator"])
