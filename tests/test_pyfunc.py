@@ -55,9 +55,8 @@ def test_it_is_the_logged_model_of_its_run_with_metrics_data_and_ocr_lane(model:
     client = MlflowClient(tracking_uri=f"sqlite:///{folder.parent / 'mlflow.db'}")
     version = client.get_model_version("forms", "1")
     (output,) = client.get_run(version.run_id).outputs.model_outputs
-    assert version.model_id == output.model_id
-    logged = client.get_logged_model(version.model_id)
-    assert logged.status == "READY"
+    logged = client.get_logged_model(output.model_id)
+    assert (logged.status, logged.artifact_location) == ("READY", version.source)
     linked = [(one.key, one.value, one.step, one.dataset_name, one.dataset_digest) for one in logged.metrics]
     assert linked == [("dev.f1", 0.5, 7, "examples", CARD.digest)]
     assert [one.step for one in client.get_metric_history(version.run_id, "dev.f1")] == [3, 7]
