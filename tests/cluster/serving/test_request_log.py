@@ -18,7 +18,7 @@ WORD = "Flibbertigibbet"
 
 
 def own(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
-    return [line for line in caplog.records if line.name.startswith("layoutray")]
+    return [line for line in caplog.records if line.name.endswith("request_log")]
 
 
 def test_a_line_says_what_was_asked_by_whom_and_what_became_of_it(
