@@ -8,6 +8,7 @@ import pytest
 from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.proxy import HeaderCheck
 from layoutray.ocr.settings import Recognition
 from tests.browser import listening
 from tests.cluster.checkpoints import save_untrained
@@ -33,6 +34,10 @@ def admin(endpoint: ServeSettings) -> Iterator[httpx.Client]:
     """A client with a key that may do everything. Jobs are accepted and not processed."""
     store = KeyStore.open(endpoint.keys)
     header = {"Authorization": f"Bearer {store.create('the-admin', ['admin'])}"}
-    with application(endpoint) as app, listening(app) as url, httpx.Client(base_url=url, headers=header) as client:
+    with (
+        application(endpoint) as app,
+        listening(HeaderCheck(app)) as url,
+        httpx.Client(base_url=url, headers=header) as client,
+    ):
         yield client
     store.close()

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import time
 
 import httpx
 import pytest
@@ -29,6 +30,9 @@ def test_a_line_says_what_was_asked_by_whom_and_what_became_of_it(
     admin.post("/v1/extract", json={"pages": []})
     admin.get(f"/v1/jobs/{WORD}")
     admin.get(f"/{WORD}")
+    until = time.monotonic() + 10
+    while len(own(caplog)) < 4 and time.monotonic() < until:  # a line is written after the answer
+        time.sleep(0.01)
     said = [(line.method, line.path, line.status, line.key, line.error) for line in own(caplog)]
     assert said == [
         ("POST", "/v1/extract", 200, "the-admin", ""),
