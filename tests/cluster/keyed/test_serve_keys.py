@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,29 @@ def test_no_word_of_a_document_and_no_key_is_in_any_log_or_metric(
     assert b"secretive" in texts[settings.audit]
     secrets = [word.lower().encode() for word in (*DRAWN, *SENT)] + [key.rpartition("_")[2].encode()]
     assert [name for name, text in texts.items() if any(secret in text.lower() for secret in secrets)] == []
+
+
+def logged(request_id: str) -> dict[str, Any]:
+    """The line of the log of requests with this id. It is written after the answer."""
+    folder = Path(ray.nodes()[0]["ObjectStoreSocketName"]).parents[1] / "logs" / "serve"
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        texts = [file.read_text() for file in folder.glob("replica_layoutray_Ingress_*.log")]
+        for line in map(json.loads, "".join(texts).splitlines()):
+            if line.get("request_id") == request_id and "status" in line:
+                return line
+        time.sleep(0.1)
+    raise AssertionError(f"no line has the id {request_id}")
+
+
+def test_each_request_has_an_id_in_its_answer_and_in_the_logs(
+    client: httpx.Client, store: KeyStore, settings: ServeSettings
+) -> None:
+    headers = {**header(store.create("traced", ["extract"])), "X-Request-Id": "order-7/a"}
+    response = client.post("/v1/extract", json=BODY, headers=headers)
+    assert response.headers["X-Request-Id"] == "order-7/a"
+    line = logged("order-7/a")
+    assert (line["method"], line["path"], line["status"], line["key"]) == ("POST", "/v1/extract", 200, "traced")
+    assert audited(settings)[-1]["request_id"] == "order-7/a"
+    assert logged(client.get("/none").headers["X-Request-Id"])["error"] == "not_found"
+    assert "not UTF-8" in refused(client.get("/livez", headers={"X-Request-Id": b"\xe4"}), 400, "malformed_request")
