@@ -12,7 +12,7 @@ import pytest
 from mlflow.pyfunc import PyFuncModel
 from mlflow.tracking import MlflowClient
 
-from layoutray import checkpoint, tracking
+from layoutray import checkpoint, recipe, tracking
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.submission import word_pages
 from layoutray.inference import Extractor
@@ -60,7 +60,7 @@ def test_it_is_the_logged_model_of_its_run_with_metrics_data_and_ocr_lane(model:
     linked = [(one.key, one.value, one.step, one.dataset_name, one.dataset_digest) for one in logged.metrics]
     assert linked == [("dev.f1", 0.5, 7, "examples", CARD.digest)]
     assert [one.step for one in client.get_metric_history(version.run_id, "dev.f1")] == [3, 7]
-    assert logged.params["ocr_engine"] == "tesserocr"
+    assert logged.params["ocr_engine"] == recipe.load_ingest("ingest-folder").recognition.engine
     assert model.metadata.metadata["recognition"] == "ingest-folder"
 
 

@@ -79,7 +79,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
     parameters = draw(st.dictionaries(st.sampled_from(["words", "explain", "after", "limit"]), st.text(max_size=6)))
     headers = {**body.pop("headers", {}), more: draw(header_bytes)}
     if draw(st.integers(0, 9)) == 0:
-        headers["Authorization"] = b"Bearer " + draw(header_bytes)
+        headers["Authorization"] = (b"Bearer " + draw(header_bytes)).strip()
     return {"method": method, "url": path, "params": parameters, "headers": headers, **body}
 
 
