@@ -8,6 +8,7 @@ from mlflow.entities import LoggedModel, LoggedModelOutput, LoggedModelStatus, M
 from mlflow.tracking import MlflowClient
 
 from layoutray import checkpoint, flavor
+from layoutray.errors import InputError
 
 _STEP = "step"
 """In the metrics of a checkpoint: the step of the training at which it was saved."""
@@ -17,6 +18,14 @@ def of_run(client: MlflowClient, run_id: str) -> LoggedModel | None:
     """The model of a run; None if it has none."""
     outputs = client.get_run(run_id).outputs
     return client.get_logged_model(outputs.model_outputs[0].model_id) if outputs and outputs.model_outputs else None
+
+
+def required(client: MlflowClient, run_id: str) -> LoggedModel:
+    """The model of a run. Raises InputError if it has none."""
+    model = of_run(client, run_id)
+    if model is None:
+        raise InputError(f"run {run_id} has no checkpoint that can be registered")
+    return model
 
 
 def log(client: MlflowClient, run_id: str, folder: Path, more: Mapping[str, bytes]) -> None:

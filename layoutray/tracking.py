@@ -115,9 +115,7 @@ class Run:
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
-        model = logged_model.of_run(client, self.run_id)
-        if model is None:
-            raise InputError(f"run {self.run_id} has no checkpoint that can be registered")
+        model = logged_model.required(client, self.run_id)
         version = client.create_model_version(
             name, model.artifact_location, self.run_id, model_id=model.model_id
         ).version
