@@ -3,7 +3,7 @@
 import json
 import tempfile
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,8 @@ with warnings.catch_warnings():
     from mlflow.types import ColSpec, DataType, Schema
     from mlflow.types.schema import Array, Object, Property
 
+NAME = "extractor"
+"""Name of the model in its run."""
 RECOGNITION = "ingest-folder"
 """Ingest recipe whose section `recognition` says how the model reads files; that of `layoutray serve`."""
 
@@ -36,22 +38,30 @@ _GENERATED = {"pages": [{"width": 100, "height": 100, "words": [{"text": "1", "b
 
 
 @contextmanager
-def files(folder: Path) -> Generator[list[Path]]:
+def files(folder: Path) -> Generator[tuple[list[Path], dict[str, str]]]:
     """The files of the checkpoint in `folder`, with those that make it an MLflow model of flavour `python_function`.
 
-    A checkpoint that answers no documents, because it was only pretrained, is no MLflow model.
+    Also the facts about it by name: task, architecture, and how it reads files. A checkpoint that answers no
+    documents, because it was only pretrained, is no MLflow model and reads no files.
     """
     own = [folder / name for name in (*checkpoint.FILES, checkpoint.EXAMPLE)]
     recipe = recipes.from_stored(checkpoint.read_json(folder / "recipe.json"))
+    facts = {"task": recipe.task.name, "arch": recipe.arch}
     with tempfile.TemporaryDirectory() as scratch:
         model = Path(scratch, "model")
         if isinstance(recipe.task, TagsWords | WritesTexts):
-            _save(model, folder / checkpoint.EXAMPLE)
-        yield [*filter(Path.is_file, own), *model.glob("*")]
+            facts |= {"recognition": RECOGNITION, "ocr_engine": recipes.load_ingest(RECOGNITION).recognition.engine}
+            _save(model, folder / checkpoint.EXAMPLE, facts)
+        yield [*filter(Path.is_file, own), *model.glob("*")], facts
 
 
-def _save(folder: Path, own: Path) -> None:
-    """Write the files of the MLflow model. `own`: the input example, if it exists, else it is a generated page."""
+def _save(folder: Path, own: Path, facts: Mapping[str, str]) -> None:
+    """Write the files of the MLflow model.
+
+    Args:
+        own: the input example, if it exists, else it is a generated page.
+        facts: metadata of the model.
+    """
     example = json.loads(own.read_bytes()) if own.is_file() else _GENERATED
     mlflow.pyfunc.save_model(
         str(folder),
@@ -59,5 +69,6 @@ def _save(folder: Path, own: Path) -> None:
         signature=_SIGNATURE,
         input_example=[{"pages": example["pages"]}],
         model_config={"recipe": RECOGNITION},
+        metadata=dict(facts),
         pip_requirements=[f"layoutray=={VERSION}"],
     )

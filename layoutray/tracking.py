@@ -22,7 +22,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from layoutray import checkpoint, flavor
+from layoutray import checkpoint, logged_model
 from layoutray.checkpoint import Fetch
 from layoutray.errors import InputError
 from layoutray.store import shards, sources
@@ -35,7 +35,6 @@ CHAMPION = "champion"
 CANDIDATE = "candidate"
 """Alias of the version that was registered last."""
 
-_CHECKPOINT = "checkpoint"
 _NOTE = "mlflow_run.json"
 """File in a checkpoint folder that names its run."""
 _CLAIM = "layoutray.claim"
@@ -97,13 +96,13 @@ class Run:
             self.client.log_artifact(self.run_id, str(file), "pictures")
 
     def log_checkpoint(self, folder: str | Path) -> None:
-        """Store a checkpoint as the run's artifact `checkpoint`: an MLflow model, without training states and logs."""
-        with checkpoint.local_copy(folder) as where, flavor.files(where) as files:
-            for file in files:
-                self.client.log_artifact(self.run_id, str(file), _CHECKPOINT)
+        """Store a checkpoint as the model of the run, unless it has one; see `logged_model.log`."""
+        if logged_model.of_run(self.client, self.run_id):
+            return
         note_file = sources.join(folder, _NOTE)
-        if sources.exists(note_file):
-            self.client.log_text(self.run_id, sources.read_bytes(note_file).decode(), f"{_CHECKPOINT}/{_NOTE}")
+        more = {_NOTE: sources.read_bytes(note_file)} if sources.exists(note_file) else {}
+        with checkpoint.local_copy(folder) as where:
+            logged_model.log(self.client, self.run_id, where, more)
 
     def register(self, name: str) -> str:
         """Make the logged checkpoint the next version of model `name`, with alias `candidate`. Returns the version.
@@ -116,8 +115,10 @@ class Run:
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
-        artifacts = client.get_run(self.run_id).info.artifact_uri
-        version = client.create_model_version(name, f"{artifacts}/{_CHECKPOINT}", self.run_id).version
+        model = logged_model.required(client, self.run_id)
+        version = client.create_model_version(
+            name, model.artifact_location, self.run_id, model_id=model.model_id
+        ).version
         client.set_registered_model_alias(name, CANDIDATE, version)
         if CHAMPION not in client.get_registered_model(name).aliases:
             client.set_registered_model_alias(name, CHAMPION, version)

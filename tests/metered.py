@@ -11,11 +11,14 @@ def asked_for(query: str) -> set[str]:
     return set(re.findall(r"\b(?:ray|layoutray)_\w+", query))
 
 
+_PARTS = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count")}
+
+
 def series(page: str) -> dict[str, str]:
-    """Name of each series that `page` declares, and its type; of a histogram the names of its parts."""
+    """Name of each series that `page` declares, and its type; of a histogram or summary the names of its parts."""
     found: dict[str, str] = {}
     for name, kind in re.findall(r"^# TYPE (\w+) (\w+)$", page, re.M):
-        parts = ("_bucket", "_sum", "_count") if kind == "histogram" else ("",)
+        parts = _PARTS.get(kind, ("",))
         found |= {name + part: kind for part in parts}
     return found
 

@@ -10,8 +10,9 @@ import mlflow.pyfunc
 import pandas as pd
 import pytest
 from mlflow.pyfunc import PyFuncModel
+from mlflow.tracking import MlflowClient
 
-from layoutray import checkpoint, tracking
+from layoutray import checkpoint, recipe, tracking
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.submission import word_pages
 from layoutray.inference import Extractor
@@ -20,6 +21,7 @@ from tests.cluster.checkpoints import save_untrained
 from tests.cluster.endpoint import as_request
 from tests.mlflow_store import new_store
 from tests.ocr.files import encoded
+from tests.test_tracking import CARD
 
 IMAGE, ANNOTATION = render_page(Random("pyfunc"))
 BODY = as_request(IMAGE, ANNOTATION["words"])
@@ -30,7 +32,7 @@ PAGES = word_pages(json.dumps(BODY).encode(), Limits()).pages
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The checkpoint that is registered; `mlflow.db` beside it."""
     folder = tmp_path_factory.mktemp("pyfunc") / "checkpoint"
-    save_untrained(folder, fields={"total": {}})
+    save_untrained(folder, metrics={"step": 7.0, "dev.f1": 0.5}, fields={"total": {}})
     (folder / checkpoint.EXAMPLE).write_text(json.dumps(BODY))
     return folder
 
@@ -39,10 +41,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(folder: Path) -> PyFuncModel:
     uri = new_store(folder.parent)
     run = tracking.create_run(uri, "tests", "run", {}, {})
+    run.log_dataset(str(folder.parent / "examples"), CARD, "training")
+    run.log_metrics(3, {"dev.f1": 0.25})
+    run.log_metrics(7, {"dev.f1": 0.5})
     run.log_checkpoint(folder)
+    run.log_checkpoint(folder)  # a training that was closed twice
     assert run.register("forms") == "1"
     mlflow.set_tracking_uri(uri)
     return mlflow.pyfunc.load_model("models:/forms@champion")
+
+
+def test_it_is_the_logged_model_of_its_run_with_metrics_data_and_ocr_lane(model: PyFuncModel, folder: Path) -> None:
+    client = MlflowClient(tracking_uri=f"sqlite:///{folder.parent / 'mlflow.db'}")
+    version = client.get_model_version("forms", "1")
+    (output,) = client.get_run(version.run_id).outputs.model_outputs
+    logged = client.get_logged_model(output.model_id)
+    assert (logged.status, logged.artifact_location) == ("READY", version.source)
+    linked = [(one.key, one.value, one.step, one.dataset_name, one.dataset_digest) for one in logged.metrics]
+    assert linked == [("dev.f1", 0.5, 7, "examples", CARD.digest)]
+    assert [one.step for one in client.get_metric_history(version.run_id, "dev.f1")] == [3, 7]
+    assert logged.params["ocr_engine"] == recipe.load_ingest("ingest-folder").recognition.engine
+    assert model.metadata.metadata["recognition"] == "ingest-folder"
 
 
 def found(answer: dict[str, Any]) -> list[tuple[str, str, float]]:

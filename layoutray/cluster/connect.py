@@ -23,8 +23,12 @@ _SLOWEST_BATCH_SECONDS = 3600.0
 _CORES = "layoutray_cores"
 """Custom resource of a cluster that `_start` has started: its physical cores. It has more logical CPUs."""
 _ANSWER_SECONDS = 10.0
-_ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
-"""Tesseract's own threads make it several times slower if every core already has a process."""
+_ENVIRONMENT = {
+    # Tesseract's own threads make it several times slower if every core already has a process.
+    "OMP_THREAD_LIMIT": "1",
+    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "layoutray.cluster.serving.proxy.middlewares",
+}
+"""Of Ray's processes."""
 
 _NO_PREEMPTION = ("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
 """Nobody takes this machine away from Ray, so a training here needs no process that watches for it."""
@@ -92,7 +96,7 @@ def _join() -> None:
         _require_head(address)
     try:
         with _native_log_silenced():
-            ray.init(runtime_env={"env_vars": _ONE_THREAD}, logging_level=logging.ERROR, log_to_driver=False)
+            ray.init(runtime_env={"env_vars": _ENVIRONMENT}, logging_level=logging.ERROR, log_to_driver=False)
     except Exception as error:  # Ray raises exceptions of many types, Exception itself included
         if not isinstance(error, AuthenticationError) and "InvalidAuthToken" not in str(error.__cause__):
             raise _no_answer(address, str(error)) from error
@@ -123,7 +127,7 @@ def _no_answer(address: str, reason: str) -> ClusterError:
 
 
 def _start(cores: int, *, dashboard: bool) -> None:
-    os.environ.update(_ONE_THREAD)
+    os.environ.update(_ENVIRONMENT)
     # Fractional CPUs result in many small processes. Without this setting, Ray warns about them.
     os.environ.setdefault("RAY_worker_maximum_startup_concurrency", "16")
     os.environ.setdefault(*_NO_PREEMPTION)

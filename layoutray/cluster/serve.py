@@ -12,10 +12,10 @@ from fastapi import FastAPI
 from ray import serve
 from ray.serve import Application
 from ray.serve.handle import DeploymentHandle
-from ray.serve.schema import LoggingConfig
 
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
+from layoutray.cluster.serving import request_log
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.auth import make_access
 from layoutray.cluster.serving.job_api import JobRoutes
@@ -102,6 +102,7 @@ class Ingress:
     def __init__(
         self, settings: ServeSettings, reader: DeploymentHandle, model: DeploymentHandle, lookup: Lookup | None
     ) -> None:
+        request_log.write_with_serve()
         metrics = Telemetry()
         served = ServedVersion(model, lookup, settings.follow_every_s, metrics)
         # One more page than readers, so that a reader that becomes free has its next page at once.
@@ -184,11 +185,10 @@ def running(
         RuntimeError: (from Ray) when a replica cannot start.
     """
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
-    quiet = LoggingConfig(log_level="WARNING", enable_access_log=False)
     if not serve.status().proxies:
-        serve.start(http_options={"host": settings.host, "port": settings.port}, logging_config=quiet)
+        serve.start(http_options={"host": settings.host, "port": settings.port}, logging_config=request_log.FORMAT)
     try:
-        serve.run(build_app(settings, fetch, lookup), name=name, logging_config=quiet)
+        serve.run(build_app(settings, fetch, lookup), name=name, logging_config=request_log.FORMAT)
         _check_listening(settings)
         yield f"http://{settings.host}:{settings.port}"
     finally:

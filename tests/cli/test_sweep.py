@@ -13,6 +13,7 @@ from layoutray import checkpoint, config, tracking
 from layoutray.cli import sweep
 from layoutray.cli.main import main
 from layoutray.errors import CheckpointError, InputError, RecipeError
+from layoutray.store import sources
 from layoutray.training import job as jobs
 from tests.jobs import MODEL, encode, pages, recipe
 from tests.mlflow_store import new_store
@@ -87,7 +88,11 @@ def test_every_value_has_a_run_like_that_of_a_single_training(swept: Path) -> No
         assert run.data.params["train.steps"] == "4"
         assert [metric.step for metric in client.get_metric_history(run.info.run_id, "loss")] == [1, 2, 3, 4]
         assert [metric.step for metric in client.get_metric_history(run.info.run_id, "dev.perplexity")] == [2, 4]
-        assert {"checkpoint/model.safetensors", "checkpoint/recipe.json"} <= artifacts(run, "checkpoint")
+        (output,) = run.outputs.model_outputs
+        model = client.get_logged_model(output.model_id)
+        assert {"model.safetensors", "recipe.json"} <= {
+            file.name for file in sources.local_path(model.artifact_location).iterdir()
+        }
         assert artifacts(run, "pictures") == {"pictures/loss.png"}
         assert run.inputs.dataset_inputs
         loaded = checkpoint.load(swept / f"{KEY}={value}")

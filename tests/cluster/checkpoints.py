@@ -1,5 +1,6 @@
 """A small untrained extractor: its answers mean nothing, and are the same every time."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,11 +10,12 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.readers.synthetic_render import render_page
 
 
-def save_untrained(folder: Path, *, seed: int = 42, **task: Any) -> None:
+def save_untrained(folder: Path, *, seed: int = 42, metrics: Mapping[str, float] = {}, **task: Any) -> None:
     """Write the checkpoint of a tiny Skimformer that tags dates and totals.
 
     Args:
         seed: of its weights.
+        metrics: of its evaluation.
         task: further keys of [task].
     """
     chosen = recipe.from_dict(
@@ -30,4 +32,4 @@ def save_untrained(folder: Path, *, seed: int = 42, **task: Any) -> None:
     vocabulary = tokenizer.train_wordpiece(words, 500)
     labels = ("O", "B-date", "I-date", "B-total", "I-total")
     model = checkpoint.build_model(chosen, vocabulary, labels)
-    checkpoint.save(folder, Checkpoint(chosen, labels, vocabulary, model, metrics={}, provenance={}))
+    checkpoint.save(folder, Checkpoint(chosen, labels, vocabulary, model, metrics=dict(metrics), provenance={}))

@@ -22,7 +22,7 @@ _CORES = {"cluster": 1, "cluster_to_harm": 2}
 _ORDER = tuple(_CORES)
 
 
-class _SharedRay:
+class SharedRay:
     """At most one Ray, known by the name of the fixture that requested it."""
 
     def __init__(self) -> None:
@@ -69,24 +69,24 @@ def _connected(cores: int, tries: int = 4) -> ExitStack:
         return starting.pop_all()
 
 
-_ray = _SharedRay()
+_ray = SharedRay()
 
 
 @pytest.fixture(scope="session")
-def shared_ray() -> Iterator[_SharedRay]:
+def shared_ray() -> Iterator[SharedRay]:
     """The Ray of `cluster` or of `cluster_to_harm`; it is stopped after the last test."""
     yield _ray
     _ray.stop_unless_in([])
 
 
 @pytest.fixture(scope="module")
-def cluster(shared_ray: _SharedRay) -> None:
+def cluster(shared_ray: SharedRay) -> None:
     """A connection to the Ray of all tests that harm no process."""
     shared_ray.start("cluster")
 
 
 @pytest.fixture(scope="module")
-def cluster_to_harm(shared_ray: _SharedRay) -> None:
+def cluster_to_harm(shared_ray: SharedRay) -> None:
     """A connection to the Ray of all tests that kill workers."""
     shared_ray.start("cluster_to_harm")
 

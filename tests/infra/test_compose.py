@@ -24,6 +24,7 @@ KNOWN_OF_A_SERVICE = {
     "ports",
     "profiles",
     "restart",
+    "shm_size",
     "volumes",
 }
 CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}

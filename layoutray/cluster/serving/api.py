@@ -10,45 +10,15 @@ from pydantic import BaseModel
 
 from layoutray.cluster.serving import failures, schema, submission, telemetry
 from layoutray.cluster.serving.auth import Access, Call, Caller, returned_on_failure
+from layoutray.cluster.serving.description import DescribedApi, request_body
 from layoutray.cluster.serving.failures import ApiError, within
 from layoutray.cluster.serving.limits import Admission, Limits
+from layoutray.cluster.serving.request_log import request_id
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
-from layoutray.version import VERSION
 
 _HEALTH_SECONDS = 5.0
-_COMPONENTS = "#/components/schemas/"
-_FILE = {
-    "type": "object",
-    "required": ["file"],
-    "properties": {"file": {"type": "string", "format": "binary", "description": "PNG, JPEG, TIFF or PDF"}},
-}
-_REQUEST_SCHEMAS = (schema.ExtractRequest, schema.SummarizeRequest)
-
-
-class _DocumentedApi(FastAPI):
-    """Adds the JSON schemas of request bodies to the OpenAPI document.
-
-    FastAPI cannot: `submission` reads the bodies itself to enforce the limits.
-    """
-
-    def openapi(self) -> dict[str, Any]:
-        document = super().openapi()
-        for request_schema in _REQUEST_SCHEMAS:
-            json_schema = request_schema.model_json_schema(ref_template=f"{_COMPONENTS}{{model}}")
-            document["components"]["schemas"] |= json_schema.pop("$defs")
-            document["components"]["schemas"][request_schema.__name__] = json_schema
-        return document
-
-
-def _request_body(json_schema: type[BaseModel]) -> dict[str, Any]:
-    """OpenAPI description of a body: a file, or JSON that fits `json_schema`."""
-    content = {
-        "multipart/form-data": {"schema": _FILE},
-        "application/json": {"schema": {"$ref": f"{_COMPONENTS}{json_schema.__name__}"}},
-    }
-    return {"requestBody": {"required": True, "content": content}}
 
 
 class Routes:
@@ -71,11 +41,7 @@ class Routes:
 
     def api(self) -> FastAPI:
         """The FastAPI application with all routes."""
-        api = _DocumentedApi(
-            title="layoutray",
-            version=VERSION,
-            description="Extracts entities and fields from documents, or summarises them.",
-        )
+        api = DescribedApi()
         failures.handle_failures(api)
         errors, allow = failures.error_responses(), self._access.guard.allow
         document_routes: list[tuple[ServedPath, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
@@ -90,7 +56,7 @@ class Routes:
                 response_model=response,
                 response_model_exclude_none=True,
                 responses=errors,
-                openapi_extra=_request_body(request),
+                openapi_extra=request_body(request),
                 dependencies=[Depends(allow("extract"))],
             )
         not_ready: dict[int | str, dict[str, Any]] = {503: errors[503]}
@@ -102,19 +68,21 @@ class Routes:
             responses=not_ready | refused,
             dependencies=[Depends(allow("extract", "jobs", "review"))],
         )
-        api.add_api_route(
-            "/healthz",
-            self.health,
-            response_model=schema.HealthResponse,
-            response_model_exclude_none=True,
-            responses=not_ready,
-        )
+        for path in ("/readyz", "/healthz"):
+            api.add_api_route(
+                path,
+                self.ready,
+                response_model=schema.HealthResponse,
+                response_model_exclude_none=True,
+                responses=not_ready,
+            )
+        api.add_api_route("/livez", self.live)
         api.add_api_route(
             "/metrics",
             self.metrics,
             response_class=Response,
             responses=refused,
-            dependencies=[Depends(allow("admin"))],
+            dependencies=[Depends(allow("metrics"))],
         )
         return api
 
@@ -152,7 +120,10 @@ class Routes:
     async def _admitted(self, request: Request) -> AsyncGenerator[Call]:
         """Apply audit, metrics, timeout and admission control to the processing of a document in the `with` block."""
         caller: Caller = request.state.caller
-        with self._access.audit.record(caller.name, request.url.path) as record, self._telemetry.request():
+        with (
+            self._access.audit.record(caller.name, request.url.path, request_id(request.headers)) as record,
+            self._telemetry.request(),
+        ):
             async with returned_on_failure(caller), within(self._limits.timeout_s):
                 with (self._files if submission.is_form(request) else self._words).enter():
                     yield Call(caller, record)
@@ -170,7 +141,11 @@ class Routes:
         )
         return schema.ModelsResponse(models=[served])
 
-    async def health(self) -> schema.HealthResponse:
+    async def live(self) -> schema.LiveResponse:
+        """200 when the process of the HTTP routes answers, whether or not a model does."""
+        return schema.LiveResponse()
+
+    async def ready(self) -> schema.HealthResponse:
         """200 when a model replica answers, else 503; says if the version that the alias names cannot be served."""
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):

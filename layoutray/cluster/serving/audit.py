@@ -26,6 +26,7 @@ class AuditRecord:
         time: of the request, in UTC.
         key: name of the key; empty without one.
         path: of the request.
+        request_id: its id in the log of requests; empty for a document of a job.
         document: SHA-256 of the document; empty when it was not received.
         pages: of the document; 0 when it was not opened.
         model_version: version of the model that was asked.
@@ -36,6 +37,7 @@ class AuditRecord:
     time: str
     key: str
     path: str
+    request_id: str = ""
     document: str = ""
     pages: int = 0
     model_version: str = ""
@@ -50,9 +52,9 @@ class AuditLog:
         self._file = file
 
     @contextmanager
-    def record(self, key: str, path: str) -> Generator[AuditRecord]:
+    def record(self, key: str, path: str, request_id: str = "") -> Generator[AuditRecord]:
         """Write a line after the `with` block, with its time and its error, if there is one."""
-        record = AuditRecord(_now(), key, path)
+        record = AuditRecord(_now(), key, path, request_id)
         started = time.perf_counter()
         try:
             yield record
@@ -66,9 +68,9 @@ class AuditLog:
             record.milliseconds = round((time.perf_counter() - started) * 1000, 1)
             self._write(record)
 
-    def refused(self, key: str, path: str, refusal: ApiError) -> None:
+    def refused(self, key: str, path: str, request_id: str, refusal: ApiError) -> None:
         """Write the line of a request that was refused before it was a request for a document."""
-        self._write(AuditRecord(_now(), key, path, outcome=refusal.code))
+        self._write(AuditRecord(_now(), key, path, request_id, outcome=refusal.code))
 
     def _write(self, record: AuditRecord) -> None:
         if not self._file:

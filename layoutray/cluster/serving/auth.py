@@ -13,6 +13,7 @@ from layoutray.cluster.serving import keys
 from layoutray.cluster.serving.audit import AuditLog, AuditRecord
 from layoutray.cluster.serving.failures import ApiError, in_database
 from layoutray.cluster.serving.keys import Key, KeyStore, Scope
+from layoutray.cluster.serving.request_log import request_id
 from layoutray.cluster.serving.telemetry import Telemetry
 
 Check = Callable[..., Awaitable[None]]
@@ -80,7 +81,7 @@ class KeyGuard:
                 await self._take_request(key, scopes)
             except ApiError as refusal:
                 self._telemetry.refused(refusal)
-                self._audit.refused(name, request.url.path, refusal)
+                self._audit.refused(name, request.url.path, request_id(request.headers), refusal)
                 raise
             request.state.caller = KeyHolder(key, self._store)
 

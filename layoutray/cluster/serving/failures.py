@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from layoutray.answers import Problem
 from layoutray.cluster.serving.schema import ErrorDetail, ErrorResponse
@@ -37,19 +38,20 @@ _STATUSES = {
 }
 _CODES = {400: "malformed_request", 404: "not_found", 405: "method_not_allowed"}
 _MEANINGS = {
-    400: "no file, or a body that cannot be parsed",
-    401: "no valid key; only at an endpoint with keys, as 403 and 429",
-    403: "the key lacks the scope that the path needs",
-    404: "unknown path, or the served model answers at another path: see /v1/models",
-    409: "the Idempotency-Key was used for another job; only at /v1/jobs",
-    413: "too large or too many pages",
-    415: "not a PNG, JPEG, TIFF, PDF or JSON",
-    422: "empty, damaged or encrypted file; invalid words or boxes",
-    429: "more requests or pages than the key allows; try again after the seconds in Retry-After",
-    500: "internal error",
-    503: "overloaded or not ready; try again after the seconds in Retry-After",
-    504: "timeout",
+    400: ("no file, or a body that cannot be parsed", "no_file"),
+    401: ("no valid key; only at an endpoint with keys, as 403 and 429", "invalid_key"),
+    403: ("the key lacks the scope that the path needs", "missing_scope"),
+    404: ("unknown path, or the served model answers at another path: see /v1/models", "not_offered"),
+    409: ("the Idempotency-Key was used for another job; only at /v1/jobs", "idempotency_conflict"),
+    413: ("too large or too many pages", "too_large"),
+    415: ("not a PNG, JPEG, TIFF, PDF or JSON", "unsupported_type"),
+    422: ("empty, damaged or encrypted file; invalid words or boxes", "unreadable"),
+    429: ("more requests or pages than the key allows; try again after the seconds in Retry-After", "rate_limited"),
+    500: ("internal error", "internal"),
+    503: ("overloaded or not ready; try again after the seconds in Retry-After", "overloaded"),
+    504: ("timeout", "timeout"),
 }
+"""What a status means, and one of its error codes."""
 
 
 _log = logging.getLogger(__name__)
@@ -86,7 +88,14 @@ class ApiError(Exception):
 
 def error_responses() -> dict[int | str, dict[str, Any]]:
     """The error responses for the OpenAPI document, by HTTP status."""
-    return {status: {"model": ErrorResponse, "description": meaning} for status, meaning in _MEANINGS.items()}
+    return {status: _documented(status, meaning, code) for status, (meaning, code) in _MEANINGS.items()}
+
+
+def _documented(status: int, meaning: str, code: str) -> dict[str, Any]:
+    detail = ErrorDetail(code=code, message=meaning, retryable=status in (429, 500, 503, 504))
+    example = ErrorResponse(error=detail).model_dump()
+    content = {"application/json": {"example": example}}
+    return {"model": ErrorResponse, "description": meaning, "content": content}
 
 
 def error_of_problem(problem: Problem) -> ApiError:
@@ -97,6 +106,11 @@ def error_of_problem(problem: Problem) -> ApiError:
 def problem_of(error: DocumentError, page_number: int | None = None) -> Problem:
     """`error` as a plain value that can be sent between processes."""
     return Problem(error.reason.value, error.stage, str(error), error.retryable, page_number)
+
+
+def internal_error() -> ApiError:
+    """The error response to a request whose processing raised an unexpected exception."""
+    return ApiError(500, Reason.INTERNAL, "internal error; see the log of the endpoint", retryable=True)
 
 
 def invalid(message: str) -> ApiError:
@@ -125,8 +139,19 @@ def handle_failures(api: FastAPI) -> None:
         api.add_exception_handler(kind, partial(_respond, to_api_error))
 
 
-async def _respond(to_api_error: Callable[[Any], ApiError], _: Request, error: Exception) -> JSONResponse:
-    return to_api_error(error).response()
+async def _respond(to_api_error: Callable[[Any], ApiError], request: Request, error: Exception) -> JSONResponse:
+    failure = to_api_error(error)
+    if failure.status == 405:
+        failure.headers["Allow"] = ", ".join(sorted(_methods(request)))
+    request.state.error = failure.code  # for the log of requests
+    return failure.response()
+
+
+def _methods(request: Request) -> set[str]:
+    """The methods of the requested path. The error of the framework has those of one of its routes only."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    fitting = [route for route in routes if route.matches(request.scope)[0] != Match.NONE]
+    return {method for route in fitting for method in route.methods or ()}
 
 
 def error_of_http(error: HTTPException) -> ApiError:
@@ -157,7 +182,7 @@ async def within(seconds: float) -> AsyncGenerator[None]:
         raise
     except Exception as error:
         log_failure(_log, "a request failed", error)
-        raise ApiError(500, "internal", "internal error; see the log of the endpoint", retryable=True) from error
+        raise internal_error() from error
 
 
 async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -> Result:

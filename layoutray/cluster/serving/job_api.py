@@ -26,7 +26,7 @@ _UPLOADS = 4
 _FILES = {
     "type": "object",
     "required": ["file"],
-    "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+    "properties": {"file": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}}},
 }
 
 
@@ -76,9 +76,10 @@ class JobRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes to `api`. Once it has started, jobs are processed until it stops."""
         errors, job = failures.error_responses(), "/v1/jobs/{job}"
+        known = {200: {"model": JobResponse, "description": "a job that was submitted before"}}
         body = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FILES}}}}
         routes: Sequence[tuple[str, str, Callable[..., Any], Mapping[str, Any]]] = [
-            ("/v1/jobs", "POST", self.submit, {"status_code": 202, "openapi_extra": body}),
+            ("/v1/jobs", "POST", self.submit, {"status_code": 202, "openapi_extra": body, "responses": errors | known}),
             (job, "GET", self.status, {}),
             (f"{job}/results", "GET", self.results, {"response_class": StreamingResponse}),
             (f"{job}/cancel", "POST", self.cancel, {}),
@@ -86,7 +87,8 @@ class JobRoutes:
         ]
         for path, method, handler, more in routes:
             dependencies = [Depends(self._access.guard.allow("jobs"))]
-            api.add_api_route(path, handler, methods=[method], responses=errors, dependencies=dependencies, **more)
+            described = {"responses": errors, **more}
+            api.add_api_route(path, handler, methods=[method], dependencies=dependencies, **described)
         api.router.lifespan_context = self._lifespan
 
     @asynccontextmanager

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 from layoutray.cluster.serving.database import Database, FileKind, open_database
 from layoutray.errors import InputError
 
-Scope = Literal["extract", "jobs", "review", "admin"]
+Scope = Literal["extract", "jobs", "review", "metrics", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 _KEY_FILE = FileKind(

@@ -14,6 +14,7 @@ from PIL import Image
 
 from layoutray.answers import Problem
 from layoutray.cluster.serving.failures import problem_of
+from layoutray.cluster.serving.request_log import write_with_serve
 from layoutray.errors import DocumentError
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.page import RecognisedPage
@@ -34,6 +35,7 @@ class PageReader:
     """Runs OCR in a child process, one page at a time."""
 
     def __init__(self, recognition: Recognition) -> None:
+        write_with_serve()
         self._recogniser = IsolatedRecogniser(recognition)
         # Load the engine before the replica is ready: a missing engine must fail the start, not a request.
         self._recogniser.recognise(_blank_page(), 1)

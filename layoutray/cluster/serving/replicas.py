@@ -22,6 +22,7 @@ from layoutray.cluster.serving import failures
 from layoutray.cluster.serving.failures import log_failure, problem_of
 from layoutray.cluster.serving.loaded_versions import LoadedVersions
 from layoutray.cluster.serving.model_version import ModelDescription, Refusal, Version, VersionError
+from layoutray.cluster.serving.request_log import write_with_serve
 from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
 from layoutray.generation import Text, TextGenerator
@@ -74,6 +75,7 @@ class ModelReplica:
     """
 
     def __init__(self, first: Version, fetch: Fetch, batch_size: int, batch_wait_s: float, beams: int) -> None:
+        write_with_serve()
         self._versions = LoadedVersions(first, fetch, beams, gpus.assigned_device())
         self._one_run = threading.Lock()
         self._failed = False

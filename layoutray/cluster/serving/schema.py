@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 SCHEMA_VERSION = "1.3"
@@ -24,11 +24,23 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _no_conversion(value: object) -> object:
+    if isinstance(value, bool | str):
+        raise PydanticCustomError("number_type", "give a number")
+    return value
+
+
+_NumberOnly = BeforeValidator(_no_conversion)
+"""Refuses texts and truth values, which pydantic would convert to numbers."""
+_Pixels = Annotated[int, _NumberOnly, Field(gt=0, description="pixels")]
+_Coordinate = Annotated[float, _NumberOnly]
+
+
 class WordInput(_Body):
     """A word from the client's OCR."""
 
     text: str = Field(min_length=1, examples=["TOTAL"])
-    box: tuple[float, float, float, float] = Field(
+    box: tuple[_Coordinate, _Coordinate, _Coordinate, _Coordinate] = Field(
         description="x0, y0, x1, y1 in pixels of the page", examples=[[40, 610, 118, 634]]
     )
 
@@ -36,8 +48,8 @@ class WordInput(_Body):
 class PageInput(_Body):
     """A page with words from the client's OCR, in reading order."""
 
-    width: int = Field(gt=0, description="pixels", examples=[800])
-    height: int = Field(gt=0, description="pixels", examples=[1130])
+    width: _Pixels = Field(examples=[800])
+    height: _Pixels = Field(examples=[1130])
     words: list[WordInput]
 
 
@@ -101,7 +113,7 @@ class FieldResponse(_Body):
         description="regions of the most confident occurrence, one for each line of text; empty for a generated value"
     )
     known_value: str | None = Field(
-        description="the value of the owner's list that the content means; null if there is none"
+        default=None, description="the value of the owner's list that the content means; null if there is none"
     )
     accepted: bool = Field(
         description="whether the confidence reaches the field's threshold, chosen by `layoutray calibrate`"
@@ -268,6 +280,12 @@ class RefusedVersion(_Body):
     model_version: str
     code: RefusalCode
     message: str
+
+
+class LiveResponse(_Body):
+    """The endpoint is alive."""
+
+    status: Literal["ok"] = "ok"
 
 
 class HealthResponse(_Body):

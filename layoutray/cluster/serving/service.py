@@ -110,7 +110,9 @@ class Service:
             request = WriteRequest(model.version, answer.pages_of(outcomes), explain=False)
             text, _, generation = await self._generate(request)
             outcomes = [*outcomes, generation]
-        return answer.extracted(document.doc_id, model, outcomes, text, time.perf_counter() - started)
+        answered = answer.extracted(document.doc_id, model, outcomes, text, time.perf_counter() - started)
+        self._telemetry.document(answered)
+        return answered
 
     async def summarize(
         self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit, *, explain: bool
@@ -129,9 +131,11 @@ class Service:
         pages = answer.pages_of(outcomes)
         text, selection, generation = await self._generate(WriteRequest(model.version, pages, explain))
         explanation = selection and answer.explanation(selection, pages)
-        return answer.summarized(
+        answered = answer.summarized(
             document.doc_id, model, [*outcomes, generation], text, explanation, time.perf_counter() - started
         )
+        self._telemetry.document(answered)
+        return answered
 
     async def _outcomes(self, document: UploadedFile | WordPages, step: _PageStep, admit: Admit) -> Sequence[Outcome]:
         """The outcome of each page, in order; `step` runs on each page after its OCR."""

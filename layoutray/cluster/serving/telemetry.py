@@ -4,14 +4,17 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.schema import ExtractResponse, SummarizeResponse
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_MOST_VERSIONS = 16
+"""Versions with metrics of their own. The metrics of the version that was first answered longest ago are removed."""
 _CLIENT_GONE = 499
 """Status counted when the client disconnects before the answer; it is never sent."""
 
@@ -28,6 +31,12 @@ class Telemetry:
         self._served = Gauge(
             "layoutray_model_version", "1 for the served version", ["version"], registry=self._registry
         )
+        self._documents = self._counter("documents", "Answered documents", ["model", "version"])
+        self._values = self._summary(
+            "field_confidence", "Confidence of the values of fields", ["model", "version", "field", "accepted"]
+        )
+        self._entities = self._summary("entity_confidence", "Confidence of entities", ["model", "version", "type"])
+        self._versions_answered: dict[tuple[str, str], None] = {}
         self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in flight", registry=self._registry)
         self._request_seconds = self._histogram(
             "request_seconds", "Time from request to answer of a document", _SECONDS
@@ -70,6 +79,30 @@ class Telemetry:
         self._batch_pages.observe(batch_size)
         self._queue_seconds.observe(queue_seconds)
 
+    def document(self, answer: ExtractResponse | SummarizeResponse) -> None:
+        """Count an answered document with the confidences of its fields and entities, by model and version.
+
+        Fields and types are those of the model, so their number is bounded.
+        """
+        self._remember(answer.model_id, answer.model_version)
+        self._documents.labels(answer.model_id, answer.model_version).inc()
+        if isinstance(answer, ExtractResponse):
+            for field in answer.document.fields:
+                accepted = str(field.accepted).lower()
+                labels = (answer.model_id, answer.model_version, field.name, accepted)
+                self._values.labels(*labels).observe(field.confidence)
+            for entity in answer.document.entities:
+                labels = (answer.model_id, answer.model_version, entity.type)
+                self._entities.labels(*labels).observe(entity.confidence)
+
+    def _remember(self, model: str, version: str) -> None:
+        self._versions_answered.setdefault((model, version))
+        if len(self._versions_answered) > _MOST_VERSIONS:
+            oldest = next(iter(self._versions_answered))
+            del self._versions_answered[oldest]
+            for metric in (self._documents, self._values, self._entities):
+                metric.remove_by_labels(dict(zip(("model", "version"), oldest, strict=True)))
+
     def page_failed(self, reason: str) -> None:
         self._pages.labels("failed").inc()
         self._failures.labels(reason).inc()
@@ -90,6 +123,9 @@ class Telemetry:
 
     def _counter(self, name: str, meaning: str, labels: Sequence[str]) -> Counter:
         return Counter(f"layoutray_{name}", meaning, labels, registry=self._registry)
+
+    def _summary(self, name: str, meaning: str, labels: Sequence[str]) -> Summary:
+        return Summary(f"layoutray_{name}", meaning, labels, registry=self._registry)
 
     def _histogram(self, name: str, meaning: str, buckets: Sequence[float]) -> Histogram:
         return Histogram(f"layoutray_{name}", meaning, buckets=buckets, registry=self._registry)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,49 +12,15 @@ import ray
 
 from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore, Scope
-from layoutray.cluster.serving.limits import Limits
 from layoutray.inference import Extractor
-from layoutray.ocr.settings import Recognition
-from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import as_request, refused, rendered, serving
+from tests.cluster.endpoint import as_request, refused, rendered
 from tests.ocr.files import encoded, picture
 
-pytestmark = [pytest.mark.ray, pytest.mark.ocr]
+pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.usefixtures("cluster")]
 
 BODY = as_request(*rendered())
 DRAWN, SENT = ("BLUNDERBUSS", "QUIXOTRY"), ("Flibbertigibbet", "Gobbledygook")
 """Words that occur nowhere else: in a picture, and as words of the client."""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("serve_keys")
-
-
-@pytest.fixture(scope="module")
-def settings(folder: Path, serve_port: int) -> ServeSettings:
-    save_untrained(folder / "checkpoint", fields={"date": {"many": True}, "total": {}})
-    KeyStore.open(str(folder / "keys.db"), create=True).close()
-    return ServeSettings(
-        str(folder / "checkpoint"),
-        recognition=Recognition(profile="fast"),
-        limits=Limits(max_pages=3),
-        cpus_per_replica=0.2,
-        port=serve_port,
-        keys=str(folder / "keys.db"),
-        audit=str(folder / "audit.jsonl"),
-    )
-
-
-@pytest.fixture(scope="module")
-def client(settings: ServeSettings, cluster: None) -> Iterator[httpx.Client]:
-    with serving(settings) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def store(settings: ServeSettings) -> KeyStore:
-    return KeyStore.open(settings.keys)
 
 
 def header(key: str) -> dict[str, str]:
@@ -87,7 +53,12 @@ def test_without_a_valid_key_nothing_is_answered(client: httpx.Client, store: Ke
 
 @pytest.mark.parametrize(
     ("scope", "open_to"),
-    [("extract", {"extract", "models"}), ("review", {"models"}), ("admin", {"extract", "models", "metrics"})],
+    [
+        ("extract", {"extract", "models"}),
+        ("review", {"models"}),
+        ("metrics", {"metrics"}),
+        ("admin", {"extract", "models", "metrics"}),
+    ],
 )
 def test_a_scope_opens_its_paths(client: httpx.Client, store: KeyStore, scope: Scope, open_to: set[str]) -> None:
     key = store.create(f"scope-{scope}", [scope])
@@ -103,7 +74,8 @@ def test_a_scope_opens_its_paths(client: httpx.Client, store: KeyStore, scope: S
 
 
 def test_liveness_and_description_need_no_key(client: httpx.Client) -> None:
-    assert client.get("/healthz").status_code == 200
+    for path in ("/livez", "/readyz", "/healthz", "/docs"):
+        assert client.get(path).status_code == 200
     description = client.get("/openapi.json").json()
     assert description["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
     assert description["paths"]["/v1/extract"]["post"]["security"] == [{"HTTPBearer": []}]
@@ -161,6 +133,7 @@ def test_the_audit_log_says_who_sent_what_and_what_became_of_it(
         "time",
         "key",
         "path",
+        "request_id",
         "document",
         "pages",
         "model_version",
@@ -208,3 +181,29 @@ def test_no_word_of_a_document_and_no_key_is_in_any_log_or_metric(
     assert b"secretive" in texts[settings.audit]
     secrets = [word.lower().encode() for word in (*DRAWN, *SENT)] + [key.rpartition("_")[2].encode()]
     assert [name for name, text in texts.items() if any(secret in text.lower() for secret in secrets)] == []
+
+
+def logged(request_id: str) -> dict[str, Any]:
+    """The line of the log of requests with this id. It is written after the answer."""
+    folder = Path(ray.nodes()[0]["ObjectStoreSocketName"]).parents[1] / "logs" / "serve"
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        texts = [file.read_text() for file in folder.glob("replica_layoutray_Ingress_*.log")]
+        for line in map(json.loads, "".join(texts).splitlines()):
+            if line.get("request_id") == request_id and "status" in line:
+                return line
+        time.sleep(0.1)
+    raise AssertionError(f"no line has the id {request_id}")
+
+
+def test_each_request_has_an_id_in_its_answer_and_in_the_logs(
+    client: httpx.Client, store: KeyStore, settings: ServeSettings
+) -> None:
+    headers = {**header(store.create("traced", ["extract"])), "X-Request-Id": "order-7/a"}
+    response = client.post("/v1/extract", json=BODY, headers=headers)
+    assert response.headers["X-Request-Id"] == "order-7/a"
+    line = logged("order-7/a")
+    assert (line["method"], line["path"], line["status"], line["key"]) == ("POST", "/v1/extract", 200, "traced")
+    assert audited(settings)[-1]["request_id"] == "order-7/a"
+    assert logged(client.get("/none").headers["X-Request-Id"])["error"] == "not_found"
+    assert "not UTF-8" in refused(client.get("/livez", headers={"X-Request-Id": b"\xe4"}), 400, "malformed_request")

@@ -1,0 +1,43 @@
+"""One endpoint in this process for the tests of its description, log and metrics."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from layoutray.cluster.serve import ServeSettings
+from layoutray.cluster.serving.keys import KeyStore
+from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.proxy import HeaderCheck
+from layoutray.ocr.settings import Recognition
+from tests.browser import listening
+from tests.cluster.checkpoints import save_untrained
+from tests.cluster.serving.in_process import application
+
+
+@pytest.fixture(scope="package")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
+    folder = tmp_path_factory.mktemp("in_process")
+    save_untrained(folder / "checkpoint", fields={"date": {"many": True}, "total": {}})
+    KeyStore.open(str(folder / "keys.db"), create=True).close()
+    return ServeSettings(
+        str(folder / "checkpoint"),
+        recognition=Recognition(profile="fast"),
+        limits=Limits(max_upload_bytes=2**20, max_pages=3),
+        keys=str(folder / "keys.db"),
+        jobs=str(folder / "jobs.db"),
+    )
+
+
+@pytest.fixture(scope="package")
+def admin(endpoint: ServeSettings) -> Iterator[httpx.Client]:
+    """A client with a key that may do everything. Jobs are accepted and not processed."""
+    store = KeyStore.open(endpoint.keys)
+    header = {"Authorization": f"Bearer {store.create('the-admin', ['admin'])}"}
+    with (
+        application(endpoint) as app,
+        listening(HeaderCheck(app)) as url,
+        httpx.Client(base_url=url, headers=header) as client,
+    ):
+        yield client
+    store.close()
