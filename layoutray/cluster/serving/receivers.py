@@ -27,7 +27,9 @@ from layoutray.version import VERSION
 _MAX_URL = 2048
 _URL = re.compile(r"[\x21-\x7e]+")
 _HOST = re.compile(r"[a-z0-9.:\[\]-]+")
-_SECONDS = aiohttp.ClientTimeout(total=10, connect=5)
+TIMEOUT_SECONDS = 10.0
+"""For all of a call."""
+_HEADERS = {"Content-Type": "application/json", "User-Agent": f"layoutray/{VERSION}"}
 _GONE = 410
 _EMBEDDED_IPV4 = tuple(map(ipaddress.ip_network, ("::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")))
 """IPv6 addresses that stand for IPv4 addresses, which could be private."""
@@ -92,19 +94,26 @@ class Receivers:
         """Send `body` once. An answer with status 2xx is a success."""
         started = time.perf_counter()
         status, error = None, None
-        connector = aiohttp.TCPConnector(socket_factory=self._socket, force_close=True)
-        session = aiohttp.ClientSession(
-            connector=connector, timeout=_SECONDS, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
-        )
-        headers = {**headers, "Content-Type": "application/json", "User-Agent": f"layoutray/{VERSION}"}
         try:
             self.host_of(url)  # the operator may have removed the host since the job was accepted
-            async with session, session.post(URL(url), data=body, headers=headers, allow_redirects=False) as response:
+            async with (
+                self._session() as session,
+                session.post(URL(url), data=body, headers={**_HEADERS, **headers}, allow_redirects=False) as response,
+            ):
                 status = response.status
                 error = None if 200 <= status < 300 else f"the receiver answered with status {status}"
-        except (InputError, aiohttp.ClientError, TimeoutError, OSError) as failure:
+        except (InputError, aiohttp.ClientError, OSError) as failure:
             error = _reason(failure)
         return Reply(round((time.perf_counter() - started) * 1000, 1), status, error, final=status == _GONE)
+
+    def _session(self) -> aiohttp.ClientSession:
+        """A session for one call."""
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(socket_factory=self._socket, force_close=True),
+            timeout=aiohttp.ClientTimeout(total=TIMEOUT_SECONDS),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+        )
 
     def _socket(self, address: Any) -> socket.socket:
         """A socket for a connection to an address, given as by `getaddrinfo`."""
@@ -114,18 +123,17 @@ class Receivers:
         return socket.socket(family, kind, protocol)
 
 
-def signed(secret: str, message: str, body: bytes) -> Mapping[str, str]:
-    """The headers of a message: its id, the time, and their signature with the body.
+def signed(secret: str, message: str, seconds: int, body: bytes) -> Mapping[str, str]:
+    """The headers of a message: its id, the time in seconds since 1970, and their signature with the body.
 
     Args:
         secret: `whsec_` and the key in base64.
     """
-    seconds = str(int(time.time()))
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signature = hmac.digest(key, f"{message}.{seconds}.".encode() + body, "sha256")
     return {
         "webhook-id": message,
-        "webhook-timestamp": seconds,
+        "webhook-timestamp": str(seconds),
         "webhook-signature": f"v1,{base64.b64encode(signature).decode()}",
     }
 
@@ -145,7 +153,7 @@ def _reason(failure: Exception) -> str:
     if isinstance(failure, InputError):
         return str(failure)
     if isinstance(failure, TimeoutError):
-        return f"no answer within {_SECONDS.total:g} s"
+        return f"no answer within {TIMEOUT_SECONDS:g} s"
     if isinstance(failure, aiohttp.ClientConnectorDNSError):
         return "the host name cannot be resolved"
     if isinstance(failure, aiohttp.ClientSSLError):

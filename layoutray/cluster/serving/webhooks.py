@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Collection
 from typing import Any
 
@@ -41,7 +42,8 @@ class WebhookRunner:
             return
         secret = await asyncio.to_thread(self._deliveries.secret, webhook.owner)
         body = webhook_event(found[1]).model_dump_json().encode()
-        reply = await self._receivers.call(webhook.url, body, signed(secret, f"msg_{webhook.job}", body))
+        headers = signed(secret, f"msg_{webhook.job}", int(time.time()), body)
+        reply = await self._receivers.call(webhook.url, body, headers)
         state = await asyncio.to_thread(self._deliveries.record, webhook, reply)
         if state == "failed":
             _log.warning("the webhook of job %s was given up after attempt %d", webhook.job, webhook.attempt)
