@@ -83,7 +83,7 @@ class JobRunner:
             message = f"its processing was started {document.starts} times and did not end"
             raise ApiError(500, Reason.INTERNAL, message, retryable=True)
         async with within(self._limits.timeout_s * (document.pages or 1)):
-            file = await self._read(document)
+            file = await asyncio.to_thread(read_document, document, self._limits.max_upload_bytes)
             record.document = file.doc_id
             if document.pages is None:
                 record.pages = await self._service.count_pages(file)
@@ -100,20 +100,6 @@ class JobRunner:
         result = {"answer": answer.model_dump(mode="json", exclude_none=True)}
         stored = await asyncio.to_thread(self._ledger.finish, document, "answered", result)
         return answer.status if stored else "not_wanted"
-
-    async def _read(self, document: WaitingDocument) -> UploadedFile:
-        """The file of a document; an object is read from its bucket. Raises ApiError when that failed or it changed."""
-        if not document.address:
-            return UploadedFile(document.content, document.name, document.data)
-        try:
-            data = await asyncio.to_thread(sources.read_bytes, document.address, self._limits.max_upload_bytes)
-            content = sources.content_id(data)
-            if document.content not in ("", content):
-                message = f"{document.address} has changed since it was opened; send it again"
-                raise DocumentError(Reason.CHANGED, message, stage="open")
-        except DocumentError as error:
-            raise failures.error_of_problem(failures.problem_of(error)) from error
-        return UploadedFile(content, document.address, data)
 
     async def _ask(
         self, file: UploadedFile, model: ModelDescription, document: WaitingDocument
@@ -134,6 +120,28 @@ class JobRunner:
         """Leave a document waiting in the ledger. Its slot stays taken for a while, as others would fail too."""
         await asyncio.sleep(_WAIT_SECONDS * (document.starts + 1))
         return "tried_again"
+
+
+def read_document(document: WaitingDocument, most: int) -> UploadedFile:
+    """The file of a document; an object is read from its bucket.
+
+    Args:
+        most: bytes that an object may have.
+
+    Raises:
+        ApiError: that of the object: it is not there, is too large, cannot be read, or has changed since it was opened.
+    """
+    if not document.address:
+        return UploadedFile(document.content, document.name, document.data)
+    try:
+        data = sources.read_bytes(document.address, most)
+        content = sources.content_id(data)
+        if document.content not in ("", content):
+            message = f"{document.address} has changed since it was opened; send it again"
+            raise DocumentError(Reason.CHANGED, message, stage="open")
+    except DocumentError as error:
+        raise failures.error_of_problem(failures.problem_of(error)) from error
+    return UploadedFile(content, document.address, data)
 
 
 class _KnownPages:
