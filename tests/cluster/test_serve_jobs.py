@@ -12,6 +12,7 @@ import boto3
 import httpx
 import psutil
 import pytest
+from PIL import Image
 
 from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore
@@ -122,6 +123,17 @@ def test_a_job_answers_each_file_as_the_endpoint_would_or_says_why_not(client: h
         alone = client.post("/v1/extract", files=[files[position]]).json()
         assert lines[position]["answer"]["document"] == alone["document"]
         assert lines[position]["answer"]["model_version"] == alone["model_version"]
+
+
+def test_a_file_fails_with_the_error_that_the_endpoint_gives_for_it(client: httpx.Client) -> None:
+    whole, words = pages("whole")[0][1][1], typed("x", x=9, y=9)
+    bad = [b"", whole[: len(whole) // 2], pdf(words)[:60], encoded(Image.new("1", (20_000, 20_000)), "PNG"), b"GIF89a"]
+    files: list[File] = [("file", (f"{at}", data)) for at, data in enumerate([*bad, pdf(*[words] * 4), b"\0" * 9])]
+    job = submitted(client, files)["id"]
+    assert ended(client, job)["documents"] == {"waiting": 0, "answered": 0, "failed": len(files), "cancelled": 0}
+    lines = {line["position"]: line["error"] for line in results(client, job)}
+    alone = [client.post("/v1/extract", files=[file]).json()["error"] for file in files]
+    assert [lines[position] for position in range(len(files))] == alone
 
 
 def test_pages_have_results_of_their_own_and_the_end_is_told(client: httpx.Client) -> None:
