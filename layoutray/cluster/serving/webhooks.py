@@ -12,8 +12,9 @@ from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.ledger_loop import LedgerLoop
 from layoutray.cluster.serving.receivers import Receivers, signed
 
-_AT_ONCE = 8
-"""Calls at once. A host has one at a time, so that a slow receiver does not stop the others."""
+_AT_ONCE = 4
+"""Calls at once, fewer than the threads of the event loop, of which a host name that is looked up takes one. A host has
+one call at a time, so that a slow receiver does not stop the others."""
 _PAUSE_SECONDS = 60.0
 """How long a host is left alone when an attempt cannot be stored, because the same call would follow at once."""
 
