@@ -13,7 +13,7 @@ from layoutray.readers.synthetic_render import render_page
 from tests.ocr.files import encoded, pdf, typed
 
 File = tuple[str, tuple[str, bytes]]
-_PATIENCE = 600.0
+_PATIENCE = 1800.0
 _ANSWERS = (200, 202, 204, 404)
 
 

@@ -25,7 +25,8 @@ from tests.cluster.shared_ray import free_port
 pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.chaos]
 
 READER, MODEL, INGRESS = (f"ServeReplica:layoutray:{name}" for name in ("PageReader", "ModelReplica", "Ingress"))
-_PATIENCE = 900.0
+_PATIENCE = 1800.0
+"""Seconds without anything new, after which something hangs. On a busy machine, a start takes minutes."""
 
 
 def arguments(folder: Path, port: int) -> list[str]:
