@@ -17,10 +17,10 @@ from layoutray import devices
 from layoutray import recipe as recipes
 from layoutray.answers import Problem
 from layoutray.cluster.serving import answer, failures, submission
-from layoutray.cluster.serving.answer import Outcome
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import LoadedVersion, Version, load_version
+from layoutray.cluster.serving.outcome import Outcome
 from layoutray.cluster.serving.submission import UploadedFile, WordPages
 from layoutray.document import Page
 from layoutray.errors import DocumentError

@@ -36,7 +36,7 @@ class ServeOptions(RecipeOptions):
         follow_every: seconds between looks at the registry.
         timeout: seconds per document.
         keep_jobs: hours.
-        keys, audit, open, jobs: see `ServeSettings`.
+        keys, audit, open, jobs, job_prefixes, webhook_hosts, webhook_networks: see `ServeSettings`.
     """
 
     checkpoint: str
@@ -51,6 +51,9 @@ class ServeOptions(RecipeOptions):
     timeout: float
     jobs: str
     keep_jobs: float
+    job_prefixes: list[str]
+    webhook_hosts: list[str]
+    webhook_networks: list[str]
     keys: str
     audit: str
     open: bool
@@ -79,6 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             host=chosen.host,
             port=chosen.port,
             jobs=_absolute(chosen.jobs),
+            job_prefixes=tuple(chosen.job_prefixes),
+            webhook_hosts=tuple(chosen.webhook_hosts),
+            webhook_networks=tuple(chosen.webhook_networks),
             keys=_absolute(chosen.keys),
             audit=_absolute(chosen.audit),
             open=chosen.open,
@@ -173,6 +179,14 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
         help="seconds between looks at the version that models:/NAME@ALIAS names; another one is loaded and served "
         "without a restart (default: %(default)s)",
     )
+    _add_jobs(parser)
+    _add_access(parser)
+    options.add_tracking_uri(parser)
+    options.add_recipe_options(parser)
+    return options.parse(parser, arguments, ServeOptions)
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs",
         metavar="FILE",
@@ -186,10 +200,27 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
         default=Limits().keep_jobs_s / 3600,
         help="delete a job so long after its end (default: %(default)s)",
     )
-    _add_access(parser)
-    options.add_tracking_uri(parser)
-    options.add_recipe_options(parser)
-    return options.parse(parser, arguments, ServeOptions)
+    parser.add_argument(
+        "--job-prefixes",
+        nargs="+",
+        metavar="ADDRESS",
+        default=[],
+        help="take jobs of the objects below these addresses, such as s3://bucket/scans (default: of uploaded files)",
+    )
+    parser.add_argument(
+        "--webhook-hosts",
+        nargs="+",
+        metavar="HOST",
+        default=[],
+        help="hosts that a job may name to be told of its end (default: none)",
+    )
+    parser.add_argument(
+        "--webhook-networks",
+        nargs="+",
+        metavar="NETWORK",
+        default=[],
+        help="networks, such as 10.1.0.0/16, in which these hosts may be although they are not public (default: none)",
+    )
 
 
 def _add_access(parser: argparse.ArgumentParser) -> None:

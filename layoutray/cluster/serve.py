@@ -24,6 +24,8 @@ from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import Version
 from layoutray.cluster.serving.page_reader import PageReader
+from layoutray.cluster.serving.prefixes import Prefixes
+from layoutray.cluster.serving.receivers import Receivers
 from layoutray.cluster.serving.replicas import ModelReplica
 from layoutray.cluster.serving.served_version import Lookup, ServedVersion
 from layoutray.cluster.serving.service import Service
@@ -56,6 +58,9 @@ class ServeSettings:
         host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
         keys: file of `layoutray keys` on the head node, with the keys that requests need; empty: none is needed.
         jobs: file on the head node with the jobs; empty: the endpoint takes none.
+        job_prefixes: addresses `s3://BUCKET/PATH` below which jobs may name objects.
+        webhook_hosts: hosts that jobs may name as webhooks.
+        webhook_networks: networks such as `10.1.0.0/16` in which webhooks may be, although they are not public.
         audit: file on the head node to which the audit log is appended; empty: none is written.
         open: accept connections from the network although there are no keys.
     """
@@ -76,6 +81,9 @@ class ServeSettings:
     port: int = 8000
     keys: str = ""
     jobs: str = ""
+    job_prefixes: tuple[str, ...] = ()
+    webhook_hosts: tuple[str, ...] = ()
+    webhook_networks: tuple[str, ...] = ()
     audit: str = ""
     open: bool = False
 
@@ -85,6 +93,8 @@ class ServeSettings:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not (0 < self.follow_every_s < math.inf):
             raise InputError(f"follow_every_s is {self.follow_every_s}; it must be a finite number above 0")
+        Prefixes.of(self.job_prefixes)
+        Receivers.of(self.webhook_hosts, self.webhook_networks)
         if self.keys and self.open:
             raise InputError(
                 f"keys is {self.keys} and open is true; an endpoint with keys is not open: give one of them"
@@ -121,7 +131,9 @@ class Ingress:
         if settings.jobs:
             ledger = Ledger.open(settings.jobs)
             runner = JobRunner(ledger, service, access, limits, at_once=settings.ocr_replicas + 1)
-            self._jobs = JobRoutes(ledger, runner, access, limits)
+            prefixes = Prefixes.of(settings.job_prefixes)
+            receivers = Receivers.of(settings.webhook_hosts, settings.webhook_networks)
+            self._jobs = JobRoutes(ledger, runner, access, limits, prefixes, receivers)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         api = self._routes.api()

@@ -37,11 +37,9 @@ def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
     """The Arrow file system of `uri`, and the path in it. Raises InputError if `uri` is not a valid address."""
     local = local_path(uri)
     if local is None:
-        in_bucket = _IN_BUCKET.fullmatch(uri)
         try:
-            if in_bucket:
-                path = unquote(in_bucket[1] + in_bucket[2], errors="strict").rstrip("/")
-                return _bucket(in_bucket[1], _store_variables()), path
+            if path := path_in_bucket(uri):
+                return _bucket(path.partition("/")[0], _store_variables()), path
             return pafs.FileSystem.from_uri(uri)
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise InputError(
@@ -49,6 +47,16 @@ def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
                 "characters escaped (a blank as %20)"
             ) from error
     return pafs.LocalFileSystem(), str(local)
+
+
+def path_in_bucket(uri: str) -> str | None:
+    """`BUCKET/KEY` of an address `s3://BUCKET/KEY`, without escapes; None for any other address.
+
+    Raises:
+        UnicodeDecodeError: when the escapes are not UTF-8.
+    """
+    in_bucket = _IN_BUCKET.fullmatch(uri)
+    return unquote(in_bucket[1] + in_bucket[2], errors="strict").rstrip("/") if in_bucket else None
 
 
 def local_path(uri: str) -> Path | None:
@@ -133,21 +141,22 @@ def stamps(root: str) -> Iterator[tuple[str, str]]:
     return ((uri, f"{size}-{changed}") for uri, size, changed in files if changed and changed < latest)
 
 
-def read_bytes(uri: str) -> bytes:
+def read_bytes(uri: str, most: int | None = None) -> bytes:
     """Content of a file or a `data:` URI.
 
+    Args:
+        most: bytes that a file or object may have; None is no limit.
+
     Raises:
-        DocumentError: not_found, unreadable, or unreachable (the object store failed to answer); stage `open`.
+        DocumentError: not_found, unreadable, too_large, or unreachable (the object store failed to answer); stage
+            `open`.
     """
     if uri.startswith("data:"):
         return _data_of(uri)
     local = local_path(uri)
     try:
-        if local is not None:
-            return local.read_bytes()
-        files, path = filesystem(uri)
-        with files.open_input_file(path) as stream:
-            return stream.read()
+        with local.open("rb") if local is not None else _open_object(uri) as stream:
+            data: bytes = stream.read() if most is None else stream.read(most + 1)
     except FileNotFoundError as error:
         raise DocumentError(Reason.NOT_FOUND, f"{uri} does not exist", stage="open") from error
     except OSError as error:
@@ -155,6 +164,9 @@ def read_bytes(uri: str) -> bytes:
         refused = local is not None or "ACCESS_DENIED" in str(error)
         reason = Reason.UNREADABLE if refused else Reason.UNREACHABLE
         raise DocumentError(reason, f"{uri} cannot be read: {error.strerror or error}", stage="open") from error
+    if most is not None and len(data) > most:
+        raise DocumentError(Reason.TOO_LARGE, f"{uri} has more than the allowed {most} bytes", stage="open")
+    return data
 
 
 def remove_folder(uri: str) -> None:
@@ -167,6 +179,11 @@ def remove_folder(uri: str) -> None:
 def content_id(data: bytes) -> str:
     """Identity of a document: SHA-256 of its bytes, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
+
+
+def _open_object(uri: str) -> Any:
+    files, path = filesystem(uri)
+    return files.open_input_file(path)
 
 
 @functools.lru_cache(maxsize=16)

@@ -8,9 +8,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import boto3
 import httpx
 import psutil
 import pytest
+from PIL import Image
 
 from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore
@@ -19,6 +21,7 @@ from layoutray.ocr.settings import Recognition
 from layoutray.readers.synthetic_render import render_page
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.endpoint import refused, serving
+from tests.cluster.serving.receiver import receiving
 from tests.cluster.shared_ray import free_port
 from tests.cluster.two_nodes import marked
 from tests.ocr.files import encoded, pdf, typed
@@ -47,6 +50,9 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
         keys=str(folder / "keys.db"),
         audit=str(folder / "audit.jsonl"),
         jobs=str(folder / "jobs.db"),
+        job_prefixes=("s3://scans/jobs",),
+        webhook_hosts=("127.0.0.1",),
+        webhook_networks=("127.0.0.0/8",),
     )
 
 
@@ -119,6 +125,63 @@ def test_a_job_answers_each_file_as_the_endpoint_would_or_says_why_not(client: h
         assert lines[position]["answer"]["model_version"] == alone["model_version"]
 
 
+def test_a_file_fails_with_the_error_that_the_endpoint_gives_for_it(client: httpx.Client) -> None:
+    whole, words = pages("whole")[0][1][1], typed("x", x=9, y=9)
+    bad = [b"", whole[: len(whole) // 2], pdf(words)[:60], encoded(Image.new("1", (20_000, 20_000)), "PNG"), b"GIF89a"]
+    files: list[File] = [("file", (f"{at}", data)) for at, data in enumerate([*bad, pdf(*[words] * 4), b"\0" * 9])]
+    job = submitted(client, files)["id"]
+    assert ended(client, job)["documents"] == {"waiting": 0, "answered": 0, "failed": len(files), "cancelled": 0}
+    lines = {line["position"]: line["error"] for line in results(client, job)}
+    alone = [client.post("/v1/extract", files=[file]).json()["error"] for file in files]
+    assert [lines[position] for position in range(len(files))] == alone
+
+
+def test_pages_have_results_of_their_own_and_the_end_is_told(client: httpx.Client) -> None:
+    two: File = ("file", ("two.pdf", pdf(typed("total 5", x=9, y=9), typed("cash 7", x=9, y=9))))
+    with receiving() as receiver:
+        job = submitted(client, [two, *pages("told")], data={"webhook": receiver.url})["id"]
+        ended(client, job)
+        receiver.until(1)
+    assert json.loads(receiver.received[0].body)["data"] == client.get(f"/v1/jobs/{job}").json()
+    by_page = results(client, job, pages=1)
+    assert sorted((line["file"], line["page_number"]) for line in by_page) == [
+        (pages("told")[0][1][0], 1),
+        ("two.pdf", 1),
+        ("two.pdf", 2),
+    ]
+    for line in results(client, job):
+        own = [page for page in by_page if page["file"] == line["file"]]
+        entities = [entity for page in sorted(own, key=lambda page: page["page_number"]) for entity in page["entities"]]
+        assert entities == line["answer"]["document"]["entities"]
+        assert {page["model_version"] for page in own} == {line["answer"]["model_version"]}
+    assert results(client, job, pages=1, after=by_page[0]["number"]) == by_page[1:]
+
+
+def test_a_job_of_a_bucket_answers_equal_objects_once(client: httpx.Client, settings: ServeSettings) -> None:
+    bucket = boto3.resource("s3").Bucket("scans")
+    page = pages("object")[0][1][1]
+    for key, data in {
+        "a.png": page,
+        "copy/a.png": page,
+        "b.png": b"no picture",
+        "c.png": bytes(MAX_UPLOAD + 1),
+    }.items():
+        bucket.put_object(Key=f"jobs/{key}", Body=data)
+    response = client.post("/v1/jobs", json={"prefix": "s3://scans/jobs"})
+    assert (response.status_code, response.json()["files"]) == (202, 4), response.text
+    status = ended(client, response.json()["id"])
+    assert status["documents"] == {"waiting": 0, "answered": 2, "failed": 2, "cancelled": 0}
+    lines = {line["file"].removeprefix("s3://scans/jobs/"): line for line in results(client, status["id"])}
+    codes = {file: line.get("error", {}).get("code") for file, line in lines.items()}
+    assert codes == {"a.png": None, "copy/a.png": None, "b.png": "unsupported_type", "c.png": "too_large"}
+    first, second = lines["a.png"]["answer"], lines["copy/a.png"]["answer"]
+    assert (
+        first["document"] == second["document"] == client.post("/v1/extract", files=pages("object")).json()["document"]
+    )
+    assert second["timings"]["ocr_ms"] == first["timings"]["ocr_ms"], "it has the pages of the first one"
+    assert len(results(client, status["id"], pages=1)) == 2, "one page, and a line for each of its files"
+
+
 def test_a_submission_that_is_repeated_gives_the_same_job(client: httpx.Client) -> None:
     key = {"Idempotency-Key": "order 7"}
     first = submitted(client, pages("again"), headers=key)
@@ -135,7 +198,7 @@ def test_submissions_that_make_no_job_are_refused(client: httpx.Client) -> None:
         return client.post("/v1/jobs", files=files, **more)
 
     refused(send(), 415, "unsupported_type")
-    refused(send(json={"pages": []}), 415, "unsupported_type")
+    refused(send(json={"pages": []}), 422, "invalid_request")
     assert "the fields other" in refused(send({"other": ("a", b"x")}), 400, "malformed_request")
     refused(send(files={"file": ("a", b"x")}, data={"file": "text"}), 400, "malformed_request")
     refused(send(content=b"--x", headers={"Content-Type": "multipart/form-data; boundary=y"}), 400, "malformed_request")

@@ -1,35 +1,19 @@
 """The response to a document, from what OCR and model have found on its pages."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from typing import Any
 
 from layoutray.answers import Entity, FieldAnswer, Problem, Record
 from layoutray.cluster.serving import failures, schema
 from layoutray.cluster.serving.model_version import ModelDescription
+from layoutray.cluster.serving.outcome import Outcome
 from layoutray.document import Page
 from layoutray.generation import Text
 from layoutray.selection import SelectedWord, Selection
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
 from layoutray.tasks.records import find_records
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result for one page, or for the text generation over all pages.
-
-    Attributes:
-        page: the page with its words; None when it could not be read, and for text generation.
-        problem: why the page failed; None when it did not.
-        ocr, model, queue: seconds.
-    """
-
-    page: Page | None
-    entities: tuple[Entity, ...] = ()
-    problem: Problem | None = None
-    ocr: float = 0.0
-    model: float = 0.0
-    queue: float = 0.0
 
 
 def problems_of(outcomes: Sequence[Outcome]) -> list[Problem]:
@@ -80,6 +64,24 @@ def extracted(
         errors=[schema.ProblemResponse(**asdict(problem)) for problem in problems],
         timings=_timings(outcomes, seconds),
     )
+
+
+def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> dict[str, Any] | None:
+    """What is known of a page before the others are answered: entities and records, or why it failed. Plain data.
+
+    None for a model that writes: it reads all pages together. Fields need all pages, too.
+    """
+    if outcome.problem:
+        return {"page_number": number, "error": schema.ProblemResponse(**asdict(outcome.problem)).model_dump()}
+    if outcome.page is None or model.writes:
+        return None
+    entities = [_entity_response(entity) for entity in outcome.entities]
+    records = [_record_response(record) for record in find_records(outcome.page, outcome.entities, model.records)]
+    return {
+        "page_number": number,
+        "entities": [entity.model_dump() for entity in entities],
+        "records": [record.model_dump() for record in records],
+    }
 
 
 def summarized(

@@ -7,9 +7,9 @@ on most network file systems.
 import os
 import sqlite3
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,13 @@ class FileKind:
     Attributes:
         name: for messages, e.g. `key file`.
         application_id: the number in the file's header that marks this kind.
-        version: of the tables; a file of another version is refused.
+        version: of the tables. A file of a later version is refused.
         settings: SQLite's, besides WAL. `synchronous = FULL`: a committed transaction survives a loss of power.
             NORMAL: it survives the death of every process, but a loss of power may undo the last ones; a commit then
             waits for no disk.
         tables: SQL statements that create the tables in an empty file.
+        migrations: for each earlier version, SQL statements that make its tables those of the next version. A file of
+            an earlier version without them is refused.
     """
 
     name: str
@@ -38,6 +40,7 @@ class FileKind:
     version: int
     settings: Sequence[str]
     tables: str
+    migrations: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
 class Database:
@@ -97,17 +100,34 @@ def open_database(file: Path, kind: FileKind, *, create: bool) -> Database:
 
 
 def _prepare(connection: sqlite3.Connection, file: Path, kind: FileKind) -> None:
-    """Make the tables in an empty file. Raises InputError, and changes nothing, for another kind or version."""
+    """Make the tables of this version. Raises InputError, and changes nothing, for another kind or unknown version."""
     _check(connection, file, kind)
     for setting in (*kind.settings, "journal_mode = WAL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {setting}")
     connection.execute("BEGIN IMMEDIATE")
-    if _is_empty(connection):  # else another process has been faster
-        for statement in filter(str.strip, kind.tables.split(";")):
-            connection.execute(statement)
+    try:
+        _make_tables(connection, kind)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _make_tables(connection: sqlite3.Connection, kind: FileKind) -> None:
+    """The tables of an empty file, or those of an earlier version; another process may have made them."""
+    if _is_empty(connection):
+        _execute(connection, kind.tables)
         connection.execute(f"PRAGMA application_id = {kind.application_id}")
         connection.execute(f"PRAGMA user_version = {kind.version}")
-    connection.execute("COMMIT")
+    for version in range(_number(connection, "user_version"), kind.version):
+        _execute(connection, kind.migrations[version])
+        connection.execute(f"PRAGMA user_version = {version + 1}")
+
+
+def _execute(connection: sqlite3.Connection, statements: str) -> None:
+    """Execute statements in the present transaction, which `executescript` would end."""
+    for statement in filter(str.strip, statements.split(";")):
+        connection.execute(statement)
 
 
 def _check(connection: sqlite3.Connection, file: Path, kind: FileKind) -> None:
@@ -116,7 +136,7 @@ def _check(connection: sqlite3.Connection, file: Path, kind: FileKind) -> None:
     if _number(connection, "application_id") != kind.application_id:
         raise InputError(f"{file} is a SQLite file, but not a {kind.name}; give another file")
     version = _number(connection, "user_version")
-    if version != kind.version:
+    if version not in {*kind.migrations, kind.version}:
         raise InputError(
             f"{file} is a {kind.name} of version {version}; this layoutray uses version {kind.version}; give a file of "
             "that version, or create another"

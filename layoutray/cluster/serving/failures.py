@@ -1,6 +1,7 @@
 """Failed requests: error type, HTTP status and response body. No message contains internal details."""
 
 import asyncio
+import errno
 import logging
 import sqlite3
 import traceback
@@ -34,13 +35,14 @@ _STATUSES = {
     Reason.TOO_LARGE: 413,
     Reason.TIMEOUT: 504,
     Reason.INTERNAL: 500,
+    Reason.UNREACHABLE: 503,
     UNAVAILABLE: 503,
 }
 _CODES = {400: "malformed_request", 404: "not_found", 405: "method_not_allowed"}
 _MEANINGS = {
     400: ("no file, or a body that cannot be parsed", "no_file"),
     401: ("no valid key; only at an endpoint with keys, as 403 and 429", "invalid_key"),
-    403: ("the key lacks the scope that the path needs", "missing_scope"),
+    403: ("the key lacks the scope that the path needs, or the prefix is not allowed", "missing_scope"),
     404: ("unknown path, or the served model answers at another path: see /v1/models", "not_offered"),
     409: ("the Idempotency-Key was used for another job; only at /v1/jobs", "idempotency_conflict"),
     413: ("too large or too many pages", "too_large"),
@@ -48,7 +50,7 @@ _MEANINGS = {
     422: ("empty, damaged or encrypted file; invalid words or boxes", "unreadable"),
     429: ("more requests or pages than the key allows; try again after the seconds in Retry-After", "rate_limited"),
     500: ("internal error", "internal"),
-    503: ("overloaded or not ready; try again after the seconds in Retry-After", "overloaded"),
+    503: ("overloaded, not ready or out of disk space; try again after the seconds in Retry-After", "overloaded"),
     504: ("timeout", "timeout"),
 }
 """What a status means, and one of its error codes."""
@@ -181,6 +183,8 @@ async def within(seconds: float) -> AsyncGenerator[None]:
     except ApiError:
         raise
     except Exception as error:
+        if _is_full_disk(error):
+            raise _no_space() from error
         log_failure(_log, "a request failed", error)
         raise internal_error() from error
 
@@ -195,8 +199,21 @@ async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -
         return await asyncio.to_thread(work, *arguments)
     except sqlite3.Error as error:
         _log.error("the %s cannot be used: %s", name, error)
+        if _is_full_disk(error):
+            raise _no_space() from error
         message = f"the {name} cannot be used now; see the log of the endpoint"
         raise ApiError(503, UNAVAILABLE, message, retryable=True) from error
+
+
+def _is_full_disk(error: Exception) -> bool:
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def _no_space() -> ApiError:
+    message = "the disk of the endpoint is full, and nothing was stored; try again later, or tell its operator"
+    return ApiError(503, "no_space", message, retryable=True)
 
 
 def log_failure(log: Logger, what: str, error: BaseException) -> None:

@@ -5,58 +5,39 @@ import hashlib
 import json
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, Field
 
-from layoutray.cluster.serving import failures, submission
+from layoutray.cluster.serving import failures, job_schema, submission
 from layoutray.cluster.serving.auth import Access, Caller
+from layoutray.cluster.serving.deliveries import Deliveries
 from layoutray.cluster.serving.failures import ApiError, in_database, within
+from layoutray.cluster.serving.job_records import Submission
+from layoutray.cluster.serving.job_schema import (
+    JobResponse,
+    PrefixRequest,
+    WebhookEvent,
+    WebhookResponse,
+    WebhookSecret,
+    job_response,
+    webhook_response,
+)
 from layoutray.cluster.serving.jobs import JobRunner
-from layoutray.cluster.serving.ledger import DifferentSubmissionError, JobFile, JobStatus, Ledger
+from layoutray.cluster.serving.ledger import DifferentSubmissionError, Ledger
 from layoutray.cluster.serving.limits import Admission, Limits
+from layoutray.cluster.serving.page_ledger import PageLedger
+from layoutray.cluster.serving.prefixes import Prefixes
+from layoutray.cluster.serving.receivers import Receivers
+from layoutray.cluster.serving.submission import ReceivedJob
+from layoutray.cluster.serving.webhooks import WebhookRunner
+from layoutray.errors import InputError
 
 _LEDGER = "job ledger"
 _JSON_LINES = "application/x-ndjson"
 _UPLOADS = 4
 """Jobs that may be uploaded at once; each takes disk space for its files twice."""
-_FILES = {
-    "type": "object",
-    "required": ["file"],
-    "properties": {"file": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}}},
-}
-
-
-class DocumentCounts(BaseModel):
-    """Different documents of a job by state. Files with the same content are one document."""
-
-    waiting: int
-    answered: int
-    failed: int
-    cancelled: int
-
-
-class PageCounts(BaseModel):
-    """Pages of a job. Documents are opened before any is answered, so that the pages left are soon known."""
-
-    done: int = Field(description="of documents that are answered or failed")
-    left: int = Field(description="of documents that wait and are opened")
-
-
-class JobResponse(BaseModel):
-    """A job."""
-
-    id: str
-    state: Literal["running", "done", "cancelled"]
-    files: int
-    documents: DocumentCounts
-    pages: PageCounts
-    unopened: int = Field(description="documents that wait and whose number of pages is not known yet")
-    created: datetime
-    ended: datetime | None = Field(description="null while the job runs")
 
 
 class JobRoutes:
@@ -64,40 +45,64 @@ class JobRoutes:
 
     Args:
         runner: told when there is something new; the ledger alone says what.
+        prefixes: addresses in buckets whose objects may be jobs.
+        receivers: hosts that may be told of the end of jobs.
     """
 
-    def __init__(self, ledger: Ledger, runner: JobRunner, access: Access, limits: Limits) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        runner: JobRunner,
+        access: Access,
+        limits: Limits,
+        prefixes: Prefixes,
+        receivers: Receivers,
+    ) -> None:
         self._ledger = ledger
+        self._pages = PageLedger(ledger.database)
+        self._deliveries = Deliveries(ledger.database, ledger.clock)
         self._runner = runner
+        self._webhooks = WebhookRunner(ledger, self._deliveries, receivers)
         self._access = access
         self._limits = limits
+        self._prefixes = prefixes
+        self._receivers = receivers
         self._uploads = Admission(_UPLOADS)
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes to `api`. Once it has started, jobs are processed until it stops."""
         errors, job = failures.error_responses(), "/v1/jobs/{job}"
         known = {200: {"model": JobResponse, "description": "a job that was submitted before"}}
-        body = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FILES}}}}
+        content = {
+            "multipart/form-data": {"schema": job_schema.FORM},
+            "application/json": {"schema": PrefixRequest.model_json_schema()},
+        }
+        body = {"requestBody": {"required": True, "content": content}}
         routes: Sequence[tuple[str, str, Callable[..., Any], Mapping[str, Any]]] = [
             ("/v1/jobs", "POST", self.submit, {"status_code": 202, "openapi_extra": body, "responses": errors | known}),
             (job, "GET", self.status, {}),
             (f"{job}/results", "GET", self.results, {"response_class": StreamingResponse}),
+            (f"{job}/deliveries", "GET", self.deliveries, {}),
             (f"{job}/cancel", "POST", self.cancel, {}),
             (job, "DELETE", self.delete, {"status_code": 204}),
+            ("/v1/webhook-secret", "GET", self.secret, {}),
+            ("/v1/webhook-secret", "POST", self.replace_secret, {}),
         ]
         for path, method, handler, more in routes:
             dependencies = [Depends(self._access.guard.allow("jobs"))]
             described = {"responses": errors, **more}
             api.add_api_route(path, handler, methods=[method], dependencies=dependencies, **described)
+        api.webhooks.add_api_route("job-ended", _job_ended, methods=["POST"])
         api.router.lifespan_context = self._lifespan
 
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncGenerator[None]:
-        task = asyncio.create_task(self._runner.run())
+        tasks = [asyncio.create_task(runner.run()) for runner in (self._runner, self._webhooks)]
         try:
             yield
         finally:
-            task.cancel()
+            for task in tasks:
+                task.cancel()
 
     async def submit(
         self,
@@ -111,34 +116,59 @@ class JobRoutes:
             ),
         ] = None,
     ) -> JobResponse:
-        """Accept files as a job. It is stored on the disk before the answer is sent."""
+        """Accept files, or the objects below an address, as a job. It is on the disk before the answer is sent."""
         caller: Caller = request.state.caller
         async with within(self._limits.timeout_s):
             with self._uploads.enter():
-                async with submission.receive_job(request, self._limits) as files:
-                    job, new = await self._add(caller.name, files, {"words": words}, idempotency_key)
+                async with submission.receive_job(request, self._limits) as received:
+                    options = {"words": words}
+                    wanted = self._submission(caller.name, received, options, idempotency_key)
+                    job, new = await self._add(wanted, received)
         self._runner.hint()
         response.status_code = 202 if new else 200
         response.headers["Location"] = f"/v1/jobs/{job}"
         return await self._shown(job)
 
-    async def _add(
-        self, owner: str, files: Sequence[JobFile], options: Mapping[str, Any], idempotency_key: str | None
-    ) -> tuple[str, bool]:
-        waiting = await in_database(_LEDGER, self._ledger.num_waiting)
-        if waiting + len(files) > self._limits.max_waiting_documents:
-            message = (
-                f"{waiting} documents of jobs wait; with these {len(files)} they would be more than the allowed "
-                f"{self._limits.max_waiting_documents}; try again later"
-            )
-            raise ApiError(503, "overloaded", message, retryable=True)
-        content = json.dumps([[file.name, file.doc_id] for file in files] + [options])
-        fingerprint = hashlib.sha256(content.encode()).hexdigest()
+    def _submission(
+        self, owner: str, received: ReceivedJob, options: Mapping[str, Any], idempotency_key: str | None
+    ) -> Submission:
+        """What makes the job. Raises ApiError (422) when the webhook is not allowed."""
+        what: list[Any] = [[file.name, file.doc_id] for file in received.files]
+        if received.prefix is not None:
+            what.append({"prefix": received.prefix})
+        webhook = None
+        if received.webhook is not None:
+            what.append({"webhook": received.webhook})
+            try:
+                webhook = received.webhook, self._receivers.host_of(received.webhook)
+            except InputError as error:
+                raise failures.invalid(str(error)) from error
+        fingerprint = hashlib.sha256(json.dumps([*what, options]).encode()).hexdigest()
+        return Submission(owner, options, fingerprint, idempotency_key, webhook)
+
+    async def _add(self, wanted: Submission, received: ReceivedJob) -> tuple[str, bool]:
+        """The id of the job, and whether it is new."""
         try:
-            return await in_database(_LEDGER, self._ledger.add, owner, files, options, fingerprint, idempotency_key)
+            if found := await in_database(_LEDGER, self._ledger.find, wanted):
+                return found, False
+            files = received.files
+            if received.prefix is not None:
+                most = self._limits.max_waiting_documents
+                files = await asyncio.to_thread(self._prefixes.files, received.prefix, most)
+            await self._check_room(len(files))
+            return await in_database(_LEDGER, self._ledger.add, wanted, files)
         except DifferentSubmissionError as error:
             message = "this Idempotency-Key was used for other files or options; use another, or send the same"
             raise ApiError(409, "idempotency_conflict", message, retryable=False) from error
+
+    async def _check_room(self, files: int) -> None:
+        waiting = await in_database(_LEDGER, self._ledger.num_waiting)
+        if waiting + files > self._limits.max_waiting_documents:
+            message = (
+                f"{waiting} documents of jobs wait; with these {files} they would be more than the allowed "
+                f"{self._limits.max_waiting_documents}; try again later"
+            )
+            raise ApiError(503, "overloaded", message, retryable=True)
 
     async def status(self, request: Request, job: str) -> JobResponse:
         """What is done of a job, and what is left."""
@@ -152,11 +182,36 @@ class JobRoutes:
         after: Annotated[
             int, Query(ge=0, le=10**9, description="`number` of the last line that is known; 0 for all results")
         ] = 0,
-        limit: Annotated[int, Query(ge=1, le=10_000, description="most documents")] = 10_000,
+        limit: Annotated[int, Query(ge=1, le=10_000, description="most documents, or pages")] = 10_000,
+        pages: Annotated[bool, Query(description="a line for each page, also of documents that wait")] = False,
     ) -> StreamingResponse:
-        """The results so far as JSON lines, in the order in which documents ended; each has `answer` or `error`."""
+        """The results so far as JSON lines, in the order in which documents ended; each has `answer` or `error`.
+
+        With `?pages=true` a line is a page, in the order in which pages were answered; it has `entities` and `records`,
+        or `error`. Fields come from all pages and are in the lines of documents only. A model that writes reads all
+        pages together, so that its pages have no lines.
+        """
         await self._own(request, job)
-        return StreamingResponse(_lines(self._ledger.results(job, after, limit)), media_type=_JSON_LINES)
+        found = (self._pages if pages else self._ledger).results(job, after, limit)
+        return StreamingResponse(_lines(found), media_type=_JSON_LINES)
+
+    async def deliveries(self, request: Request, job: str) -> WebhookResponse:
+        """The webhook of a job, and the attempts to call it."""
+        await self._own(request, job)
+        webhook = await in_database(_LEDGER, self._deliveries.of_job, job)
+        if webhook is None:
+            raise ApiError(404, "not_found", f"job {job} has no webhook", retryable=False)
+        return webhook_response(webhook)
+
+    async def secret(self, request: Request) -> WebhookSecret:
+        """The secret that signs the webhooks of the jobs of this key."""
+        caller: Caller = request.state.caller
+        return WebhookSecret(secret=await in_database(_LEDGER, self._deliveries.secret, caller.name))
+
+    async def replace_secret(self, request: Request) -> WebhookSecret:
+        """Make another secret. It signs all that is sent from now on."""
+        caller: Caller = request.state.caller
+        return WebhookSecret(secret=await in_database(_LEDGER, self._deliveries.replace_secret, caller.name))
 
     async def cancel(self, request: Request, job: str) -> JobResponse:
         """Forget the documents that wait; results stay. A job that has ended stays as it is."""
@@ -181,20 +236,11 @@ class JobRoutes:
         found = await in_database(_LEDGER, self._ledger.status, job)
         if found is None:  # deleted a moment ago
             raise _unknown(job)
-        return _response(found[1])
+        return job_response(found[1])
 
 
-def _response(status: JobStatus) -> JobResponse:
-    return JobResponse(
-        id=status.id,
-        state=status.state,
-        files=status.files,
-        documents=DocumentCounts.model_validate(status.documents),
-        pages=PageCounts(done=status.pages_done, left=status.pages_left),
-        unopened=status.unopened,
-        created=datetime.fromtimestamp(status.created, UTC),
-        ended=None if status.ended is None else datetime.fromtimestamp(status.ended, UTC),
-    )
+def _job_ended(body: WebhookEvent) -> None:
+    """A job has ended: sent to its webhook, signed as in Standard Webhooks. Answer with a status of 2xx."""
 
 
 def _lines(results: Generator[Mapping[str, Any]]) -> Generator[str]:

@@ -1,33 +1,37 @@
 """Process the documents of jobs until the ledger has none that waits."""
 
 import asyncio
-import logging
-import sqlite3
 import time
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any
 
+from layoutray.cluster.serving import failures
+from layoutray.cluster.serving.answer import answer_of_page
 from layoutray.cluster.serving.audit import AuditRecord
 from layoutray.cluster.serving.auth import Access
 from layoutray.cluster.serving.failures import ApiError, within
-from layoutray.cluster.serving.ledger import Ledger, WaitingDocument
+from layoutray.cluster.serving.job_records import WaitingDocument
+from layoutray.cluster.serving.ledger import Ledger
+from layoutray.cluster.serving.ledger_loop import LedgerLoop
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import ModelDescription
+from layoutray.cluster.serving.outcome import Outcome
+from layoutray.cluster.serving.page_ledger import PageLedger
 from layoutray.cluster.serving.schema import ExtractResponse, SummarizeResponse
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.submission import UploadedFile
-from layoutray.errors import Reason
+from layoutray.errors import DocumentError, Reason
+from layoutray.store import sources
 
 MOST_STARTS = 8
 """Starts of one document. One that ends each of them, for example by killing its process, must not go on for ever."""
 
 _PATH = "/v1/jobs"
-_LOOK_SECONDS = 1.0
-"""How often the ledger is looked at when nobody has said that there is something new."""
 _SWEEP_SECONDS = 60.0
 _WAIT_SECONDS = 2.0
 """Before a document is tried again, times the number of its starts."""
-
-_log = logging.getLogger(__name__)
 
 
 class JobRunner:
@@ -41,83 +45,55 @@ class JobRunner:
 
     def __init__(self, ledger: Ledger, service: Service, access: Access, limits: Limits, *, at_once: int) -> None:
         self._ledger = ledger
+        self._pages = PageLedger(ledger.database)
         self._service = service
         self._guard = access.guard
         self._audit = access.audit
-        self._page_seconds = limits.timeout_s
-        self._keep_seconds = limits.keep_jobs_s
-        self._slots = asyncio.Semaphore(at_once)
-        self._started: dict[int, asyncio.Task[None]] = {}
-        self._hint = asyncio.Event()
+        self._limits = limits
         self._swept = 0.0
+        self._loop = LedgerLoop(at_once, self._next, self._process, lambda document: document.number, _WAIT_SECONDS)
 
     def hint(self) -> None:
         """Say that the ledger has something new. Without it, the runner finds that itself, a second later."""
-        self._hint.set()
+        self._loop.hint()
 
     async def run(self) -> None:
         """Process documents until cancelled."""
-        try:
-            while True:
-                await self._slots.acquire()
-                try:
-                    document = await self._next()
-                except sqlite3.Error as error:
-                    _log.error("the job ledger cannot be read: %s", error)
-                    document = None
-                if document is None:
-                    self._slots.release()
-                    await self._wait()
-                else:
-                    self._started[document.number] = asyncio.create_task(self._process(document))
-        finally:
-            for task in self._started.values():
-                task.cancel()
+        await self._loop.run()
 
-    async def _next(self) -> WaitingDocument | None:
+    async def _next(self, started: Collection[Any]) -> WaitingDocument | None:
         if time.monotonic() - self._swept > _SWEEP_SECONDS:
             self._swept = time.monotonic()
-            await asyncio.to_thread(self._ledger.delete_ended_before, time.time() - self._keep_seconds)
-        return await asyncio.to_thread(self._ledger.next, frozenset(self._started))
-
-    async def _wait(self) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._hint.wait(), _LOOK_SECONDS)
-        self._hint.clear()
+            await asyncio.to_thread(self._ledger.delete_ended, self._limits.keep_jobs_s)
+        return await asyncio.to_thread(self._ledger.next, started)
 
     async def _process(self, document: WaitingDocument) -> None:
-        try:
-            await asyncio.to_thread(self._ledger.start, document)
-            with suppress(ApiError), self._audit.record(document.owner, _PATH) as record:
-                record.document, record.pages = document.doc_id, document.pages or 0
-                try:
-                    record.outcome = await self._step(document, record)
-                except ApiError as failure:
-                    await self._fail(document, failure)
-                    raise
-        except sqlite3.Error as error:
-            _log.error("the job ledger cannot be written: %s", error)
-            await asyncio.sleep(_WAIT_SECONDS)
-        finally:
-            del self._started[document.number]
-            self._slots.release()
-            self.hint()
+        await asyncio.to_thread(self._ledger.start, document)
+        with suppress(ApiError), self._audit.record(document.owner, _PATH) as record:
+            record.document, record.pages = document.content, document.pages or 0
+            try:
+                record.outcome = await self._step(document, record)
+            except ApiError as failure:
+                await self._fail(document, failure)
+                raise
 
     async def _step(self, document: WaitingDocument, record: AuditRecord) -> str:
         """Open or answer a document. Returns the outcome. Raises ApiError when that failed."""
         if document.starts >= MOST_STARTS:
             message = f"its processing was started {document.starts} times and did not end"
             raise ApiError(500, Reason.INTERNAL, message, retryable=True)
-        file = UploadedFile(document.doc_id, document.name, document.data)
-        async with within(self._page_seconds * (document.pages or 1)):
+        async with within(self._limits.timeout_s * (document.pages or 1)):
+            file = await asyncio.to_thread(read_document, document, self._limits.max_upload_bytes)
+            record.document = file.doc_id
             if document.pages is None:
                 record.pages = await self._service.count_pages(file)
                 caller = await self._guard.holder(document.owner)
                 await caller.take_pages(record.pages)
-                await asyncio.to_thread(self._ledger.opened, document, record.pages)
+                await asyncio.to_thread(self._ledger.opened, document, record.pages, file.doc_id)
                 return "opened"
             model = await self._service.model()
             record.model_version = model.model_version
+            file = replace(file, known=_KnownPages(self._pages, document, model))
             answer = await self._ask(file, model, document)
         if _may_be_better(answer) and _has_starts_left(document):
             return await self._later(document)
@@ -144,6 +120,45 @@ class JobRunner:
         """Leave a document waiting in the ledger. Its slot stays taken for a while, as others would fail too."""
         await asyncio.sleep(_WAIT_SECONDS * (document.starts + 1))
         return "tried_again"
+
+
+def read_document(document: WaitingDocument, most: int) -> UploadedFile:
+    """The file of a document; an object is read from its bucket.
+
+    Args:
+        most: bytes that an object may have.
+
+    Raises:
+        ApiError: that of the object: it is not there, is too large, cannot be read, or has changed since it was opened.
+    """
+    if not document.address:
+        return UploadedFile(document.content, document.name, document.data)
+    try:
+        data = sources.read_bytes(document.address, most)
+        content = sources.content_id(data)
+        if document.content not in ("", content):
+            message = f"{document.address} has changed since it was opened; send it again"
+            raise DocumentError(Reason.CHANGED, message, stage="open")
+    except DocumentError as error:
+        raise failures.error_of_problem(failures.problem_of(error)) from error
+    return UploadedFile(content, document.address, data)
+
+
+class _KnownPages:
+    """The pages of a document that a version of the model has answered before."""
+
+    def __init__(self, pages: PageLedger, document: WaitingDocument, model: ModelDescription) -> None:
+        self._pages = pages
+        self._document = document
+        self._model = model
+
+    async def get(self, number: int) -> Outcome | None:
+        return await asyncio.to_thread(self._pages.get, self._document, number, self._model.model_version)
+
+    async def put(self, number: int, outcome: Outcome) -> None:
+        if not (outcome.problem and outcome.problem.retryable):
+            shown = answer_of_page(number, self._model, outcome)
+            await asyncio.to_thread(self._pages.put, self._document, number, self._model.model_version, outcome, shown)
 
 
 async def _admitted(_: int) -> None:

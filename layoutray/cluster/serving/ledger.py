@@ -4,118 +4,31 @@ It is one SQLite file, with the documents that wait in it. What the ledger says 
 After the death of any process, the documents that the ledger has as waiting are processed again.
 
 The unit is the document: its fields come from all its pages. Its key is the job and the SHA-256 of its content, so that
-two files of a job with the same content are answered once. The options belong to the job.
+two files of a job with the same content are answered once. The options belong to the job. An object of a bucket is read
+when it is opened; until then its key is its address.
+
+`page_ledger` keeps the pages of documents that are not answered yet, `deliveries` what webhooks are told.
 """
 
 import json
 import secrets
+import sqlite3
 import time
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from layoutray.cluster.serving.database import Database, FileKind, open_database
-
-JobState = Literal["running", "done", "cancelled"]
-DocumentState = Literal["waiting", "answered", "failed", "cancelled"]
-
-_LEDGER = FileKind(
-    "job ledger",
-    application_id=0x6C726A62,  # "lrjb"
-    version=1,
-    # An accepted job survives a loss of power. What is deleted is overwritten, and its space is given back.
-    settings=("auto_vacuum = FULL", "synchronous = FULL", "secure_delete = ON"),
-    # The long columns are last, so that SQLite reads the others without them.
-    tables="""
-        CREATE TABLE jobs (
-            id TEXT PRIMARY KEY,
-            owner TEXT NOT NULL,
-            idempotency_key TEXT,
-            fingerprint TEXT NOT NULL,
-            options TEXT NOT NULL,
-            created REAL NOT NULL,
-            ended REAL,
-            cancelled INTEGER NOT NULL DEFAULT 0,
-            UNIQUE (owner, idempotency_key)
-        );
-        CREATE TABLE documents (
-            number INTEGER PRIMARY KEY AUTOINCREMENT,
-            job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
-            doc_id TEXT NOT NULL,
-            state TEXT NOT NULL DEFAULT 'waiting',
-            pages INTEGER,
-            starts INTEGER NOT NULL DEFAULT 0,
-            ended INTEGER,
-            result TEXT,
-            data BLOB,
-            UNIQUE (job, doc_id),
-            UNIQUE (job, ended)
-        );
-        CREATE INDEX waiting ON documents (state, pages IS NULL, number);
-        CREATE INDEX progress ON documents (job, state, pages);
-        CREATE TABLE files (
-            job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
-            position INTEGER NOT NULL,
-            name TEXT NOT NULL,
-            doc_id TEXT NOT NULL,
-            PRIMARY KEY (job, position)
-        );
-        CREATE INDEX contents ON files (job, doc_id, position)
-    """,
+from layoutray.cluster.serving.clock import SteadyClock
+from layoutray.cluster.serving.database import Database, open_database
+from layoutray.cluster.serving.job_records import (
+    DocumentState,
+    JobFile,
+    JobState,
+    JobStatus,
+    Submission,
+    WaitingDocument,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class JobFile:
-    """A file of a new job. `read` gives its content; it is called when the file is stored, and only then."""
-
-    name: str
-    doc_id: str
-    read: Callable[[], bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingDocument:
-    """A document that waits to be opened (`pages` is None) or answered.
-
-    Attributes:
-        number: of the document in the ledger.
-        starts: how many times its processing has begun and not ended.
-        options: of its job.
-    """
-
-    number: int
-    job: str
-    owner: str
-    doc_id: str
-    name: str
-    data: bytes
-    pages: int | None
-    starts: int
-    options: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class JobStatus:
-    """What is done of a job.
-
-    Attributes:
-        documents: number of different documents in each state.
-        pages_done: pages of documents that are answered or failed.
-        pages_left: pages of opened documents that wait.
-        unopened: waiting documents whose number of pages is not known yet.
-    """
-
-    id: str
-    state: JobState
-    files: int
-    documents: Mapping[DocumentState, int]
-    pages_done: int
-    pages_left: int
-    unopened: int
-    created: float
-    ended: float | None
+from layoutray.cluster.serving.ledger_tables import LEDGER
 
 
 class DifferentSubmissionError(Exception):
@@ -125,63 +38,66 @@ class DifferentSubmissionError(Exception):
 class Ledger:
     """The jobs in one file."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, clock: SteadyClock) -> None:
+        self.database = database
+        self.clock = clock
 
     @classmethod
-    def open(cls, file: str) -> "Ledger":
-        """The ledger in `file`, which is created if it does not exist. Raises InputError: see `open_database`."""
-        return cls(open_database(Path(file), _LEDGER, create=True))
-
-    def close(self) -> None:
-        self._database.close()
-
-    def add(
-        self,
-        owner: str,
-        files: Sequence[JobFile],
-        options: Mapping[str, Any],
-        fingerprint: str,
-        idempotency_key: str | None,
-    ) -> tuple[str, bool]:
-        """Accept a job: all of its files, or none. Returns its id, and whether it is new.
+    def open(cls, file: str, system: Callable[[], float] = time.time) -> "Ledger":
+        """The ledger in `file`, which is created if it does not exist. Raises InputError: see `open_database`.
 
         Args:
-            fingerprint: equal for equal files and options.
-            idempotency_key: a second submission of the owner with the same key gives the first one's job.
+            system: gives the system's time.
+        """
+        database = open_database(Path(file), LEDGER, create=True)
+        (latest,) = database.rows(_LATEST)[0]
+        return cls(database, SteadyClock(latest, system))
+
+    def close(self) -> None:
+        self.database.close()
+
+    def find(self, submission: Submission) -> str | None:
+        """The job that the owner has submitted with the same key; None if there is none.
 
         Raises:
-            DifferentSubmissionError: when the first submission with this key had another fingerprint.
+            DifferentSubmissionError: when that submission had another fingerprint.
         """
-        with self._database.transaction() as database:
-            same = "SELECT id, fingerprint FROM jobs WHERE owner = ? AND idempotency_key = ?"
-            if found := database.execute(same, (owner, idempotency_key)).fetchone():
-                if found["fingerprint"] != fingerprint:
-                    raise DifferentSubmissionError
-                return found["id"], False
+        return _same(self.database.rows(_SAME, submission.owner, submission.idempotency_key), submission)
+
+    def add(self, submission: Submission, files: Sequence[JobFile]) -> tuple[str, bool]:
+        """Accept a job: all of its files, or none. Returns its id, and whether it is new.
+
+        Raises:
+            DifferentSubmissionError: see `find`.
+        """
+        owner, key = submission.owner, submission.idempotency_key
+        with self.database.transaction() as database:
+            if found := _same(database.execute(_SAME, (owner, key)).fetchall(), submission):
+                return found, False
             job = secrets.token_hex(16)
             columns = "id, owner, idempotency_key, fingerprint, options, created"
-            values = (job, owner, idempotency_key, fingerprint, json.dumps(options), time.time())
+            values = (job, owner, key, submission.fingerprint, json.dumps(submission.options), self.clock.now())
             database.execute(f"INSERT INTO jobs ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
+            if submission.webhook:
+                adding = "INSERT INTO webhooks (job, url, host) VALUES (?, ?, ?)"
+                database.execute(adding, (job, *submission.webhook))
             for position, file in enumerate(files):
-                database.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (job, position, file.name, file.doc_id))
-                if not database.execute(_KNOWN, (job, file.doc_id)).fetchone():
-                    adding = "INSERT INTO documents (job, doc_id, data) VALUES (?, ?, ?)"
-                    database.execute(adding, (job, file.doc_id, file.read()))
+                _add_file(database, job, position, file)
         return job, True
 
     def status(self, job: str) -> tuple[str, JobStatus] | None:
         """The owner and status of a job; None if there is no such job."""
-        rows = self._database.rows("SELECT * FROM jobs WHERE id = ?", job)
+        rows = self.database.rows("SELECT * FROM jobs WHERE id = ?", job)
         if not rows:
             return None
-        (files,) = self._database.rows("SELECT count(*) AS files FROM files WHERE job = ?", job)
+        (files,) = self.database.rows("SELECT count(*) AS files FROM files WHERE job = ?", job)
         counts: dict[DocumentState, int] = {"waiting": 0, "answered": 0, "failed": 0, "cancelled": 0}
-        done = left = unopened = 0
-        for row in self._database.rows(_COUNTS, job):
+        (known,) = self.database.rows(_KNOWN_PAGES, job)
+        done, left, unopened = known["pages"], 0, 0
+        for row in self.database.rows(_COUNTS, job):
             counts[row["state"]] = row["documents"]
             if row["state"] == "waiting":
-                left, unopened = row["pages"], row["unopened"]
+                left, unopened = row["pages"] - known["pages"], row["unopened"]
             elif row["state"] != "cancelled":
                 done += row["pages"]
         state: JobState = "running" if rows[0]["ended"] is None else "cancelled" if rows[0]["cancelled"] else "done"
@@ -192,18 +108,18 @@ class Ledger:
 
     def num_waiting(self) -> int:
         """Documents of all jobs that wait."""
-        return self._database.rows("SELECT count(*) AS waiting FROM documents WHERE state = 'waiting'")[0]["waiting"]
+        return self.database.rows("SELECT count(*) AS waiting FROM documents WHERE state = 'waiting'")[0]["waiting"]
 
     def next(self, started: Collection[int]) -> WaitingDocument | None:
         """The next document to open, or if all are open to answer, except those with the numbers `started`."""
         for unopened in (True, False):
-            for row in self._database.rows(_NEXT, unopened, len(started) + 1):
+            for row in self.database.rows(_NEXT, unopened, len(started) + 1):
                 if row["number"] not in started:
                     return self._waiting(row["number"])
         return None
 
     def _waiting(self, number: int) -> WaitingDocument | None:
-        rows = self._database.rows(_WAITING, number)
+        rows = self.database.rows(_WAITING, number)
         if not rows:
             return None
         row = rows[0]
@@ -211,9 +127,10 @@ class Ledger:
             number,
             row["job"],
             row["owner"],
-            row["doc_id"],
+            row["content"] or "",
+            row["address"] or "",
             row["name"],
-            row["data"],
+            row["data"] or b"",
             row["pages"],
             row["starts"],
             json.loads(row["options"]),
@@ -221,14 +138,14 @@ class Ledger:
 
     def start(self, document: WaitingDocument) -> None:
         """Count that the processing of a document begins; `finish` or `opened` forgets it."""
-        with self._database.transaction() as database:
+        with self.database.transaction() as database:
             database.execute("UPDATE documents SET starts = starts + 1 WHERE number = ?", (document.number,))
 
-    def opened(self, document: WaitingDocument, pages: int) -> None:
-        """Store the number of pages of a document."""
-        with self._database.transaction() as database:
-            opening = "UPDATE documents SET pages = ?, starts = 0 WHERE number = ? AND state = 'waiting'"
-            database.execute(opening, (pages, document.number))
+    def opened(self, document: WaitingDocument, pages: int, content: str) -> None:
+        """Store the number of pages of a document, and the SHA-256 of its content."""
+        with self.database.transaction() as database:
+            opening = "UPDATE documents SET pages = ?, content = ?, starts = 0 WHERE number = ? AND state = 'waiting'"
+            database.execute(opening, (pages, content, document.number))
 
     def finish(
         self, document: WaitingDocument, state: Literal["answered", "failed"], result: Mapping[str, Any]
@@ -237,33 +154,40 @@ class Ledger:
 
         Returns False, and stores nothing, when the document no longer waits: it was answered, cancelled or deleted.
         """
-        with self._database.transaction() as database:
+        with self.database.transaction() as database:
             values = (state, json.dumps(result), document.job, document.number)
             stored = database.execute(_FINISH, values).rowcount == 1
-            database.execute(_END, (time.time(), document.job))
+            database.execute(f"{_FORGET_PAGES} AND content = ?", (document.job, document.content))
+            self._end(database, document.job)
         return stored
 
     def cancel(self, job: str) -> None:
         """Forget the documents of a job that wait. A job that has ended stays as it is."""
-        with self._database.transaction() as database:
+        with self.database.transaction() as database:
             waiting = "UPDATE documents SET state = 'cancelled', data = NULL WHERE job = ? AND state = 'waiting'"
             if database.execute(waiting, (job,)).rowcount:
                 database.execute("UPDATE jobs SET cancelled = 1 WHERE id = ?", (job,))
-            database.execute(_END, (time.time(), job))
+            database.execute(_FORGET_PAGES, (job,))
+            self._end(database, job)
+
+    def _end(self, database: sqlite3.Connection, job: str) -> None:
+        """End a job without a document that waits. Its webhook is due from then on."""
+        if database.execute(_END, (self.clock.now(), job)).rowcount:
+            database.execute("UPDATE webhooks SET due = ? WHERE job = ?", (self.clock.now(), job))
 
     def delete(self, job: str) -> bool:
         """Forget a job, its documents and its results. Returns False when there is no such job."""
-        with self._database.transaction() as database:
+        with self.database.transaction() as database:
             deleted = database.execute("DELETE FROM jobs WHERE id = ?", (job,)).rowcount == 1
-        self._database.sync()
+        self.database.sync()
         return deleted
 
-    def delete_ended_before(self, moment: float) -> int:
-        """Delete the jobs that ended before `moment`. Returns their number."""
-        with self._database.transaction() as database:
-            deleted = database.execute("DELETE FROM jobs WHERE ended < ?", (moment,)).rowcount
+    def delete_ended(self, seconds: float) -> int:
+        """Delete the jobs that ended more than `seconds` ago. Returns their number."""
+        with self.database.transaction() as database:
+            deleted = database.execute("DELETE FROM jobs WHERE ended < ?", (self.clock.now() - seconds,)).rowcount
         if deleted:
-            self._database.sync()
+            self.database.sync()
         return deleted
 
     def results(self, job: str, after: int, limit: int) -> Generator[Mapping[str, Any]]:
@@ -274,20 +198,50 @@ class Ledger:
             limit: most documents.
         """
         for number in range(after + 1, after + 1 + limit):
-            rows = self._database.rows(_RESULT, job, number)
+            rows = self.database.rows(_RESULT, job, number)
             if not rows:
                 return
             for row in rows:
-                about = {"number": number, "position": row["position"], "file": row["name"], "doc_id": row["doc_id"]}
+                about = {"number": number, "position": row["position"], "file": row["name"], "doc_id": row["content"]}
                 yield about | {"state": row["state"]} | json.loads(row["result"])
 
 
-_KNOWN = "SELECT 1 FROM documents WHERE job = ? AND doc_id = ?"
+def _same(rows: Sequence[sqlite3.Row], submission: Submission) -> str | None:
+    """The job in `rows`, which have the key of the submission. Raises DifferentSubmissionError: see `Ledger.find`."""
+    if rows and rows[0]["fingerprint"] != submission.fingerprint:
+        raise DifferentSubmissionError
+    return rows[0]["id"] if rows else None
+
+
+def _add_file(database: sqlite3.Connection, job: str, position: int, file: JobFile) -> None:
+    database.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (job, position, file.name, file.doc_id))
+    if not database.execute("SELECT 1 FROM documents WHERE job = ? AND doc_id = ?", (job, file.doc_id)).fetchone():
+        address, content, data = (None, file.doc_id, file.read()) if file.read else (file.doc_id, None, None)
+        adding = "INSERT INTO documents (job, doc_id, address, content, data) VALUES (?, ?, ?, ?, ?)"
+        database.execute(adding, (job, file.doc_id, address, content, data))
+
+
+_LATEST = """
+    SELECT max(coalesce((SELECT max(created) FROM jobs), 0), coalesce((SELECT max(ended) FROM jobs), 0),
+               coalesce((SELECT max(sent) FROM deliveries), 0))
+"""
+_SAME = "SELECT id, fingerprint FROM jobs WHERE owner = ? AND idempotency_key = ?"
 _COUNTS = """
     SELECT state, count(*) AS documents, coalesce(sum(pages), 0) AS pages, sum(pages IS NULL) AS unopened
     FROM documents WHERE job = ? GROUP BY state
 """
-_NEXT = "SELECT number FROM documents WHERE state = 'waiting' AND (pages IS NULL) = ? ORDER BY number LIMIT ?"
+_KNOWN_PAGES = """
+    SELECT count(*) AS pages FROM documents
+    JOIN pages ON pages.job = documents.job AND pages.content = documents.content
+    WHERE documents.job = ? AND state = 'waiting' AND documents.pages IS NOT NULL
+"""
+# A document with the content of an earlier one waits for it, and then has its pages.
+_NEXT = """
+    SELECT number FROM documents AS document WHERE state = 'waiting' AND (pages IS NULL) = ? AND NOT EXISTS
+        (SELECT 1 FROM documents AS earlier WHERE earlier.job = document.job AND earlier.content = document.content
+         AND earlier.state = 'waiting' AND earlier.number < document.number)
+    ORDER BY number LIMIT ?
+"""
 _WAITING = """
     SELECT documents.*, jobs.owner, jobs.options,
         (SELECT name FROM files WHERE files.job = documents.job AND files.doc_id = documents.doc_id
@@ -299,12 +253,17 @@ _FINISH = """
         ended = (SELECT coalesce(max(ended), 0) + 1 FROM documents WHERE job = ?)
     WHERE number = ? AND state = 'waiting'
 """
+_FORGET_PAGES = """
+    UPDATE pages SET outcome = NULL WHERE job = ? AND outcome IS NOT NULL AND NOT EXISTS
+        (SELECT 1 FROM documents WHERE documents.job = pages.job AND documents.content = pages.content
+         AND state = 'waiting')
+"""
 _END = """
     UPDATE jobs SET ended = ? WHERE id = ? AND ended IS NULL
     AND NOT EXISTS (SELECT 1 FROM documents WHERE job = jobs.id AND state = 'waiting')
 """
 _RESULT = """
-    SELECT position, name, files.doc_id, state, result FROM documents
+    SELECT position, name, content, state, result FROM documents
     JOIN files ON files.job = documents.job AND files.doc_id = documents.doc_id
     WHERE documents.job = ? AND documents.ended = ? ORDER BY position
 """

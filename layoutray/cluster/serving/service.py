@@ -15,9 +15,9 @@ from ray.serve.handle import DeploymentHandle
 
 from layoutray.answers import Entity, Problem
 from layoutray.cluster.serving import answer, failures, schema
-from layoutray.cluster.serving.answer import Outcome
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.model_version import ModelDescription, Refusal, Version
+from layoutray.cluster.serving.outcome import Outcome
 from layoutray.cluster.serving.page_reader import ReadPage
 from layoutray.cluster.serving.replicas import BatchResult, PageRequest, WriteRequest
 from layoutray.cluster.serving.schema import ServedPath
@@ -169,6 +169,14 @@ class Service:
         return num_pages
 
     async def _outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: asyncio.Semaphore) -> Outcome:
+        file, number = source.file, source.number
+        outcome = await file.known.get(number)
+        if outcome is None:
+            outcome = await self._new_outcome_of_page(source, step, slots)
+            await file.known.put(number, outcome)
+        return outcome
+
+    async def _new_outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: asyncio.Semaphore) -> Outcome:
         started = time.perf_counter()
         file, number = source.file, source.number
         async with slots:

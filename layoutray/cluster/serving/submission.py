@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -15,8 +15,10 @@ from starlette.types import Message
 
 from layoutray.cluster.serving import failures
 from layoutray.cluster.serving.failures import ApiError
-from layoutray.cluster.serving.ledger import JobFile
+from layoutray.cluster.serving.job_records import JobFile
+from layoutray.cluster.serving.job_schema import PrefixRequest
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.outcome import KnownPages, NoKnownPages
 from layoutray.cluster.serving.schema import ExtractRequest, PageInput, SummarizeRequest, WordInput
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.errors import DocumentError
@@ -24,7 +26,12 @@ from layoutray.ocr.render import sniff
 from layoutray.readers.texts import COLUMNS, LINES, typeset_pages
 
 _MAX_NAME = 1024
-_JOB_USAGE = "send each file of the job as a form field `file`, all in one form (multipart/form-data)"
+_MAX_JSON_JOB = 64 * 1024
+"""Bytes of a job that names a prefix."""
+_JOB_USAGE = (
+    "send each file of the job as a form field `file`, all in one form (multipart/form-data), and the webhook, if any, "
+    'as a field `webhook`; or send {"prefix": "s3://…"} as application/json'
+)
 _ENVELOPE_BYTES = 64 * 1024
 """Allowance for the multipart headers and boundaries around the file."""
 _MULTIPART, _JSON = "multipart/form-data", "application/json"
@@ -38,11 +45,12 @@ Body = TypeVar("Body", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """A file of a supported type, not yet opened."""
+    """A file of a supported type, not yet opened. `known`: its pages that need no answer any more."""
 
     doc_id: str
     source: str
     data: bytes
+    known: KnownPages = field(default_factory=NoKnownPages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,21 @@ class WordPages:
 
     doc_id: str
     pages: tuple[Page, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedJob:
+    """A job as it was sent.
+
+    Attributes:
+        files: empty for a job of a prefix.
+        prefix: address whose objects are the files; None for a job of files.
+        webhook: URL; None without one.
+    """
+
+    files: Sequence[JobFile]
+    prefix: str | None
+    webhook: str | None
 
 
 async def receive(
@@ -76,13 +99,18 @@ async def receive(
 
 
 @asynccontextmanager
-async def receive_job(request: Request, limits: Limits) -> AsyncGenerator[Sequence[JobFile]]:
-    """The files of a job, which can be read during the `with` block. Their content is not looked at.
+async def receive_job(request: Request, limits: Limits) -> AsyncGenerator[ReceivedJob]:
+    """A job, whose files can be read during the `with` block. Their content is not looked at.
 
     Raises:
-        ApiError: 400 no file, another form field or too many files, 413 too large, 415 not a form, 422 a long name.
+        ApiError: 400 no file, another form field, too many files or invalid JSON, 413 too large, 415 neither form nor
+            JSON, 422 a long name or invalid JSON content.
     """
     kind = _media_type(request)
+    if kind == _JSON:
+        body = _parsed(await _limited(request, _MAX_JSON_JOB).body(), PrefixRequest)
+        yield ReceivedJob((), body.prefix, body.webhook)
+        return
     if kind != _MULTIPART:
         raise ApiError(
             415, "unsupported_type", f"the Content-Type is {kind or 'missing'}; {_JOB_USAGE}", retryable=False
@@ -92,22 +120,22 @@ async def receive_job(request: Request, limits: Limits) -> AsyncGenerator[Sequen
     except HTTPException as error:
         raise failures.error_of_http(error) from error
     try:
-        yield await asyncio.to_thread(_job_files, form, limits)
+        yield await asyncio.to_thread(_job_of_form, form, limits)
     finally:
         await form.close()
 
 
-def _job_files(form: FormData, limits: Limits) -> Sequence[JobFile]:
-    others = sorted(
-        {field for field, value in form.multi_items() if field != "file" or not isinstance(value, UploadFile)}
-    )
-    uploads = [value for value in form.getlist("file") if isinstance(value, UploadFile)]
-    if others or not uploads:
-        found = f"has the fields {', '.join(others)[:200]}" if others else "has no file"
-        raise ApiError(
-            400, "malformed_request" if others else "no_file", f"the form {found}; {_JOB_USAGE}", retryable=False
-        )
-    return [_job_file(number, upload, limits) for number, upload in enumerate(uploads)]
+def _job_of_form(form: FormData, limits: Limits) -> ReceivedJob:
+    fields = form.multi_items()
+    uploads = [value for field, value in fields if field == "file" and isinstance(value, UploadFile)]
+    webhooks = [value for field, value in fields if field == "webhook" and isinstance(value, str)]
+    if len(uploads) + len(webhooks) < len(fields) or len(webhooks) > 1:
+        names = ", ".join(sorted({field for field, _ in fields}))[:200]
+        raise ApiError(400, "malformed_request", f"the form has the fields {names}; {_JOB_USAGE}", retryable=False)
+    if not uploads:
+        raise ApiError(400, "no_file", f"the form has no file; {_JOB_USAGE}", retryable=False)
+    files = [_job_file(number, upload, limits) for number, upload in enumerate(uploads)]
+    return ReceivedJob(files, None, webhooks[0] if webhooks else None)
 
 
 def _job_file(number: int, upload: UploadFile, limits: Limits) -> JobFile:

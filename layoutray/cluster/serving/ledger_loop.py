@@ -1,0 +1,82 @@
+"""Process what a ledger has, several things at once."""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Collection, Hashable
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+_LOOK_SECONDS = 1.0
+"""How often the ledger is looked at when nobody has said that there is something new."""
+
+_log = logging.getLogger(__name__)
+
+
+class LedgerLoop(Generic[Item]):
+    """Takes items from a ledger and processes them.
+
+    Args:
+        at_once: items in progress.
+        take: gives the next item, except those with the keys that are in progress; None if there is none.
+        process: processes an item. Like `take`, it may raise sqlite3.Error, for example because the disk is full.
+        key: of an item.
+        pause_s: seconds for which the key of an item stays in progress after a sqlite3.Error.
+    """
+
+    def __init__(
+        self,
+        at_once: int,
+        take: Callable[[Collection[Hashable]], Awaitable[Item | None]],
+        process: Callable[[Item], Awaitable[None]],
+        key: Callable[[Item], Hashable],
+        pause_s: float,
+    ) -> None:
+        self._take = take
+        self._process = process
+        self._key = key
+        self._pause_seconds = pause_s
+        self._slots = asyncio.Semaphore(at_once)
+        self._started: dict[Hashable, asyncio.Task[None]] = {}
+        self._hint = asyncio.Event()
+
+    def hint(self) -> None:
+        """Say that the ledger has something new. Without it, the loop finds that itself, a second later."""
+        self._hint.set()
+
+    async def run(self) -> None:
+        """Process items until cancelled."""
+        try:
+            while True:
+                await self._slots.acquire()
+                try:
+                    item = await self._take(frozenset(self._started))
+                except sqlite3.Error as error:
+                    _log.error("the job ledger cannot be read: %s", error)
+                    item = None
+                if item is None:
+                    self._slots.release()
+                    await self._wait()
+                else:
+                    self._started[self._key(item)] = asyncio.create_task(self._run(item))
+        finally:
+            for task in self._started.values():
+                task.cancel()
+
+    async def _wait(self) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._hint.wait(), _LOOK_SECONDS)
+        self._hint.clear()
+
+    async def _run(self, item: Item) -> None:
+        try:
+            await self._process(item)
+        except sqlite3.Error as error:
+            _log.error("the job ledger cannot be written: %s", error)
+            await asyncio.sleep(self._pause_seconds)
+        finally:
+            del self._started[self._key(item)]
+            self._slots.release()
+            self.hint()

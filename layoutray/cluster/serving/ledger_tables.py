@@ -1,0 +1,98 @@
+"""The tables of the job ledger, and how those of an older version become these.
+
+The long columns are last, so that SQLite reads the others without them.
+"""
+
+from layoutray.cluster.serving.database import FileKind
+
+_WEBHOOKS_AND_PAGES = """
+    CREATE INDEX contents_of_documents ON documents (job, content, state, number);
+    CREATE TABLE pages (
+        job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        content TEXT NOT NULL,
+        page INTEGER NOT NULL,
+        model_version TEXT NOT NULL,
+        shown TEXT,
+        outcome TEXT,
+        PRIMARY KEY (job, number),
+        UNIQUE (job, content, page)
+    );
+    CREATE TABLE webhooks (
+        job TEXT PRIMARY KEY REFERENCES jobs ON DELETE CASCADE,
+        url TEXT NOT NULL,
+        host TEXT NOT NULL,
+        state TEXT NOT NULL DEFAULT 'waiting',
+        due REAL
+    );
+    CREATE INDEX due_webhooks ON webhooks (state, due);
+    CREATE TABLE deliveries (
+        job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+        attempt INTEGER NOT NULL,
+        sent REAL NOT NULL,
+        milliseconds REAL NOT NULL,
+        status INTEGER,
+        error TEXT,
+        PRIMARY KEY (job, attempt)
+    );
+    CREATE TABLE webhook_secrets (
+        owner TEXT PRIMARY KEY,
+        secret TEXT NOT NULL
+    )
+"""
+
+LEDGER = FileKind(
+    "job ledger",
+    application_id=0x6C726A62,  # "lrjb"
+    version=2,
+    # An accepted job survives a loss of power. What is deleted is overwritten, and its space is given back.
+    settings=("auto_vacuum = FULL", "synchronous = FULL", "secure_delete = ON"),
+    tables=f"""
+        CREATE TABLE jobs (
+            id TEXT PRIMARY KEY,
+            owner TEXT NOT NULL,
+            idempotency_key TEXT,
+            fingerprint TEXT NOT NULL,
+            options TEXT NOT NULL,
+            created REAL NOT NULL,
+            ended REAL,
+            cancelled INTEGER NOT NULL DEFAULT 0,
+            UNIQUE (owner, idempotency_key)
+        );
+        CREATE TABLE documents (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+            doc_id TEXT NOT NULL,
+            state TEXT NOT NULL DEFAULT 'waiting',
+            pages INTEGER,
+            starts INTEGER NOT NULL DEFAULT 0,
+            ended INTEGER,
+            address TEXT,
+            content TEXT,
+            result TEXT,
+            data BLOB,
+            UNIQUE (job, doc_id),
+            UNIQUE (job, ended)
+        );
+        CREATE INDEX waiting ON documents (state, pages IS NULL, number);
+        CREATE INDEX progress ON documents (job, state, pages);
+        CREATE TABLE files (
+            job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            doc_id TEXT NOT NULL,
+            PRIMARY KEY (job, position)
+        );
+        CREATE INDEX contents ON files (job, doc_id, position);
+        {_WEBHOOKS_AND_PAGES}
+    """,
+    # A file of version 1 has no objects of buckets: the name of each document is the hash of its content.
+    migrations={
+        1: f"""
+            ALTER TABLE documents ADD COLUMN address TEXT;
+            ALTER TABLE documents ADD COLUMN content TEXT;
+            UPDATE documents SET content = doc_id;
+            {_WEBHOOKS_AND_PAGES}
+        """
+    },
+)

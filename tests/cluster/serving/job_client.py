@@ -1,0 +1,32 @@
+"""A client of the routes of jobs in this process; nothing processes the jobs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from layoutray.cluster.serving import failures
+from layoutray.cluster.serving.auth import make_access
+from layoutray.cluster.serving.job_api import JobRoutes
+from layoutray.cluster.serving.jobs import JobRunner
+from layoutray.cluster.serving.ledger import Ledger
+from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.prefixes import Prefixes
+from layoutray.cluster.serving.receivers import Receivers
+from layoutray.cluster.serving.service import Service
+from layoutray.cluster.serving.telemetry import Telemetry
+
+
+def job_client(
+    file: Path, limits: Limits, *, prefixes: Sequence[str] = (), hosts: Sequence[str] = ()
+) -> tuple[TestClient, Ledger]:
+    """The client, and the ledger in `file`."""
+    ledger, telemetry = Ledger.open(str(file)), Telemetry()
+    access = make_access("", "", telemetry)
+    service = Service(None, None, None, max_pages_in_ocr=1, telemetry=telemetry)  # pyright: ignore[reportArgumentType]
+    runner = JobRunner(ledger, service, access, limits, at_once=1)
+    api = FastAPI()
+    failures.handle_failures(api)
+    JobRoutes(ledger, runner, access, limits, Prefixes.of(prefixes), Receivers.of(hosts, [])).add_to(api)
+    return TestClient(api, raise_server_exceptions=False), ledger

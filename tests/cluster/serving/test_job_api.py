@@ -1,0 +1,254 @@
+"""Submissions of jobs in this process: prefixes of a real S3 server, webhooks, and a disk that is really full."""
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from fastapi.testclient import TestClient
+
+from benchmarks.measure.object_store import listed_store, object_store
+from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.job_records import WaitingDocument
+from layoutray.cluster.serving.jobs import read_document
+from layoutray.cluster.serving.ledger import Ledger
+from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.submission import UploadedFile
+from tests.cluster.endpoint import refused
+from tests.cluster.serving.job_client import job_client
+
+LIMITS = Limits(max_waiting_documents=20)
+NO_FOLDERS = """
+    s3://scans/in/../secret.png s3://scans/in/%2e%2e/secret.png s3://scans/in//a s3://scans/in/.hidden s3://scans/in/./a
+    s3://scans/in?endpoint_override=http://127.0.0.1 /etc/passwd file:///etc/passwd gs://scans/in s3:// in
+    s3://scans/in/%ff data:,x
+"""
+PREFIXES = ("s3://scans/in", "s3://scans/two%20words/")
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[None]:
+    """A bucket of four objects, of which two are below the allowed prefixes."""
+    with object_store("scans"):
+        objects = boto3.resource("s3").Bucket("scans")
+        for key in ("in/b/ä 1.png", "in/a.png", "in-secret/c.png", "secret.png"):
+            objects.put_object(Key=key, Body=b"content")
+        objects.put_object(Key="two words", Body=b"an object with the name of an allowed folder")
+        yield
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> tuple[TestClient, Ledger]:
+    return job_client(tmp_path / "jobs.db", LIMITS, prefixes=PREFIXES, hosts=["hooks.example.com"])
+
+
+@pytest.fixture
+def client(opened: tuple[TestClient, Ledger]) -> TestClient:
+    return opened[0]
+
+
+def sent(client: TestClient, prefix: Any, **more: Any) -> Any:
+    return client.post("/v1/jobs", json={"prefix": prefix}, **more)
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_prefix_is_a_job_of_its_objects_which_are_not_read_yet(opened: tuple[TestClient, Ledger]) -> None:
+    client, ledger = opened
+    response = sent(client, "s3://scans/in/")
+    assert (response.status_code, response.json()["files"], response.json()["unopened"]) == (202, 2, 2)
+    document = ledger.next(())
+    assert document is not None
+    assert (document.address, document.name, document.data) == ("s3://scans/in/a.png", "s3://scans/in/a.png", b"")
+    ledger.finish(document, "failed", {})
+    second = ledger.next(())
+    assert second is not None
+    assert second.address == "s3://scans/in/b/%C3%A4%201.png"
+
+
+def read(address: str, content: str = "", most: int = 100) -> UploadedFile:
+    options: dict[str, Any] = {"words": False}
+    return read_document(WaitingDocument(1, "job", "", content, address, address, b"", None, 0, options), most)
+
+
+@pytest.mark.usefixtures("bucket")
+def test_an_object_that_is_not_there_or_is_too_large_or_has_changed_fails_with_its_reason() -> None:
+    file = read("s3://scans/in/b/%C3%A4%201.png")
+    assert (file.data, file.doc_id) == (b"content", hashlib.sha256(b"content").hexdigest())
+    assert read("s3://scans/in/a.png", file.doc_id).data == b"content"
+    for address, content, most, status, code in (
+        ("s3://scans/in/none.png", "", 100, 422, "not_found"),
+        ("s3://none/in/a.png", "", 100, 422, "not_found"),
+        ("s3://scans/in/a.png", "", 6, 413, "too_large"),
+        ("s3://scans/in/a.png", "other", 100, 422, "changed"),
+    ):
+        with pytest.raises(ApiError) as caught:
+            read(address, content, most)
+        assert (caught.value.status, caught.value.code) == (status, code)
+
+
+def test_an_object_of_a_store_that_does_not_answer_is_tried_again() -> None:
+    with object_store("scans"), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+        with pytest.raises(ApiError) as caught:
+            read("s3://scans/in/a.png")
+    assert (caught.value.status, caught.value.retryable) == (503, True)
+
+
+@pytest.mark.usefixtures("bucket")
+@pytest.mark.parametrize("prefix", ["s3://scans", "s3://scans/in-secret", "s3://scans/secret.png", "s3://other/in"])
+def test_a_prefix_that_the_operator_does_not_allow_is_refused(client: TestClient, prefix: str) -> None:
+    refused(sent(client, prefix), 403, "prefix_not_allowed")
+
+
+@pytest.mark.usefixtures("bucket")
+@pytest.mark.parametrize("prefix", [*NO_FOLDERS.split(), "s3://scans/in/a b", "s3://scans/in/\u0000"])
+def test_a_prefix_that_is_no_address_of_a_folder_is_refused(client: TestClient, prefix: str) -> None:
+    assert "must be an address s3://BUCKET/PATH" in refused(sent(client, prefix), 422, "invalid_request")
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_prefix_without_objects_is_refused(client: TestClient) -> None:
+    assert "no object below" in refused(sent(client, "s3://scans/in/none"), 400, "no_file")
+    refused(sent(client, "s3://scans/two%20words"), 400, "no_file")
+
+
+def test_a_prefix_with_too_many_objects_is_refused_after_a_part_of_its_listing(tmp_path: Path) -> None:
+    with listed_store(5_000_000) as prefix:
+        client, ledger = job_client(tmp_path / "jobs.db", LIMITS, prefixes=[prefix])
+        message = refused(sent(client, prefix), 413, "too_large")
+    assert "more than the allowed 20 objects" in message
+    assert ledger.num_waiting() == 0
+
+
+def test_a_bucket_that_cannot_be_listed_is_unavailable(tmp_path: Path) -> None:
+    with object_store("scans"):
+        client, _ = job_client(tmp_path / "jobs.db", LIMITS, prefixes=["s3://none/in"])
+        response = sent(client, "s3://none/in")
+    assert "cannot be listed now" in refused(response, 503, "unavailable")
+    assert response.headers["Retry-After"]
+
+
+@pytest.mark.parametrize("body", [{}, {"prefix": 1}, {"prefix": ""}, {"prefix": "s3://scans/in", "other": 1}, []])
+def test_json_that_makes_no_job_is_refused(client: TestClient, body: Any) -> None:
+    refused(client.post("/v1/jobs", json=body), 422, "invalid_request")
+
+
+def test_json_that_is_none_or_too_long_is_refused(client: TestClient) -> None:
+    kind = {"Content-Type": "application/json"}
+    refused(client.post("/v1/jobs", content=b"{", headers=kind), 400, "malformed_request")
+    refused(client.post("/v1/jobs", content=b" " * 70_000, headers=kind), 413, "too_large")
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_prefix_that_is_sent_again_gives_the_same_job_though_the_bucket_has_changed(client: TestClient) -> None:
+    key = {"Idempotency-Key": "order 1"}
+    first = sent(client, "s3://scans/in", headers=key)
+    boto3.resource("s3").Bucket("scans").put_object(Key="in/new.png", Body=b"new")
+    again = sent(client, "s3://scans/in", headers=key)
+    assert (again.status_code, again.json()["id"], again.json()["files"]) == (200, first.json()["id"], 2)
+    refused(sent(client, "s3://scans/in/b", headers=key), 409, "idempotency_conflict")
+
+
+def test_a_webhook_of_a_host_that_is_not_allowed_makes_no_job(opened: tuple[TestClient, Ledger]) -> None:
+    client, ledger = opened
+    for url in ("https://evil.example.org/", "http://169.254.169.254/latest/meta-data", "file:///etc/passwd"):
+        response = client.post("/v1/jobs", files=[("file", ("a", b"x"))], data={"webhook": url})
+        assert "webhook: " in refused(response, 422, "invalid_request")
+        refused(client.post("/v1/jobs", json={"prefix": "s3://scans/in", "webhook": url}), 422, "invalid_request")
+    two = {"webhook": ["https://hooks.example.com/1", "https://hooks.example.com/2"]}
+    refused(client.post("/v1/jobs", files=[("file", ("a", b"x"))], data=two), 400, "malformed_request")
+    assert ledger.num_waiting() == 0
+
+
+def test_the_webhook_of_a_job_is_shown_with_its_history(client: TestClient) -> None:
+    def send(key: str, url: str | None) -> Any:
+        data = {"webhook": url} if url else {}
+        return client.post("/v1/jobs", files=[("file", ("a", b"x"))], data=data, headers={"Idempotency-Key": key})
+
+    job = send("1", "https://hooks.example.com/jobs").json()["id"]
+    shown = client.get(f"/v1/jobs/{job}/deliveries").json()
+    assert shown == {"url": "https://hooks.example.com/jobs", "state": "waiting", "next": None, "deliveries": []}
+    client.post(f"/v1/jobs/{job}/cancel")
+    assert client.get(f"/v1/jobs/{job}/deliveries").json()["next"] is not None
+    refused(send("1", "https://hooks.example.com/other"), 409, "idempotency_conflict")
+    without = send("2", None).json()["id"]
+    assert "has no webhook" in refused(client.get(f"/v1/jobs/{without}/deliveries"), 404, "not_found")
+    refused(client.get("/v1/jobs/none/deliveries"), 404, "not_found")
+
+
+def test_the_secret_stays_until_it_is_replaced(client: TestClient) -> None:
+    first = client.get("/v1/webhook-secret").json()["secret"]
+    assert client.get("/v1/webhook-secret").json()["secret"] == first
+    other = client.post("/v1/webhook-secret").json()["secret"]
+    assert client.get("/v1/webhook-secret").json()["secret"] == other != first
+
+
+class SmallDisk:
+    """A file system of its own, of 4 MiB."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def fill(self) -> None:
+        with (self.folder / "filler").open("wb", buffering=0) as filler:
+            for size in (2**16, 2**12, 1):
+                try:
+                    while True:
+                        filler.write(bytes(size))
+                except OSError:
+                    continue
+
+    def make_room(self) -> None:
+        (self.folder / "filler").unlink()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.decode().strip()}")
+    yield SmallDisk(folder)
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def full(response: Any) -> None:
+    assert "the disk of the endpoint is full" in refused(response, 503, "no_space")
+    assert response.headers["Retry-After"]
+
+
+def test_an_upload_to_a_full_disk_is_refused_and_accepted_once_there_is_room(
+    tmp_path: Path, disk: SmallDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, ledger = job_client(tmp_path / "jobs.db", LIMITS)
+    monkeypatch.setattr(tempfile, "tempdir", str(disk.folder))
+    files = [("file", ("a.png", os.urandom(2**21)))]
+    disk.fill()
+    full(client.post("/v1/jobs", files=files))
+    assert ledger.num_waiting() == 0
+    disk.make_room()
+    assert client.post("/v1/jobs", files=files).status_code == 202
+
+
+def test_a_ledger_on_a_full_disk_refuses_jobs_and_takes_them_once_there_is_room(disk: SmallDisk) -> None:
+    client, ledger = job_client(disk.folder / "jobs.db", LIMITS)
+    files = [("file", ("a.png", os.urandom(2**19)))]
+    accepted = client.post("/v1/jobs", files=files).json()["id"]
+    disk.fill()
+    for _ in range(3):
+        full(client.post("/v1/jobs", files=files))
+    assert client.get(f"/v1/jobs/{accepted}").json()["state"] == "running", "what was accepted is there"
+    refused_or_done = client.delete(f"/v1/jobs/{accepted}").status_code
+    assert refused_or_done in (204, 503)
+    disk.make_room()
+    assert client.post("/v1/jobs", files=files).status_code == 202
+    assert ledger.database.rows("PRAGMA integrity_check")[0][0] == "ok"
+    assert (client.get(f"/v1/jobs/{accepted}").status_code == 404) == (refused_or_done == 204)
