@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from layoutray.cluster.serving.database import Database, FileKind, open_database
+from layoutray.store.database import Database, FileKind, open_database
 
 JobState = Literal["running", "done", "cancelled"]
 DocumentState = Literal["waiting", "answered", "failed", "cancelled"]
