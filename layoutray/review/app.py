@@ -65,9 +65,8 @@ async def _guarded(request: Request, following: Callable[[Request], Awaitable[Re
     response = await following(request)
     response.headers.update(_HEADERS)
     # Browsers ask whether a file of the page has changed, so that page and server always fit together.
-    response.headers.setdefault(
-        "Cache-Control", "no-store" if "json" in response.headers["content-type"] else "no-cache"
-    )
+    is_data = response.headers.get("content-type", "").startswith("application/")
+    response.headers.setdefault("Cache-Control", "no-store" if is_data else "no-cache")
     return response
 
 

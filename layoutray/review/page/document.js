@@ -44,6 +44,7 @@ class DocumentView {
 
   async start() {
     this.panel.draw();
+    this.#refresh();
     this.pages.fit();
     await this.saver.resume();
     this.panel.focus(this.panel.nextOpen() || this.panel.ids[0]);

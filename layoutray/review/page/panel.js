@@ -116,7 +116,7 @@ export class Panel extends EventTarget {
       quoted(value.text || "no text", { class: value.text ? "text" : "text missing" }),
       changed ? element("span", { class: "was" }, "read as ", quoted(said.text)) : "",
       said ? confidence(said) : "",
-      element("span", { class: "state" }, element("span", { class: "sign", "aria-hidden": "true" }, state.sign), state.text));
+      element("span", { class: "state" }, element("span", { class: "sign", "aria-hidden": "true" }, state.sign), element("span", { class: "meaning" }, state.text)));
   }
 
   #input(value) {

@@ -57,9 +57,9 @@ function filterForm(query, { names, versions }) {
 
 function table(documents) {
   if (!documents.length) return element("p", { class: "empty" }, "No document is in this list.");
-  const heading = ["document", "state", "to look at", "expected wrong", "model"];
+  const heading = [["document"], ["state"], ["to look at", "number"], ["expected wrong", "number"], ["model", "model"]];
   return element("table", { class: "documents" },
-    element("thead", {}, element("tr", {}, heading.map((text) => element("th", { scope: "col" }, text)))),
+    element("thead", {}, element("tr", {}, heading.map(([text, name]) => element("th", { scope: "col", class: name }, text)))),
     element("tbody", {}, documents.map(row)));
 }
 

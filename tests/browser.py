@@ -1,0 +1,62 @@
+"""A real Chromium without a network, and a server in this process for it."""
+
+import contextlib
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, Page, Route, sync_playwright
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The Chromium of the system; skips the test without one."""
+    executable = shutil.which("chromium")
+    if executable is None:
+        pytest.skip("there is no chromium; install the package of the system")
+    # Its own sandbox needs rights that a container does not have.
+    settings = {"executable_path": executable, "args": ["--no-sandbox"]}
+    with sync_playwright() as playwright, contextlib.closing(playwright.chromium.launch(**settings)) as browser:
+        yield browser
+
+
+@contextmanager
+def opened(browser: Browser, url: str, **settings: Any) -> Iterator[Page]:
+    """A tab of a new profile that reaches only `url`. Fails the test when a script fails or asks for another host."""
+    context = browser.new_context(base_url=url, **settings)
+    problems: list[str] = []
+
+    def cut(route: Route) -> None:
+        problems.append(f"asks for {route.request.url}")
+        route.abort()
+
+    context.route(lambda address: not address.startswith((url, "blob:", "data:")), cut)
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    try:
+        yield page
+    finally:
+        context.close()
+    assert problems == []
+
+
+@contextmanager
+def listening(app: Any) -> Iterator[str]:
+    """The address of an ASGI application that answers in a thread."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="none", lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    (port,) = {listener.getsockname()[1] for one in server.servers for listener in one.sockets}
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
