@@ -7,26 +7,9 @@ from playwright.sync_api import Page, expect
 
 from layoutray.review.values import Value
 from tests.review.conftest import Served
+from tests.review.on_page import row, saved, show, type_over
 
 pytestmark = pytest.mark.browser
-
-SAVED = re.compile("^Saved$")
-
-
-def show(page: Page, number: int) -> None:
-    """Open a document, and wait for its first picture."""
-    with page.expect_response(lambda response: "/picture" in response.url and response.ok):
-        page.goto(f"/#/document/{number}")
-    expect(page.locator("li.value.current")).to_have_count(1)
-
-
-def saved(page: Page) -> None:
-    expect(page.get_by_role("status").first).to_have_text(SAVED)
-
-
-def row(page: Page, name: str):
-    """The row of a value in the list."""
-    return page.locator("li.value").filter(has=page.locator(".name", has_text=re.compile(f"^{name}$"))).first
 
 
 def point(page: Page, number: int, words: list[int], served: Served) -> tuple[float, float, float, float]:
@@ -112,10 +95,7 @@ def test_clicks_and_a_lasso_choose_words(page: Page, served: Served, document: i
 def test_typing_over_keeps_both_texts(page: Page, served: Served, document: int) -> None:
     show(page, document)
     before = served.values(document)["total"]
-    row(page, "total").locator(".main").click()
-    page.keyboard.press("e")
-    page.keyboard.type("99.95")
-    page.keyboard.press("Enter")
+    type_over(page, "total", "99.95")
     saved(page)
     expect(row(page, "total").locator(".was")).to_contain_text(before.text)
     after = served.values(document)["total"]

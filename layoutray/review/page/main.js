@@ -23,6 +23,7 @@ async function show(session) {
     if (number) end = await showDocument(main, number, tell);
     else await showQueue(main, filters, session);
   } catch (error) {
+    if (error.status === 401) location.reload(); // the session has ended: sign in again
     main.replaceChildren(element("p", { class: "problem", role: "alert" }, visible(error.message)));
   }
 }

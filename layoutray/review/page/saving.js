@@ -79,11 +79,12 @@ export class Saver {
   }
 
   async #conflict() {
-    await this.#merge(this.review.saved, this.review.now, await api.get(this.#path()));
+    const all = await this.#merge(this.review.saved, this.review.now, await api.get(this.#path()));
+    if (all) this.tell("Merged with the changes of somebody else");
     return true;
   }
 
-  /** Put `now`, made from `base`, on top of what the server has. */
+  /** Put `now`, made from `base`, on top of what the server has. Resolves with whether nobody had to be asked. */
   async #merge(base, now, theirs) {
     const { values, conflicts } = merge(base.values, now.values, theirs.values);
     const kept = conflicts.length ? await this.resolve(conflicts, now.values, theirs) : new Set();
@@ -91,7 +92,7 @@ export class Saver {
     const merged = values.map((value) => (kept.has(value.id) ? chosen.get(value.id) : value));
     const done = now.done === base.done ? theirs.state === "done" : now.done;
     this.review.rebase(theirs, { values: merged, done });
-    if (!conflicts.length) this.tell("Merged with the changes of somebody else");
+    return conflicts.length === 0;
   }
 
   /** The tab closes: send what is not saved. The draft stays, should this fail. */
