@@ -16,7 +16,7 @@ from layoutray.cli import options, terminal
 from layoutray.cli.export.documents import pages_folder
 from layoutray.readers.reviewed import REVIEW_FILE
 from layoutray.review.answered_folder import answered_documents
-from layoutray.review.app import review_app
+from layoutray.review.app import add_review_page
 from layoutray.review.sessions import OpenDoor, Sessions
 from layoutray.review.store import ReviewStore
 from layoutray.store import sources
@@ -67,7 +67,8 @@ def local_app(store: ReviewStore, reviewer: str, folder: str) -> FastAPI:
         reviewer: name of a person who gives none.
         folder: that has the review file, for the commands that the page shows.
     """
-    app = review_app(store, Sessions(OpenDoor(), reviewer), commands=commands(folder))
+    app = FastAPI(openapi_url=None)
+    add_review_page(app, store, Sessions(OpenDoor(), reviewer), commands=commands(folder))
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"])
     return app
 

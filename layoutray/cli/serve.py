@@ -23,6 +23,7 @@ from layoutray.cluster.serving.model_version import Version, load_model, served_
 from layoutray.cluster.serving.served_version import Lookup
 from layoutray.devices import CPU
 from layoutray.ocr import engines
+from layoutray.review.store import ReviewStore
 
 _ANY_HOST = "0.0.0.0"
 
@@ -36,7 +37,7 @@ class ServeOptions(RecipeOptions):
         follow_every: seconds between looks at the registry.
         timeout: seconds per document.
         keep_jobs: hours.
-        keys, audit, open, jobs: see `ServeSettings`.
+        keys, audit, open, jobs, review: see `ServeSettings`.
     """
 
     checkpoint: str
@@ -51,6 +52,7 @@ class ServeOptions(RecipeOptions):
     timeout: float
     jobs: str
     keep_jobs: float
+    review: str
     keys: str
     audit: str
     open: bool
@@ -79,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             host=chosen.host,
             port=chosen.port,
             jobs=_absolute(chosen.jobs),
+            review=_absolute(chosen.review),
             keys=_absolute(chosen.keys),
             audit=_absolute(chosen.audit),
             open=chosen.open,
@@ -118,6 +121,8 @@ def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = N
     engines.load(settings.recognition.engine).version(settings.recognition.settings)
     if settings.jobs:
         Ledger.open(settings.jobs).close()
+    if settings.review:
+        ReviewStore.open(settings.review).close()
     if settings.keys:
         KeyStore.open(settings.keys).close()
     key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
@@ -185,6 +190,13 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
         metavar="HOURS",
         default=Limits().keep_jobs_s / 3600,
         help="delete a job so long after its end (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--review",
+        metavar="FILE",
+        default="",
+        help="show the page on which people see and correct answers at /, and keep their documents in this file "
+        "(default: show none)",
     )
     _add_access(parser)
     options.add_tracking_uri(parser)

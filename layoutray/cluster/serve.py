@@ -16,6 +16,7 @@ from ray.serve.schema import LoggingConfig
 
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
+from layoutray.cluster.serving import review
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.auth import make_access
 from layoutray.cluster.serving.job_api import JobRoutes
@@ -56,6 +57,8 @@ class ServeSettings:
         host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
         keys: file of `layoutray keys` on the head node, with the keys that requests need; empty: none is needed.
         jobs: file on the head node with the jobs; empty: the endpoint takes none.
+        review: file on the head node with the documents of the review page; empty: the endpoint has none.
+        review_sample: share of the accepted values that the page shows nevertheless.
         audit: file on the head node to which the audit log is appended; empty: none is written.
         open: accept connections from the network although there are no keys.
     """
@@ -76,6 +79,8 @@ class ServeSettings:
     port: int = 8000
     keys: str = ""
     jobs: str = ""
+    review: str = ""
+    review_sample: float = 0.05
     audit: str = ""
     open: bool = False
 
@@ -107,7 +112,8 @@ class Ingress:
         # One more page than readers, so that a reader that becomes free has its next page at once.
         service = Service(reader, model, served, max_pages_in_ocr=settings.ocr_replicas + 1, telemetry=metrics)
         limits = settings.limits
-        access = make_access(settings.keys, settings.audit, metrics)
+        self._settings = settings
+        self._access = access = make_access(settings.keys, settings.audit, metrics)
         self._routes = Routes(
             service,
             limits,
@@ -126,6 +132,14 @@ class Ingress:
         api = self._routes.api()
         if self._jobs:
             self._jobs.add_to(api)
+        if self._settings.review:
+            review.mount(
+                api,
+                self._settings.review,
+                self._settings.review_sample,
+                self._routes,
+                self._access.guard,
+            )
         return api
 
 

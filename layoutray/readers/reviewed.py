@@ -25,15 +25,13 @@ class _Reviewed:
     tags = "iob2"
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
-        """The finished documents, each once: that of the file that comes last. Raises InputError when there are none."""
+        """The finished documents, each once: of several, the last. Raises InputError when there are none."""
         found: dict[str, DocumentRef] = {}
         files = sorted(uri for uri in sources.list_files(root) if _is_review(file_name(uri).name))
         for document in (document for uri in files for document in _documents(uri)):
             content = sources.data_uri("application/json", json.dumps(document, ensure_ascii=False).encode())
             page = json.loads(document["pages"][0]) if document["pages"] else {"image": "", "split": ""}
-            reference = DocumentRef(
-                document["doc_id"], document["source"], page["image"], content, split=page["split"]
-            )
+            reference = DocumentRef(document["doc_id"], document["source"], page["image"], content, split=page["split"])
             found[document["doc_id"]] = reference
         if not found:
             raise nothing_found(root, f"{REVIEW_FILE} or reviewed.jsonl with a document that a person has finished")

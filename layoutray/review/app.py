@@ -1,6 +1,6 @@
-"""The review page as an ASGI application: the page itself, and the routes that it calls."""
+"""The review page, for an application of FastAPI: the page itself, and the routes that it calls."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -29,30 +29,30 @@ _HEADERS = {
 }
 
 
-def review_app(
-    store: ReviewStore, sessions: Sessions, answer: Answer | None = None, commands: Sequence[str] = ()
-) -> FastAPI:
-    """The application for the path `/`.
+def add_review_page(
+    api: FastAPI, store: ReviewStore, sessions: Sessions, answer: Answer | None = None, commands: Sequence[str] = ()
+) -> None:
+    """Add the page to `api`, at `/`, and all that it asks for, below `/review`.
 
     Args:
         answer: answers an uploaded document; None where nothing can be uploaded.
         commands: what to run to train on the corrections, for people.
     """
-    app = FastAPI(title="layoutray review", openapi_url=None)
+    app = FastAPI(openapi_url=None)
     app.middleware("http")(_guarded)
-    for kind, status in ((RefusedError, None), (HTTPException, None), (RequestValidationError, 422), (DocumentError, 404)):
+    for kind, status in ((RefusedError, 0), (HTTPException, 0), (RequestValidationError, 422), (DocumentError, 404)):
         app.add_exception_handler(kind, partial(_refused, status))
-    app.add_api_route("/", _page, methods=["GET"], response_model=None)
     SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
     QueueRoutes(store, sessions, answer).add_to(app)
     DocumentRoutes(store, sessions).add_to(app)
-    app.mount("/review/page", StaticFiles(directory=_PAGE))
-    return app
+    app.mount("/page", StaticFiles(directory=_PAGE))
+    api.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
+    api.mount("/review", app)
 
 
 def _page() -> FileResponse:
     """The page; its modules ask for everything else."""
-    return FileResponse(_PAGE / "index.html")
+    return FileResponse(_PAGE / "index.html", headers=_HEADERS | {"Cache-Control": "no-cache"})
 
 
 async def _guarded(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -70,16 +70,16 @@ async def _guarded(request: Request, following: Callable[[Request], Awaitable[Re
     return response
 
 
-async def _refused(status: int | None, _: Request, error: Exception) -> JSONResponse:
+async def _refused(status: int, _: Request, error: Exception) -> JSONResponse:
     if isinstance(error, RefusedError):
-        return _error(error.status, error.code, str(error))
+        return _error(error.status, error.code, str(error), error.headers)
     if isinstance(error, HTTPException):
-        return _error(error.status_code, "refused", error.detail)
+        return _error(error.status_code, "not_found" if error.status_code == 404 else "refused", error.detail)
     if isinstance(error, RequestValidationError):
         places = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
-        return _error(422, "invalid_request", "; ".join(places))
-    return _error(status or 500, "not_found", str(error))
+        return _error(status, "invalid_request", "; ".join(places))
+    return _error(status, "not_found", str(error))
 
 
-def _error(status: int, code: str, message: str) -> JSONResponse:
-    return JSONResponse({"error": {"code": code, "message": message, "retryable": False}}, status)
+def _error(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": message, "retryable": False}}, status, headers)

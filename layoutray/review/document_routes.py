@@ -14,7 +14,7 @@ from layoutray.review.schema import Save, shown_correction, shown_review
 from layoutray.review.sessions import Session, Sessions
 from layoutray.review.store import ConflictError, Review, ReviewStore
 
-_DOCUMENT = "/review/documents/{number}"
+_DOCUMENT = "/documents/{number}"
 _NEVER_CHANGES = {"Cache-Control": "private, max-age=3600"}
 
 

@@ -35,11 +35,9 @@ class QueueRoutes:
 
     def add_to(self, app: FastAPI) -> None:
         reading, changing = [Depends(self.sessions.reading)], [Depends(self.sessions.changing)]
-        app.add_api_route("/review/documents", self.documents, methods=["GET"], dependencies=reading)
-        app.add_api_route("/review/documents", self.upload, methods=["POST"], dependencies=changing)
-        app.add_api_route(
-            "/review/reviewed.jsonl", self.reviewed, methods=["GET"], dependencies=reading, response_model=None
-        )
+        app.add_api_route("/documents", self.documents, methods=["GET"], dependencies=reading)
+        app.add_api_route("/documents", self.upload, methods=["POST"], dependencies=changing)
+        app.add_api_route("/reviewed.jsonl", self.reviewed, methods=["GET"], dependencies=reading, response_model=None)
 
     def documents(
         self,

@@ -10,7 +10,8 @@ from layoutray.review.refused import RefusedError
 from layoutray.review.schema import SignIn
 from layoutray.review.sessions import COOKIE, Session, Sessions
 
-_PATH = "/review/session"
+_PATH = "/session"
+_COOKIE_PATH = "/review"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,13 @@ class SessionRoutes:
         """Begin a session. FastAPI refuses bodies that are not declared as JSON, which forms of other sites send."""
         cookie, session = await self.sessions.begin(body.key, body.reviewer)
         over_tls = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
-        response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=over_tls)
+        response.set_cookie(COOKIE, cookie, path=_COOKIE_PATH, httponly=True, samesite="strict", secure=over_tls)
         return self._shown(session)
 
     async def sign_out(self, request: Request, response: Response) -> dict[str, Any]:
         """End the session."""
         self.sessions.end(request.cookies.get(COOKIE, ""))
-        response.delete_cookie(COOKIE)
+        response.delete_cookie(COOKIE, path=_COOKIE_PATH)
         return {"signed_in": False, "needs_key": self.sessions.door.needs_key}
 
     def _shown(self, session: Session) -> dict[str, Any]:

@@ -180,7 +180,7 @@ class ReviewStore:
         rows = self.database.rows(f"SELECT {_ENTRY} FROM documents WHERE number = ?", number)
         if not rows:
             return None
-        said = self.database.rows("SELECT id, content FROM said WHERE document = ?", number)
+        said = self.database.rows("SELECT id, content FROM said WHERE document = ? ORDER BY rowid", number)
         current = self.database.rows("SELECT content FROM current WHERE document = ? ORDER BY position", number)
         return Review(
             entry_of(rows[0]),

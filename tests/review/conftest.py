@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fastapi import Request
+from fastapi import FastAPI, Request
 from playwright.sync_api import Browser, Page
 
-from layoutray.review.app import review_app
+from layoutray.review.app import add_review_page
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.sessions import OpenDoor, Sessions, Visitor
 from layoutray.review.store import ReviewStore
@@ -47,9 +47,9 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     store = ReviewStore.open(str(tmp_path_factory.mktemp("review") / "review.db"))
-    app = review_app(
-        store, Sessions(OpenDoor(), "anna"), answer_upload, ["layoutray ingest ingest-reviewed FOLDER OUT"]
-    )
+    app = FastAPI()
+    commands = ["layoutray ingest ingest-reviewed IN OUT"]
+    add_review_page(app, store, Sessions(OpenDoor(), "anna"), answer_upload, commands)
     with listening(app) as url:
         yield Served(url, store)
     store.close()

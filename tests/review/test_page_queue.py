@@ -4,10 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 from playwright.sync_api import Browser, Page, expect
 
 from layoutray.readers import load
-from layoutray.review.app import review_app
+from layoutray.review.app import add_review_page
 from layoutray.review.sessions import OpenDoor, Sessions
 from layoutray.review.store import ReviewStore
 from tests.browser import listening, opened
@@ -33,7 +34,9 @@ def test_documents_are_reviewed_by_doubt_and_counted(browser: Browser, tmp_path:
     numbers = [store.add(one) for one in documents]
     entries = {number: review.entry for number in numbers if (review := store.review(number))}
     order = sorted(numbers, key=lambda number: -entries[number].doubt)
-    with listening(review_app(store, Sessions(OpenDoor(), "anna"))) as url, opened(browser, url) as page:
+    app = FastAPI()
+    add_review_page(app, store, Sessions(OpenDoor(), "anna"))
+    with listening(app) as url, opened(browser, url) as page:
         page.goto("/")
         links = page.locator("table.documents a")
         expect(links).to_have_count(3)
