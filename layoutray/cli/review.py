@@ -68,7 +68,7 @@ def local_app(store: ReviewStore, reviewer: str, folder: str) -> FastAPI:
         folder: that has the review file, for the commands that the page shows.
     """
     app = FastAPI(openapi_url=None)
-    add_review_page(app, store, Sessions(OpenDoor(), reviewer), commands=commands(folder))
+    add_review_page(app, store, Sessions(store.database, OpenDoor(), reviewer), commands=commands(folder))
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"])
     return app
 

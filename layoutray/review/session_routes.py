@@ -49,7 +49,7 @@ class SessionRoutes:
 
     async def sign_out(self, request: Request, response: Response) -> dict[str, Any]:
         """End the session."""
-        self.sessions.end(request.cookies.get(COOKIE, ""))
+        await self.sessions.end(request.cookies.get(COOKIE, ""))
         response.delete_cookie(COOKIE, path=_COOKIE_PATH)
         return {"signed_in": False, "needs_key": self.sessions.door.needs_key}
 

@@ -8,17 +8,18 @@ import hashlib
 import hmac
 import secrets
 import time
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from fastapi import Request
+from starlette.concurrency import run_in_threadpool
 
 from layoutray.review.refused import RefusedError
+from layoutray.store.database import Database
 
 COOKIE = "layoutray_session"
 TOKEN_HEADER = "X-CSRF-Token"
 _SECONDS = 12 * 3600.0
-_MOST = 10_000
 _LONGEST_NAME = 64
 
 
@@ -77,33 +78,34 @@ class Session:
 
     visitor: Visitor
     reviewer: str
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
-    ends: float = field(default_factory=lambda: time.time() + _SECONDS)
+    token: str
 
 
 class Sessions:
-    """The sessions of one server; they end with it.
+    """The sessions of a review file. All processes that use the file know them; only hashes of cookies are stored.
 
     Args:
         reviewer: name of a person who gives none.
     """
 
-    def __init__(self, door: Door, reviewer: str) -> None:
+    def __init__(self, database: Database, door: Door, reviewer: str) -> None:
         self.door = door
+        self._database = database
         self._reviewer = reviewer
-        self._sessions: dict[str, Session] = {}
 
     async def begin(self, key: str, reviewer: str) -> tuple[str, Session]:
         """Begin a session; returns the content of its cookie. Raises RefusedError as `Door.enter`."""
         visitor = await self.door.enter(key)
         name = reviewer.strip()[:_LONGEST_NAME] or visitor.owner or self._reviewer
-        cookie, session = secrets.token_urlsafe(32), Session(visitor, name)
-        for ended in [known for known, one in self._sessions.items() if one.ends < time.time()]:
-            del self._sessions[ended]
-        while len(self._sessions) >= _MOST:
-            del self._sessions[next(iter(self._sessions))]
-        self._sessions[_hash(cookie)] = session
+        cookie, session = secrets.token_urlsafe(32), Session(visitor, name, secrets.token_urlsafe(24))
+        row = (_hash(cookie), visitor.owner, visitor.sees_all, name, session.token, time.time() + _SECONDS)
+        await run_in_threadpool(self._store, row)
         return cookie, session
+
+    def _store(self, row: tuple[Any, ...]) -> None:
+        with self._database.transaction() as database:
+            database.execute("DELETE FROM sessions WHERE ends < ?", (time.time(),))
+            database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", row)
 
     async def of(self, cookie: str, token: str | None) -> Session:
         """The session of a request.
@@ -114,17 +116,20 @@ class Sessions:
         Raises:
             RefusedError: 401 without a session; 403 when the token is wrong.
         """
-        session = self._sessions.get(_hash(cookie))
-        if session is None or session.ends < time.time() or not await self.door.still_admits(session.visitor):
+        statement = "SELECT * FROM sessions WHERE cookie = ? AND ends > ?"
+        rows = await run_in_threadpool(self._database.rows, statement, _hash(cookie), time.time())
+        visitor = Visitor(rows[0]["owner"], bool(rows[0]["sees_all"])) if rows else Visitor()
+        if not rows or not await self.door.still_admits(visitor):
             raise RefusedError(401, "no_session", "there is no session, or it has ended; sign in")
+        session = Session(visitor, rows[0]["reviewer"], rows[0]["token"])
         if token is not None and not hmac.compare_digest(token.encode(), session.token.encode()):
             raise RefusedError(
                 403, "wrong_token", f"the header {TOKEN_HEADER} is not that of the session; load the page again"
             )
         return session
 
-    def end(self, cookie: str) -> None:
-        self._sessions.pop(_hash(cookie), None)
+    async def end(self, cookie: str) -> None:
+        await run_in_threadpool(self._database.rows, "DELETE FROM sessions WHERE cookie = ?", _hash(cookie))
 
     async def reading(self, request: Request) -> None:
         """A dependency of routes that change nothing. It raises RefusedError as `of`."""

@@ -80,7 +80,15 @@ _REVIEWS = FileKind(
             before TEXT,
             after TEXT
         );
-        CREATE INDEX corrections_of_document ON corrections (document)
+        CREATE INDEX corrections_of_document ON corrections (document);
+        CREATE TABLE sessions (
+            cookie TEXT PRIMARY KEY,
+            owner TEXT NOT NULL,
+            sees_all INTEGER NOT NULL,
+            reviewer TEXT NOT NULL,
+            token TEXT NOT NULL,
+            ends REAL NOT NULL
+        )
     """,
 )
 

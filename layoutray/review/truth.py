@@ -9,15 +9,13 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
-from layoutray.document import Document, Field, Page, Provenance
+from layoutray.document import REVIEWED, Document, Field, Page, Provenance
 from layoutray.document.tags import to_iob2
 from layoutray.review.documents import page_from_json, page_to_json
 from layoutray.review.queue import Filter, listed
 from layoutray.review.store import ReviewStore
 from layoutray.review.values import Value
 
-REVIEWED = "reviewed"
-"""`Provenance.words` of pages that a person has reviewed."""
 _AT_ONCE = 500
 
 

@@ -49,7 +49,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     store = ReviewStore.open(str(tmp_path_factory.mktemp("review") / "review.db"))
     app = FastAPI()
     commands = ["layoutray ingest ingest-reviewed IN OUT"]
-    add_review_page(app, store, Sessions(OpenDoor(), "anna"), answer_upload, commands)
+    add_review_page(app, store, Sessions(store.database, OpenDoor(), "anna"), answer_upload, commands)
     with listening(app) as url:
         yield Served(url, store)
     store.close()

@@ -102,7 +102,7 @@ def test_documents_are_those_of_their_owner(store: ReviewStore, client: TestClie
     number = store.add(answered("owned"), "owner")
     refused(client.get(f"/review/documents/{number}"), 404, "not_found")
     app = FastAPI()
-    add_review_page(app, store, Sessions(OwnDoor(), "anna"))
+    add_review_page(app, store, Sessions(store.database, OwnDoor(), "anna"))
     owner = TestClient(app, base_url="http://127.0.0.1")
     assert owner.post("/review/session", json={}).json()["reviewer"] == "owner"
     assert owner.get(f"/review/documents/{number}").status_code == 200

@@ -34,7 +34,9 @@ def mount(api: FastAPI, file: str, sample: float, routes: Routes, guard: Guard) 
         sample: share of the accepted values that are shown nevertheless.
     """
     store = ReviewStore.open(file, sample=sample)
-    add_review_page(api, store, Sessions(_KeyDoor(guard), "anonymous"), _UploadAnswerer(routes, guard), _COMMANDS)
+    add_review_page(
+        api, store, Sessions(store.database, _KeyDoor(guard), "anonymous"), _UploadAnswerer(routes, guard), _COMMANDS
+    )
 
 
 @dataclass(frozen=True, slots=True)
