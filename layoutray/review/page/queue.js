@@ -27,7 +27,7 @@ function progress({ states, looks, sample, sample_left }) {
   const accepted = states.accepted ?? 0;
   return element("div", { class: "progress" },
     element("p", {},
-      element("strong", {}, `${done} of ${total} finished`), accepted ? `, ${accepted} need no look` : "", `, ${looks} values to look at`),
+      element("strong", {}, `${done} of ${total} finished`), accepted ? `, ${accepted} need no look` : "", `, ${counted(looks, "value")} to look at`),
     element("progress", { max: Math.max(total, 1), value: done + accepted, "aria-label": "Documents that need no more work" }),
     sample.count || sample_left ? element("p", { class: "sample" }, measured(sample, sample_left)) : "");
 }
@@ -92,9 +92,13 @@ function teaching({ corrections, states }, commands) {
   const finished = states.done ?? 0;
   return element("section", { class: "teaching", "aria-label": "Training" },
     element("h2", {}, "Teach the model"),
-    element("p", {}, `${corrections} corrections since the latest version of the model; ${finished} finished documents. `,
+    element("p", {}, `${counted(corrections, "correction")} since the latest version of the model; ${counted(finished, "finished document")}. `,
       element("a", { href: "/review/reviewed.jsonl", download: "reviewed.jsonl" }, "Download the finished documents")),
     commands.length ? element("details", {}, element("summary", {}, "Commands that train on them"), commands.map(copied)) : "");
+}
+
+function counted(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function dropArea() {
