@@ -39,7 +39,9 @@ export class Choosing {
 
   accept() {
     this.#end();
-    this.done(this.words.size ? { page: this.page, words: this.numbers, text: this.text } : { page: null, words: [], text: "" });
+    this.done(
+      this.words.size ? { page: this.page, words: this.numbers, text: this.text } : { page: null, words: [], text: "" },
+    );
   }
 
   giveUp() {

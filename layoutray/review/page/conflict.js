@@ -10,9 +10,12 @@ export async function resolve(conflicts, mine, theirs) {
   const history = await api.get(`/review/documents/${theirs.number}/history`).catch(() => []);
   const who = history[0] ? history[0].reviewer : "Somebody else";
   const choices = conflicts.map((id) => choice(id, own.get(id), other.get(id), who));
-  const content = element("div", {},
+  const content = element(
+    "div",
+    {},
     element("p", {}, quoted(who), " has changed these values too. Nothing is lost: the history keeps both."),
-    choices.map((one) => one.content));
+    choices.map((one) => one.content),
+  );
   await ask("Conflict", content, [["save", "Save this choice"]]);
   return new Set(choices.filter((one) => one.takesMine()).map((one) => one.id));
 }
@@ -20,10 +23,13 @@ export async function resolve(conflicts, mine, theirs) {
 function choice(id, mine, theirs, who) {
   const radio = (value, checked) => element("input", { type: "radio", name: id, value, checked });
   const own = radio("mine", false);
-  const content = element("fieldset", {},
+  const content = element(
+    "fieldset",
+    {},
     element("legend", {}, quoted((mine ?? theirs).name)),
     element("label", {}, radio("theirs", true), " ", quoted(who), ": ", shown(theirs)),
-    element("label", {}, own, " you: ", shown(mine)));
+    element("label", {}, own, " you: ", shown(mine)),
+  );
   return { id, content, takesMine: () => own.checked };
 }
 

@@ -6,7 +6,8 @@ import { button, element } from "./elements.js";
 export function ask(title, content, choices) {
   return new Promise((resolve) => {
     const buttons = choices.map(([name, text, attributes = {}]) =>
-      element("button", { value: name, class: name === choices[0][0] ? "primary" : false, ...attributes }, text));
+      element("button", { value: name, class: name === choices[0][0] ? "primary" : false, ...attributes }, text),
+    );
     const heading = element("h2", { id: "dialog-title" }, title);
     const form = element("form", { method: "dialog" }, heading, content, element("div", { class: "choices" }, buttons));
     const dialog = element("dialog", { "aria-labelledby": "dialog-title" }, form);

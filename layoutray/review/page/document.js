@@ -88,7 +88,8 @@ class DocumentView {
       up: () => panel.step(-1),
       edit: () => current() && panel.edit(panel.current),
       words: () => current() && this.#choose(panel.current),
-      remove: () => current() && this.#act({ name: current().state === "removed" ? "restore" : "remove", id: panel.current }),
+      remove: () =>
+        current() && this.#act({ name: current().state === "removed" ? "restore" : "remove", id: panel.current }),
       undo: () => review.undo(),
       redo: () => review.redo(),
       "focus-adder": () => panel.root.querySelector(".adder input").focus(),
@@ -112,7 +113,8 @@ class DocumentView {
     else if (name === "type") this.review.set(id, { text });
     else if (name === "restore") this.review.restore(id);
     else if (name === "remove") this.review.remove([id]);
-    else if (name === "remove-row") this.review.remove(this.review.values.filter((one) => one.row === row).map((one) => one.id));
+    else if (name === "remove-row")
+      this.review.remove(this.review.values.filter((one) => one.row === row).map((one) => one.id));
     else if (name === "add") this.#choose(this.review.add([value], row)[0]);
     else if (name === "add-row") this.panel.focus(this.review.addRow(row)[0]);
   }
@@ -155,13 +157,20 @@ class DocumentView {
 
   #showTools() {
     const choosing = this.#choosing;
-    const lasso = button("Lasso", () => {
-      choosing.lasso = !choosing.lasso;
-      lasso.setAttribute("aria-pressed", choosing.lasso);
-    }, { "aria-pressed": false });
+    const lasso = button(
+      "Lasso",
+      () => {
+        choosing.lasso = !choosing.lasso;
+        lasso.setAttribute("aria-pressed", choosing.lasso);
+      },
+      { "aria-pressed": false },
+    );
     this.tools.replaceChildren(
-      element("span", {}, "Click words, or drag around them."), lasso,
-      button("Accept", () => choosing.accept(), { class: "primary" }), button("Cancel", () => choosing.giveUp()));
+      element("span", {}, "Click words, or drag around them."),
+      lasso,
+      button("Accept", () => choosing.accept(), { class: "primary" }),
+      button("Cancel", () => choosing.giveUp()),
+    );
   }
 
   #toolbar() {
@@ -171,15 +180,32 @@ class DocumentView {
     this.redo = tool("↷", "redo", "Redo");
     this.tools = element("div", { class: "tools", role: "group", "aria-label": "Choose words" });
     const many = this.document.pages.length > 1;
-    return element("div", { class: "toolbar", role: "toolbar", "aria-label": "Document" },
+    return element(
+      "div",
+      { class: "toolbar", role: "toolbar", "aria-label": "Document" },
       element("h1", {}, quoted(this.document.name)),
-      element("span", { class: "note" }, quoted(this.document.model), many ? ` · ${this.document.pages.length} pages` : ""),
+      element(
+        "span",
+        { class: "note" },
+        quoted(this.document.model),
+        many ? ` · ${this.document.pages.length} pages` : "",
+      ),
       element("div", { class: "group" }, this.undo, this.redo),
-      element("div", { class: "group" }, tool("−", "zoom-out", "Zoom out"), tool("⤢", "fit", "Whole width"),
-        tool("+", "zoom-in", "Zoom in"), tool("⟳", "rotate", "Rotate"), tool("▦", "boxes", "Boxes of all words")),
-      many ? element("div", { class: "group" }, tool("↑", "page-up", "Page before"), tool("↓", "page-down", "Next page")) : "",
+      element(
+        "div",
+        { class: "group" },
+        tool("−", "zoom-out", "Zoom out"),
+        tool("⤢", "fit", "Whole width"),
+        tool("+", "zoom-in", "Zoom in"),
+        tool("⟳", "rotate", "Rotate"),
+        tool("▦", "boxes", "Boxes of all words"),
+      ),
+      many
+        ? element("div", { class: "group" }, tool("↑", "page-up", "Page before"), tool("↓", "page-down", "Next page"))
+        : "",
       element("div", { class: "group" }, button("History", run("history"), { class: "quiet" })),
-      this.tools);
+      this.tools,
+    );
   }
 
   #finisher() {

@@ -22,9 +22,27 @@ const KEYS = [
 ];
 
 const PLAIN = {
-  Enter: "confirm", ArrowDown: "down", j: "down", ArrowUp: "up", k: "up", e: "edit", F2: "edit", w: "words",
-  Delete: "remove", Backspace: "remove", a: "focus-adder", PageDown: "page-down", PageUp: "page-up",
-  "+": "zoom-in", "=": "zoom-in", "-": "zoom-out", 0: "fit", r: "rotate", b: "boxes", h: "history", q: "queue",
+  Enter: "confirm",
+  ArrowDown: "down",
+  j: "down",
+  ArrowUp: "up",
+  k: "up",
+  e: "edit",
+  F2: "edit",
+  w: "words",
+  Delete: "remove",
+  Backspace: "remove",
+  a: "focus-adder",
+  PageDown: "page-down",
+  PageUp: "page-up",
+  "+": "zoom-in",
+  "=": "zoom-in",
+  "-": "zoom-out",
+  0: "fit",
+  r: "rotate",
+  b: "boxes",
+  h: "history",
+  q: "queue",
 };
 
 /** The command of a key; "" if it is none, or belongs to a field or button that has the focus. */
@@ -44,6 +62,8 @@ export function commandOf(event) {
 
 /** Show the keys. */
 export function showKeys() {
-  const rows = KEYS.map(([key, meaning]) => element("tr", {}, element("th", { scope: "row" }, element("kbd", {}, key)), element("td", {}, meaning)));
+  const rows = KEYS.map(([key, meaning]) =>
+    element("tr", {}, element("th", { scope: "row" }, element("kbd", {}, key)), element("td", {}, meaning)),
+  );
   return show("Keys of the document view", element("table", { class: "keys" }, rows));
 }

@@ -20,16 +20,22 @@ export class Pages extends EventTarget {
     this.document = document;
     this.review = review;
     this.scroller = element("div", { class: "pages", tabindex: 0, role: "region", "aria-label": "Pages" });
-    this.#watcher = new IntersectionObserver((entries) => this.#seen(entries), { root: this.scroller, rootMargin: NEAR });
+    this.#watcher = new IntersectionObserver((entries) => this.#seen(entries), {
+      root: this.scroller,
+      rootMargin: NEAR,
+    });
     for (const size of document.pages) this.#addPage(size);
     review.addEventListener("change", () => this.draw());
-    for (const name of ["pointerover", "pointerout", "click"]) this.scroller.addEventListener(name, (event) => this.#point(event));
+    for (const name of ["pointerover", "pointerout", "click"])
+      this.scroller.addEventListener(name, (event) => this.#point(event));
   }
 
   /** The words of a page, loaded once. */
   words(page) {
     const view = this.#views.get(page);
-    view.loading ??= get(`/review/documents/${this.document.number}/pages/${page}`).then((words) => (view.words = words));
+    view.loading ??= get(`/review/documents/${this.document.number}/pages/${page}`).then(
+      (words) => (view.words = words),
+    );
     return view.loading;
   }
 
@@ -80,10 +86,12 @@ export class Pages extends EventTarget {
   /** Show which value is meant, and bring it into view if `scroll`. */
   mark(id, scroll = false) {
     this.marked = id;
-    for (const polygon of this.scroller.querySelectorAll("polygon.value")) polygon.classList.toggle("marked", polygon.dataset.id === id);
+    for (const polygon of this.scroller.querySelectorAll("polygon.value"))
+      polygon.classList.toggle("marked", polygon.dataset.id === id);
     const found = this.scroller.querySelector("polygon.value.marked");
     const page = this.review.value(id)?.page;
-    if (scroll) (found ?? (page ? this.#views.get(page).svg : null))?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (scroll)
+      (found ?? (page ? this.#views.get(page).svg : null))?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** Draw the values of the pages that are in view. */
@@ -127,7 +135,12 @@ export class Pages extends EventTarget {
   #orient(view) {
     const { width, height, svg, layer } = view;
     const [wide, high] = this.#turned(view);
-    const moves = { 0: "", 90: `translate(${height} 0)`, 180: `translate(${width} ${height})`, 270: `translate(0 ${width})` };
+    const moves = {
+      0: "",
+      90: `translate(${height} 0)`,
+      180: `translate(${width} ${height})`,
+      270: `translate(0 ${width})`,
+    };
     svg.setAttribute("viewBox", `0 0 ${wide} ${high}`);
     layer.setAttribute("transform", `${moves[this.#turn]} rotate(${this.#turn})`);
     this.#size(view);
@@ -170,13 +183,18 @@ export class Pages extends EventTarget {
     const width = WIDTHS.find((one) => one >= needed) ?? WIDTHS.at(-1);
     if (width <= (view.pictureWidth ?? 0)) return;
     view.pictureWidth = width;
-    view.picture.setAttribute("href", `/review/documents/${this.document.number}/pages/${view.page}/picture?width=${width}`);
+    view.picture.setAttribute(
+      "href",
+      `/review/documents/${this.document.number}/pages/${view.page}/picture?width=${width}`,
+    );
   }
 
   #drawValues(view) {
     const polygons = this.review.values
       .filter((value) => value.page === view.page && value.state !== "removed")
-      .flatMap((value) => polygonsOf(value, this.review.said[value.id], view.words).map((points) => this.#polygon(value, points)));
+      .flatMap((value) =>
+        polygonsOf(value, this.review.said[value.id], view.words).map((points) => this.#polygon(value, points)),
+      );
     view.values.replaceChildren(...polygons);
     // One path for all words of a page: a thousand elements would slow scrolling down.
     const boxes = (this.showsWords && view.words) || [];

@@ -13,7 +13,9 @@ export class Panel extends EventTarget {
     this.current = "";
     this.root = element("section", { class: "panel", "aria-label": "Values" });
     review.addEventListener("change", () => this.draw());
-    this.root.addEventListener("pointerover", (event) => this.#over(event.target.closest("li.value")?.dataset.id ?? null));
+    this.root.addEventListener("pointerover", (event) =>
+      this.#over(event.target.closest("li.value")?.dataset.id ?? null),
+    );
     this.root.addEventListener("pointerleave", () => this.#over(null));
     this.root.addEventListener("focusin", (event) => {
       const id = event.target.closest("li.value")?.dataset.id;
@@ -64,7 +66,8 @@ export class Panel extends EventTarget {
   /** Show the text of words while they are chosen; null when no more. */
   preview(id, text) {
     const shown = this.#row(id)?.querySelector(".text");
-    if (shown) shown.textContent = text === null ? visible(this.review.value(id).text) : visible(text) || "choose words";
+    if (shown)
+      shown.textContent = text === null ? visible(this.review.value(id).text) : visible(text) || "choose words";
   }
 
   draw() {
@@ -75,7 +78,13 @@ export class Panel extends EventTarget {
     const removed = kept.filter((value) => value.state === "removed").length;
     this.root.replaceChildren(
       element("h2", {}, "Values"),
-      loose.length ? element("ul", {}, loose.map((value) => this.#value(value))) : element("p", {}, "The model has found no value."),
+      loose.length
+        ? element(
+            "ul",
+            {},
+            loose.map((value) => this.#value(value)),
+          )
+        : element("p", {}, "The model has found no value."),
       this.#adder(),
       ...this.#records(rows, kept),
       removed ? element("p", { class: "note" }, `${removed} removed: these are no truth, and can be restored.`) : "",
@@ -106,21 +115,39 @@ export class Panel extends EventTarget {
     const state = stateOf(value, said);
     const current = value.id === this.current ? "current" : "";
     const content = this.#editing === value.id ? this.#input(value) : this.#main(value, said, state);
-    return element("li", { class: `value ${state.name} ${current}`, "data-id": value.id }, content, this.#actions(value));
+    return element(
+      "li",
+      { class: `value ${state.name} ${current}`, "data-id": value.id },
+      content,
+      this.#actions(value),
+    );
   }
 
   #main(value, said, state) {
     const changed = said && said.text !== value.text && value.state !== "removed";
-    return element("button", { type: "button", class: "main", onclick: () => this.focus(value.id) },
+    return element(
+      "button",
+      { type: "button", class: "main", onclick: () => this.focus(value.id) },
       quoted(value.name, { class: "name" }),
       quoted(value.text || "no text", { class: value.text ? "text" : "text missing" }),
       changed ? element("span", { class: "was" }, "read as ", quoted(said.text)) : "",
       said ? confidence(said) : "",
-      element("span", { class: "state" }, element("span", { class: "sign", "aria-hidden": "true" }, state.sign), element("span", { class: "meaning" }, state.text)));
+      element(
+        "span",
+        { class: "state" },
+        element("span", { class: "sign", "aria-hidden": "true" }, state.sign),
+        element("span", { class: "meaning" }, state.text),
+      ),
+    );
   }
 
   #input(value) {
-    const input = element("input", { value: value.text, "aria-label": `Value of ${value.name}`, dir: "auto", maxlength: 10000 });
+    const input = element("input", {
+      value: value.text,
+      "aria-label": `Value of ${value.name}`,
+      dir: "auto",
+      maxlength: 10000,
+    });
     const end = (text) => {
       if (this.#editing !== value.id) return;
       this.#editing = "";
@@ -141,47 +168,86 @@ export class Panel extends EventTarget {
   #actions(value) {
     const act = (name) => () => this.#act(name, value.id);
     const label = (text) => ({ "aria-label": `${text} ${value.name}`, title: text });
-    const buttons = value.state === "removed"
-      ? [button("Restore", act("restore"), label("Restore"))]
-      : [
-        button("Confirm", act("confirm"), { ...label("Confirm"), disabled: value.state === "confirmed" }),
-        button("Type", act("edit"), label("Type over")),
-        button("Words", act("words"), label("Choose the words of")),
-        button("Remove", act("remove"), label("Remove")),
-      ];
+    const buttons =
+      value.state === "removed"
+        ? [button("Restore", act("restore"), label("Restore"))]
+        : [
+            button("Confirm", act("confirm"), { ...label("Confirm"), disabled: value.state === "confirmed" }),
+            button("Type", act("edit"), label("Type over")),
+            button("Words", act("words"), label("Choose the words of")),
+            button("Remove", act("remove"), label("Remove")),
+          ];
     return element("div", { class: "actions" }, buttons);
   }
 
   #adder(row = "", label = "Add a value") {
     const id = `names-${row || "document"}`.replaceAll(/\W/g, "-");
-    const input = element("input", { list: id, placeholder: "name", "aria-label": row ? `Name of a value to add to ${row}` : "Name of a value to add", maxlength: 200 });
+    const input = element("input", {
+      list: id,
+      placeholder: "name",
+      "aria-label": row ? `Name of a value to add to ${row}` : "Name of a value to add",
+      maxlength: 200,
+    });
     const add = (event) => {
       event.preventDefault();
       if (input.value.trim()) this.#act("add", "", { value: input.value.trim(), row });
     };
-    return element("form", { class: "adder", onsubmit: add }, input,
-      element("datalist", { id }, this.names.map((name) => element("option", { value: name }))),
-      element("button", { type: "submit" }, label));
+    return element(
+      "form",
+      { class: "adder", onsubmit: add },
+      input,
+      element(
+        "datalist",
+        { id },
+        this.names.map((name) => element("option", { value: name })),
+      ),
+      element("button", { type: "submit" }, label),
+    );
   }
 
   #records(rows, values) {
     const names = [...new Set(rows.map(nameOfRow))];
     return names.map((name) => {
       const own = rows.filter((row) => nameOfRow(row) === name);
-      return element("section", { class: "records", "aria-label": `Records ${name}` },
+      return element(
+        "section",
+        { class: "records", "aria-label": `Records ${name}` },
         element("h2", {}, quoted(name)),
-        own.map((row, index) => this.#record(row, index + 1, values.filter((value) => value.row === row))),
-        button("Add a row", () => this.#act("add-row", "", { row: own.at(-1) })));
+        own.map((row, index) =>
+          this.#record(
+            row,
+            index + 1,
+            values.filter((value) => value.row === row),
+          ),
+        ),
+        button("Add a row", () => this.#act("add-row", "", { row: own.at(-1) })),
+      );
     });
   }
 
   #record(row, number, values) {
     const all = values.every((value) => value.state === "removed");
-    return element("section", { class: all ? "record removed" : "record", "aria-label": `${nameOfRow(row)} ${number}` },
-      element("header", {}, element("h3", {}, `${number}`),
-        all ? "" : button("Remove row", () => this.#act("remove-row", "", { row }), { class: "quiet", "aria-label": `Remove row ${number}` })),
-      element("ul", {}, values.map((value) => this.#value(value))),
-      this.#adder(row, "Add"));
+    return element(
+      "section",
+      { class: all ? "record removed" : "record", "aria-label": `${nameOfRow(row)} ${number}` },
+      element(
+        "header",
+        {},
+        element("h3", {}, `${number}`),
+        all
+          ? ""
+          : button("Remove row", () => this.#act("remove-row", "", { row }), {
+              class: "quiet",
+              "aria-label": `Remove row ${number}`,
+            }),
+      ),
+      element(
+        "ul",
+        {},
+        values.map((value) => this.#value(value)),
+      ),
+      this.#adder(row, "Add"),
+    );
   }
 }
 
@@ -193,7 +259,12 @@ function nameOfRow(row) {
 function confidence({ confidence: share, accepted }) {
   const percent = Math.floor(share * 100);
   const meter = element("meter", { min: 0, max: 100, value: percent, "aria-hidden": "true" });
-  return element("span", { class: "confidence", title: accepted ? "accepted: no look needed" : "not accepted" }, meter, `${percent} %`);
+  return element(
+    "span",
+    { class: "confidence", title: accepted ? "accepted: no look needed" : "not accepted" },
+    meter,
+    `${percent} %`,
+  );
 }
 
 function stateOf(value, said) {
@@ -201,8 +272,11 @@ function stateOf(value, said) {
   if (!said) return { name: "confirmed", sign: "+", text: "added" };
   if (value.state === "confirmed") {
     return said.text === value.text && said.name === value.name && String(said.words) === String(value.words)
-      ? { name: "confirmed", sign: "✓", text: "confirmed" } : { name: "confirmed", sign: "✎", text: "corrected" };
+      ? { name: "confirmed", sign: "✓", text: "confirmed" }
+      : { name: "confirmed", sign: "✎", text: "corrected" };
   }
   if (said.sampled) return { name: "open", sign: "?", text: "sample of accepted" };
-  return said.accepted ? { name: "accepted", sign: "✓", text: "accepted" } : { name: "open", sign: "?", text: "needs a look" };
+  return said.accepted
+    ? { name: "accepted", sign: "✓", text: "accepted" }
+    : { name: "open", sign: "?", text: "needs a look" };
 }

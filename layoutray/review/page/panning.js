@@ -13,10 +13,14 @@ export function letDrag(pages) {
     last = event;
   });
   addEventListener("pointerup", () => (last = null));
-  scroller.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return;
-    event.preventDefault();
-    if (event.deltaY < 0) pages.zoomIn();
-    else pages.zoomOut();
-  }, { passive: false });
+  scroller.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      if (event.deltaY < 0) pages.zoomIn();
+      else pages.zoomOut();
+    },
+    { passive: false },
+  );
 }

@@ -10,7 +10,7 @@ const NAME = "layoutray-reviewer";
 /** The session: the one that there is, or a new one. Asks for a key where one is needed. */
 export async function signIn() {
   let session = await api.get(PATH);
-  for (let problem = ""; !session.signed_in; ) {
+  for (let problem = ""; !session.signed_in;) {
     try {
       session = await api.post(PATH, session.needs_key ? await askForKey(problem) : { reviewer: remembered() });
     } catch (error) {
@@ -37,10 +37,13 @@ export async function changeReviewer(session) {
 async function askForKey(problem) {
   const key = element("input", { id: "key", type: "password", autocomplete: "current-password", required: true });
   const name = element("input", { id: "name", autocomplete: "name", maxlength: 64, value: remembered() });
-  const content = element("div", {},
+  const content = element(
+    "div",
+    {},
     problem ? element("p", { class: "problem", role: "alert" }, visible(problem)) : null,
     element("p", {}, element("label", { for: "key" }, "Key of the endpoint, with the scope review"), key),
-    element("p", {}, element("label", { for: "name" }, "Your name, for the history"), name));
+    element("p", {}, element("label", { for: "name" }, "Your name, for the history"), name),
+  );
   await ask("Sign in", content, [["in", "Sign in"]]);
   localStorage.setItem(NAME, name.value);
   return { key: key.value, reviewer: name.value };
