@@ -13,7 +13,7 @@ from layoutray.review import queue, truth
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.queue import Filter
 from layoutray.review.refused import RefusedError
-from layoutray.review.schema import shown_entry
+from layoutray.review.schema import QueueQuery, shown_entry
 from layoutray.review.sessions import Session, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 
@@ -39,21 +39,12 @@ class QueueRoutes:
         app.add_api_route("/documents", self.upload, methods=["POST"], dependencies=changing)
         app.add_api_route("/reviewed.jsonl", self.reviewed, methods=["GET"], dependencies=reading, response_model=None)
 
-    def documents(
-        self,
-        request: Request,
-        state: str = "",
-        field: str = "",
-        version: str = "",
-        below: Annotated[float, Query(ge=0, le=2)] = 0.0,
-        offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
-        limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    ) -> dict[str, Any]:
+    def documents(self, request: Request, wanted: Annotated[QueueQuery, Query()]) -> dict[str, Any]:
         """The documents of a filter, the first to look at first, and how far the review of all of them is."""
         session: Session = request.state.session
-        wanted = Filter(session.visitor.shown, state, version, field, below)
-        entries, count = queue.listed(self.store, wanted, offset, limit)
-        progress = asdict(queue.progress(self.store, wanted.owner))
+        chosen = Filter(session.visitor.shown, wanted.state, wanted.version, wanted.field, wanted.below)
+        entries, count = queue.listed(self.store, chosen, wanted.offset, wanted.limit)
+        progress = asdict(queue.progress(self.store, chosen.owner))
         return {"documents": [shown_entry(entry) for entry in entries], "count": count, "progress": progress}
 
     async def upload(self, request: Request) -> dict[str, Any]:

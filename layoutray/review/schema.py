@@ -23,6 +23,17 @@ class SignIn(_Body):
     reviewer: Annotated[str, Field(max_length=1000)] = ""
 
 
+class QueueQuery(_Body):
+    """Which documents of the queue are shown; see `layoutray.review.queue.Filter`."""
+
+    state: str = ""
+    field: str = ""
+    version: str = ""
+    below: Annotated[float, Field(ge=0, le=1)] = 0.0
+    offset: Annotated[int, Field(ge=0, le=10**9)] = 0
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+
+
 class ValueBody(_Body):
     """A value; see `layoutray.review.values.Value`."""
 
