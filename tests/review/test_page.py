@@ -124,8 +124,7 @@ def test_values_and_rows_are_added_and_removed(page: Page, served: Served, docum
     saved(page)
     values = served.values(document)
     assert (values["currency"].text, values["currency"].words, values["total"].state) == ("EUR", (), "removed")
-    actions = [one.action for one in served.store.corrections(document)]
-    assert {"added", "changed", "removed"} == set(actions)
+    assert {"added", "removed"} <= {one.action for one in served.store.corrections(document)}
 
 
 def test_the_keyboard_alone_reviews_a_document(page: Page, served: Served, document: int) -> None:
