@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+_PATIENCE = 60_000
+"""Milliseconds: a busy machine must not fail a test."""
 
 
 @contextmanager
@@ -22,6 +25,7 @@ def chromium() -> Iterator[Browser]:
     # Its own sandbox needs rights that a container does not have. No name of another host can be looked up.
     arguments = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
     settings = {"executable_path": executable, "args": arguments}
+    expect.set_options(timeout=_PATIENCE)
     with sync_playwright() as playwright, contextlib.closing(playwright.chromium.launch(**settings)) as browser:
         yield browser
 
@@ -33,7 +37,7 @@ def opened(browser: Browser, url: str, **settings: Any) -> Iterator[Page]:
     problems: list[str] = []
 
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(_PATIENCE)
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("request", lambda request: None if request.url.startswith(url) else problems.append(request.url))
     try:

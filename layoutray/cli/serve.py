@@ -23,6 +23,7 @@ from layoutray.cluster.serving.model_version import Version, load_model, served_
 from layoutray.cluster.serving.served_version import Lookup
 from layoutray.devices import CPU
 from layoutray.ocr import engines
+from layoutray.review.store import ReviewStore
 
 _ANY_HOST = "0.0.0.0"
 
@@ -36,7 +37,7 @@ class ServeOptions(RecipeOptions):
         follow_every: seconds between looks at the registry.
         timeout: seconds per document.
         keep_jobs: hours.
-        keys, audit, open, jobs, job_prefixes, webhook_hosts, webhook_networks: see `ServeSettings`.
+        keys, audit, open, jobs, job_prefixes, webhook_hosts, webhook_networks, review: see `ServeSettings`.
     """
 
     checkpoint: str
@@ -54,6 +55,7 @@ class ServeOptions(RecipeOptions):
     job_prefixes: list[str]
     webhook_hosts: list[str]
     webhook_networks: list[str]
+    review: str
     keys: str
     audit: str
     open: bool
@@ -85,6 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             job_prefixes=tuple(chosen.job_prefixes),
             webhook_hosts=tuple(chosen.webhook_hosts),
             webhook_networks=tuple(chosen.webhook_networks),
+            review=_absolute(chosen.review),
             keys=_absolute(chosen.keys),
             audit=_absolute(chosen.audit),
             open=chosen.open,
@@ -124,6 +127,8 @@ def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = N
     engines.load(settings.recognition.engine).version(settings.recognition.settings)
     if settings.jobs:
         Ledger.open(settings.jobs).close()
+    if settings.review:
+        ReviewStore.open(settings.review).close()
     if settings.keys:
         KeyStore.open(settings.keys).close()
     key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
@@ -180,6 +185,13 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
         "without a restart (default: %(default)s)",
     )
     _add_jobs(parser)
+    parser.add_argument(
+        "--review",
+        metavar="FILE",
+        default="",
+        help="show the page on which people see and correct answers at /, and keep their documents in this file "
+        "(default: show none)",
+    )
     _add_access(parser)
     options.add_tracking_uri(parser)
     options.add_recipe_options(parser)

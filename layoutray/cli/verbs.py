@@ -41,6 +41,7 @@ VERBS = {
     "promote": Verb("Make the candidate of a registered model its champion, if it is not worse.", ".promote:main"),
     "rollback": Verb("Make the former champion of a registered model its champion again.", ".rollback:main"),
     "predict": Verb("Extract from a folder of files, or from ingested pages, in bulk.", ".predict:main"),
+    "review": Verb("Show the answers in a folder to people, who correct them in a browser.", ".review:main"),
     "serve": Verb("Serve a model over HTTP until Ctrl-C or SIGTERM.", ".serve:main"),
     "keys create": Verb("Create a key of the endpoint and print it, once.", ".keys.create:main"),
     "keys list": Verb("Print all keys of the endpoint, without their texts, as JSON.", ".keys.list:main"),

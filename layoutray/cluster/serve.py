@@ -15,7 +15,7 @@ from ray.serve.handle import DeploymentHandle
 
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
-from layoutray.cluster.serving import request_log
+from layoutray.cluster.serving import request_log, review
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.auth import make_access
 from layoutray.cluster.serving.job_api import JobRoutes
@@ -61,6 +61,8 @@ class ServeSettings:
         job_prefixes: addresses `s3://BUCKET/PATH` below which jobs may name objects.
         webhook_hosts: hosts that jobs may name as webhooks.
         webhook_networks: networks such as `10.1.0.0/16` in which webhooks may be, although they are not public.
+        review: file on the head node with the documents of the review page; empty: the endpoint has none.
+        review_sample: share of the accepted values that the page shows nevertheless.
         audit: file on the head node to which the audit log is appended; empty: none is written.
         open: accept connections from the network although there are no keys.
     """
@@ -84,6 +86,8 @@ class ServeSettings:
     job_prefixes: tuple[str, ...] = ()
     webhook_hosts: tuple[str, ...] = ()
     webhook_networks: tuple[str, ...] = ()
+    review: str = ""
+    review_sample: float = 0.05
     audit: str = ""
     open: bool = False
 
@@ -118,7 +122,8 @@ class Ingress:
         # One more page than readers, so that a reader that becomes free has its next page at once.
         service = Service(reader, model, served, max_pages_in_ocr=settings.ocr_replicas + 1, telemetry=metrics)
         limits = settings.limits
-        access = make_access(settings.keys, settings.audit, metrics)
+        self._settings = settings
+        self._access = access = make_access(settings.keys, settings.audit, metrics)
         self._routes = Routes(
             service,
             limits,
@@ -139,6 +144,14 @@ class Ingress:
         api = self._routes.api()
         if self._jobs:
             self._jobs.add_to(api)
+        if self._settings.review:
+            review.mount(
+                api,
+                self._settings.review,
+                self._settings.review_sample,
+                self._routes,
+                self._access.guard,
+            )
         return api
 
 

@@ -42,12 +42,16 @@ class LabelledArea:
     box: Box
 
 
+REVIEWED = "reviewed"
+"""Origin of words that a person has seen on the review page, and whose tags this person has chosen."""
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """The origin of a page's words.
 
     Attributes:
-        words: `ocr`, `text_layer` (of a PDF) or `annotation`.
+        words: `ocr`, `text_layer` (of a PDF), `annotation` or `reviewed`.
         reason: why this origin was chosen, as text for people.
         engine, version: name of the OCR engine, its version and the hash of its language data; for an annotation, the
             engine that it names; empty without one.

@@ -77,6 +77,17 @@ def render_page(data: bytes, number: int, settings: Recognition) -> Rendered:
     return pictures.decode(data, kind, number, settings)
 
 
+def page_picture(data: bytes, number: int, settings: Recognition) -> Rendered:
+    """The picture of page `number` of a document, in one of its files.
+
+    Data sets contain single pages of longer documents: such a file has one page, but the page number can be larger.
+
+    Raises:
+        DocumentError: as `render_page`.
+    """
+    return render_page(data, number if count_pages(data, settings) > 1 else 1, settings)
+
+
 def _describe(data: bytes) -> str:
     for magic, name in _REFUSED_MAGIC:
         if data.startswith(magic):

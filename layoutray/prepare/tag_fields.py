@@ -4,6 +4,9 @@ Dates, amounts and terms are found by their normal form. Texts, names and addres
 digits, ignoring case, blanks and punctuation; if that finds nothing, by the most similar words, which tolerates OCR
 errors. Every occurrence of a value is tagged. If two values share a word, the one with more words is tagged.
 
+Words that a person has chosen for a field on the review page keep its tag, also where OCR has misread them. Other
+occurrences of the value are tagged as well.
+
 A value of a record (`Field.row`) is tagged once, where the other values of its record are near, and its words get the
 record's number as `group` (see `layoutray.prepare.record_places`).
 """
@@ -16,9 +19,10 @@ from itertools import accumulate
 
 from rapidfuzz import fuzz
 
-from layoutray.document import Field, Page, Word
+from layoutray.document import REVIEWED, Field, Page, Word
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
+from layoutray.document.tags import spans as entities_of
 from layoutray.document.tags import to_iob2
 from layoutray.document.value_part import value_part
 from layoutray.prepare.record_places import Span, record_places
@@ -79,22 +83,38 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
         schema: type of each wanted field, by name.
     """
     wanted = [field for field in dict.fromkeys(fields) if field.name in schema]
+    chosen = [_chosen(page, schema) for page in pages]
+    settled = {(field.name, field.row) for of_page in chosen for field in of_page.values()}
     found = {field: _find(field.value, schema[field.name], [page.words for page in pages]) for field in wanted}
-    placed = record_places({field: spans for field, spans in found.items() if field.row is not None}, pages)
+    searched = {field: spans for field, spans in found.items() if (field.name, field.row) not in settled}
+    placed = record_places({field: spans for field, spans in searched.items() if field.row is not None}, pages)
     missing = tuple(
-        field for field, spans in found.items() if not any(spans) or (field.row is not None and field not in placed)
+        field for field, spans in searched.items() if not any(spans) or (field.row is not None and field not in placed)
     )
-    owners: list[dict[Span, Field]] = [{} for _ in pages]
+    owners: list[dict[Span, Field]] = [dict(of_page) for of_page in chosen]
     for field, (number, span) in placed.items():
         owners[number].setdefault(span, field)
     for field, of_pages in found.items():
         for owned, spans in zip(owners, of_pages, strict=True) if field.row is None else ():
             owned |= {span: field for span in spans if span not in owned}
-    return Tagged(tuple(_tagged(page, owned) for page, owned in zip(pages, owners, strict=True)), missing)
+    return Tagged(tuple(map(_tagged, pages, owners, chosen)), missing)
 
 
-def _tagged(page: Page, owners: Mapping[Span, Field]) -> Page:
-    spans = _disjoint(sorted(owners, key=lambda span: (owners[span].row is None, span[0] - span[1])))
+def _chosen(page: Page, schema: Mapping[str, FieldType]) -> dict[Span, Field]:
+    """The spans of words that a person has chosen for fields of `schema`."""
+    if page.provenance.words != REVIEWED:
+        return {}
+    return {
+        (start, end): Field(name, " ".join(word.text for word in page.words[start:end]), page.words[start].group)
+        for name, start, end in entities_of([word.tag for word in page.words])
+        if name in schema
+    }
+
+
+def _tagged(page: Page, owners: Mapping[Span, Field], chosen: Mapping[Span, Field]) -> Page:
+    """The page with the tags of its spans; of spans that share words, those in `chosen` are preferred."""
+    order = sorted(owners, key=lambda span: (span not in chosen, owners[span].row is None, span[0] - span[1]))
+    spans = _disjoint(order)
     tags = to_iob2([(owners[span].name, *span) for span in spans], len(page.words))
     groups = {word: owners[span].row for span in spans for word in range(*span)}
     words = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.document import Box, Field, Page, Word
+from layoutray.document import REVIEWED, Box, Field, Page, Word
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import OUTSIDE, kind_of, spans
 from layoutray.prepare.tag_fields import tag_fields
@@ -165,3 +165,16 @@ def test_a_date_inside_a_fused_word_is_tagged_where_no_word_states_it_alone() ->
     date, fused = FieldType("date"), "Date:14/02/20185:37:44PM 12.50"
     assert stated(date, "14/02/2018", fused) == [["Date:14/02/20185:37:44PM"]]
     assert stated(date, "14/02/2018", fused, "paid 14/02/2018") == [[], ["14/02/2018"]]
+
+
+def test_words_that_a_person_chose_keep_their_tag_also_where_ocr_misread_them() -> None:
+    reviewed = replace(page("T0TAL 12.O0 paid 12.00 later"), provenance=replace(ANNOTATED, words=REVIEWED))
+    tags = (OUTSIDE, "B-f", OUTSIDE, OUTSIDE, "B-other")
+    chosen = replace(
+        reviewed, words=tuple(replace(word, tag=tag) for word, tag in zip(reviewed.words, tags, strict=True))
+    )
+    tagged = tag_fields([chosen], [Field("f", "12.00")], {"f": AMOUNT})
+    assert [word.tag for word in tagged.pages[0].words] == [OUTSIDE, "B-f", OUTSIDE, "B-f", OUTSIDE]
+    assert tagged.missing == ()
+    unknown = replace(chosen, words=chosen.words[:2])
+    assert tag_fields([unknown], [Field("f", "12.00")], {"f": AMOUNT}).missing == ()

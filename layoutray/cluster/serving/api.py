@@ -92,13 +92,20 @@ class Routes:
         words: Annotated[bool, Query(description="also return all words of the pages")] = False,
     ) -> schema.ExtractResponse:
         """Extract entities and fields from a document: a file, or pages of words and boxes."""
+        _, answer = await self.extract_document(request)
+        return answer if words else answer.without_words()
+
+    async def extract_document(
+        self, request: Request
+    ) -> tuple[submission.UploadedFile | submission.WordPages, schema.ExtractResponse]:
+        """The document in a request of `request.state.caller`, and its answer with words. Raises ApiError."""
         async with self._admitted(request) as call:
             model = await self._service.model_at("/v1/extract")
             document = await submission.receive(request, self._limits, submission.word_pages)
             call.asks(document.doc_id, model.model_version)
             answer = await self._service.extract(document, model, call.admit)
             call.record.outcome = answer.status
-        return answer if words else answer.without_words()
+        return document, answer
 
     async def summarize(
         self,

@@ -47,9 +47,22 @@ class Guard(Protocol):
         """The caller with this name, for whom work goes on after the request; also if the key is revoked now."""
         ...
 
+    @property
+    def needs_key(self) -> bool: ...
+
+    async def caller(self, key: str, *scopes: Scope) -> Caller:
+        """The caller with the key of this text. Raises ApiError: 401, 403 or 429."""
+        ...
+
+    async def is_valid(self, name: str) -> bool:
+        """Whether the key with this name was not revoked."""
+        ...
+
 
 class NoGuard:
     """Lets everybody pass."""
+
+    needs_key = False
 
     def allow(self, *_: Scope) -> Check:
         async def check(request: Request) -> None:
@@ -61,9 +74,17 @@ class NoGuard:
         """Whoever sent the job has no limits."""
         return Caller()
 
+    async def caller(self, key: str, *scopes: Scope) -> Caller:
+        return Caller()
+
+    async def is_valid(self, name: str) -> bool:
+        return True
+
 
 class KeyGuard:
     """Lets holders of a valid key pass, within the limits of the key."""
+
+    needs_key = True
 
     def __init__(self, store: KeyStore, audit: AuditLog, telemetry: Telemetry) -> None:
         self._store = store
@@ -74,29 +95,41 @@ class KeyGuard:
         async def check(
             request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
         ) -> None:
-            name = ""
-            try:
-                key = await self._key(credentials)
-                name = key.name
-                await self._take_request(key, scopes)
-            except ApiError as refusal:
-                self._telemetry.refused(refusal)
-                self._audit.refused(name, request.url.path, request_id(request.headers), refusal)
-                raise
-            request.state.caller = KeyHolder(key, self._store)
+            text = credentials.credentials if credentials else ""
+            request.state.caller = await self._caller(text, request.url.path, request_id(request.headers), scopes)
 
         return check
+
+    async def caller(self, key: str, *scopes: Scope) -> Caller:
+        return await self._caller(key, "/", "", scopes)
+
+    async def is_valid(self, name: str) -> bool:
+        key = await in_database(_KEYS, self._store.named, name)
+        return key is not None and key.revoked is None
 
     async def holder(self, name: str) -> Caller:
         """The holder of the key with this name; without limits for a job that was sent before there were keys."""
         key = await in_database(_KEYS, self._store.named, name)
         return KeyHolder(key, self._store) if key else Caller()
 
-    async def _key(self, credentials: HTTPAuthorizationCredentials | None) -> Key:
-        if credentials is None:
+    async def _caller(self, text: str, path: str, request: str, scopes: tuple[Scope, ...]) -> Caller:
+        """The caller with the key `text`; `request` is the id of the request for the audit log."""
+        name = ""
+        try:
+            key = await self._key(text)
+            name = key.name
+            await self._take_request(key, scopes)
+        except ApiError as refusal:
+            self._telemetry.refused(refusal)
+            self._audit.refused(name, path, request, refusal)
+            raise
+        return KeyHolder(key, self._store)
+
+    async def _key(self, text: str) -> Key:
+        if not text:
             message = "the request has no key; send the header `Authorization: Bearer KEY`"
             raise _challenge(401, "no_key", message, "")
-        key = await in_database(_KEYS, self._store.find, credentials.credentials)
+        key = await in_database(_KEYS, self._store.find, text)
         if key is None:
             message = "there is no such key, or it was revoked; ask the operator of the endpoint for another"
             raise _challenge(401, "invalid_key", message, ', error="invalid_token"')

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from layoutray.cluster.serving.clock import SteadyClock
-from layoutray.cluster.serving.database import Database
+from layoutray.store.database import Database
 
 DELAYS = (5.0, 30.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0)
 """Seconds from a failed attempt to the next one."""

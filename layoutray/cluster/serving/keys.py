@@ -18,8 +18,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal, get_args
 
-from layoutray.cluster.serving.database import Database, FileKind, open_database
 from layoutray.errors import InputError
+from layoutray.store.database import Database, FileKind, open_database
 
 Scope = Literal["extract", "jobs", "review", "metrics", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)

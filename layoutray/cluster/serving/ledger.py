@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from layoutray.cluster.serving.clock import SteadyClock
-from layoutray.cluster.serving.database import Database, open_database
 from layoutray.cluster.serving.job_records import (
     DocumentState,
     JobFile,
@@ -29,6 +28,7 @@ from layoutray.cluster.serving.job_records import (
     WaitingDocument,
 )
 from layoutray.cluster.serving.ledger_tables import LEDGER
+from layoutray.store.database import Database, open_database
 
 
 class DifferentSubmissionError(Exception):

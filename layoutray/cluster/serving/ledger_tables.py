@@ -3,7 +3,7 @@
 The long columns are last, so that SQLite reads the others without them.
 """
 
-from layoutray.cluster.serving.database import FileKind
+from layoutray.store.database import FileKind
 
 _WEBHOOKS_AND_PAGES = """
     CREATE INDEX contents_of_documents ON documents (job, content, state, number);

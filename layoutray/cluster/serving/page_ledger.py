@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from layoutray.cluster.serving.database import Database
 from layoutray.cluster.serving.job_records import WaitingDocument
 from layoutray.cluster.serving.outcome import Outcome
+from layoutray.store.database import Database
 
 _OUTCOME = TypeAdapter(Outcome)
 

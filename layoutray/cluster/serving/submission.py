@@ -256,7 +256,7 @@ def _check_page_count(pages: int, limits: Limits) -> None:
 def _page(doc_id: str, number: int, page: PageInput) -> Page:
     boxes = [_box(word, page, f"pages[{number - 1}].words[{index}]") for index, word in enumerate(page.words)]
     words = tuple(
-        Word(word.text, box, line=line) for word, box, line in zip(page.words, boxes, _lines(boxes), strict=True)
+        Word(word.text, box, line=line) for word, box, line in zip(page.words, boxes, lines_of(boxes), strict=True)
     )
     origin = Provenance("annotation", "words and boxes from the client")
     return Page(doc_id, number, page.width, page.height, words, source="", image="", split="", provenance=origin)
@@ -272,7 +272,7 @@ def _box(word: WordInput, page: PageInput, path: str) -> Box:
         ) from error
 
 
-def _lines(boxes: Sequence[Box]) -> list[int]:
+def lines_of(boxes: Sequence[Box]) -> list[int]:
     """Line number of each word in reading order.
 
     A new line begins when a word's vertical centre is outside the previous word, or when the word starts further left.

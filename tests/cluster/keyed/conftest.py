@@ -32,6 +32,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory, serve_port: int) -> Serve
         keys=str(folder / "keys.db"),
         jobs=str(folder / "jobs.db"),
         audit=str(folder / "audit.jsonl"),
+        review=str(folder / "review.db"),
     )
 
 

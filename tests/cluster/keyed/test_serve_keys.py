@@ -207,3 +207,36 @@ def test_each_request_has_an_id_in_its_answer_and_in_the_logs(
     assert audited(settings)[-1]["request_id"] == "order-7/a"
     assert logged(client.get("/none").headers["X-Request-Id"])["error"] == "not_found"
     assert "not UTF-8" in refused(client.get("/livez", headers={"X-Request-Id": b"\xe4"}), 400, "malformed_request")
+
+
+def signed_in(client: httpx.Client, key: str) -> httpx.Client:
+    """A browser of its own, whose session holds `key`."""
+    browser = httpx.Client(base_url=client.base_url, timeout=120)
+    session = browser.post("/review/session", json={"key": key})
+    assert session.status_code == 200, session.text
+    assert {"HttpOnly", "SameSite=strict"} <= set(session.headers["Set-Cookie"].split("; "))
+    browser.headers["X-CSRF-Token"] = session.json()["token"]
+    return browser
+
+
+def test_the_page_answers_uploads_and_shows_them_to_their_key_only(
+    client: httpx.Client, store: KeyStore, settings: ServeSettings
+) -> None:
+    assert "default-src 'self'" in client.get("/").headers["Content-Security-Policy"]
+    refused(client.post("/review/session", json={"key": store.create("no-review", ["extract"])}), 403, "missing_scope")
+    refused(client.post("/review/session", json={"key": "layoutray_x_y"}), 401, "invalid_key")
+    one, other = (signed_in(client, store.create(name, ["review"])) for name in ("reviewer", "other-reviewer"))
+    file = {"file": ("scan.png", encoded(picture("REVIEWED TOTAL 12.50"), "PNG"), "image/png")}
+    refused(one.post("/review/documents", files=file, headers={"X-CSRF-Token": "x"}), 403, "wrong_token")
+    refused(one.post("/review/documents", files={"file": ("a.txt", b"no scan")}), 415, "unsupported_type")
+    answered = one.post("/review/documents", files=file)
+    assert answered.status_code == 200, answered.text
+    path = f"/review/documents/{answered.json()['number']}"
+    assert [word[0] for word in one.get(f"{path}/pages/1").json()] == ["REVIEWED", "TOTAL", "12.50"]
+    assert one.get(f"{path}/pages/1/picture?width=200").headers["Content-Type"] == "image/jpeg"
+    assert one.get("/review/documents").json()["count"] == 1
+    refused(other.get(path), 404, "not_found")
+    assert other.get("/review/documents").json()["count"] == 0
+    assert audited(settings)[-1]["key"] == "reviewer"
+    store.revoke("reviewer")
+    refused(one.get(path), 401, "no_session")

@@ -1,4 +1,4 @@
-"""A SQLite file that several processes share: keys of the endpoint, or its jobs.
+"""A SQLite file that several processes share: keys of the endpoint, its jobs, or documents under review.
 
 The file is in WAL mode, so that reading never waits for writing. It must be on a local disk: SQLite's locks do not work
 on most network file systems.

@@ -1,0 +1,106 @@
+"""`layoutray review`: the page on which people see and correct the answers in a folder, on this machine."""
+
+import argparse
+import contextlib
+import getpass
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from layoutray.cli import options, terminal
+from layoutray.cli.export.documents import pages_folder
+from layoutray.readers.reviewed import REVIEW_FILE
+from layoutray.review.answered_folder import answered_documents
+from layoutray.review.app import add_review_page
+from layoutray.review.sessions import OpenDoor, Sessions
+from layoutray.review.store import ReviewStore
+from layoutray.store import sources
+
+_HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewOptions:
+    """Options of `layoutray review`.
+
+    Attributes:
+        order: CSV file of `select`; empty for none.
+        sample: share of the accepted values that are shown nevertheless.
+        open: whether to open the page in the browser.
+    """
+
+    answers: Path
+    pages: str | None
+    order: str
+    reviewer: str
+    sample: float
+    port: int
+    open: bool
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options.parse(_parser(), arguments, ReviewOptions)
+    store = ReviewStore.open(str(chosen.answers / REVIEW_FILE), sample=chosen.sample)
+    folder = str(chosen.answers)
+    pages = sources.absolute(chosen.pages or pages_folder(folder))
+    count = sum(1 for document in answered_documents(folder, pages, chosen.order) if store.add(document))
+    url = f"http://{_HOST}:{chosen.port}"
+    terminal.say(f"{count} documents; review them at {url}; corrections go to {chosen.answers / REVIEW_FILE}")
+    if chosen.open:
+        webbrowser.open(url)
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.run(local_app(store, chosen.reviewer, folder), host=_HOST, port=chosen.port, log_level="warning")
+    store.close()
+    terminal.say("stopped")
+    return 0
+
+
+def local_app(store: ReviewStore, reviewer: str, folder: str) -> FastAPI:
+    """The page for people at this machine. Requests to another host name are those of other sites.
+
+    Args:
+        reviewer: name of a person who gives none.
+        folder: that has the review file, for the commands that the page shows.
+    """
+    app = FastAPI(openapi_url=None)
+    add_review_page(app, store, Sessions(store.database, OpenDoor(), reviewer), commands=commands(folder))
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"])
+    return app
+
+
+def commands(folder: str) -> list[str]:
+    """What to run to train on the corrections."""
+    return [
+        f"layoutray ingest ingest-reviewed {folder} runs/reviewed",
+        "layoutray encode RECIPE runs/labelled runs/reviewed --out runs/windows",
+        "layoutray finetune RECIPE runs/windows --init runs/pretrained --out runs/model --register NAME",
+    ]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = options.parser("review")
+    parser.add_argument("answers", type=Path, help=f"local folder written by `layoutray predict`; gets {REVIEW_FILE}")
+    parser.add_argument(
+        "--pages", metavar="FOLDER", help="pages that were answered, if `predict` did not read them from files itself"
+    )
+    parser.add_argument(
+        "--order", metavar="FILE", default="", help="review.csv of `layoutray select`: its documents come first"
+    )
+    parser.add_argument(
+        "--reviewer", default=getpass.getuser(), help="your name, for the history (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--sample",
+        type=options.share,
+        default=0.05,
+        help="share of the accepted values that are shown nevertheless, to measure their precision "
+        "(default: %(default)s)",
+    )
+    parser.add_argument("--port", type=int, default=8010, help="port to listen on (default: %(default)s)")
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    return parser

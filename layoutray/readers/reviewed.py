@@ -1,0 +1,67 @@
+"""Documents that people have finished on the review page, with their words as they were answered.
+
+Files, anywhere below the root: `review.db`, the file of `layoutray review` and of the endpoint, or `reviewed*.jsonl`,
+downloaded from the page. Only finished documents are read. The words that a person has chosen for a value are tagged,
+and no others. A value that a person has typed over is the document's value; its words keep the text that OCR has read,
+because that is what a model sees.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from layoutray.errors import InputError
+from layoutray.readers import DocumentRef, Truth
+from layoutray.readers.annotation import file_name, json_object, malformed, nothing_found
+from layoutray.review import truth
+from layoutray.review.store import ReviewStore
+from layoutray.store import sources
+
+REVIEW_FILE = "review.db"
+
+
+class _Reviewed:
+    name = "reviewed"
+    tags = "iob2"
+
+    def discover(self, root: str) -> Iterator[DocumentRef]:
+        """The finished documents, each once: of several, the last. Raises InputError when there are none."""
+        found: dict[str, DocumentRef] = {}
+        files = sorted(uri for uri in sources.list_files(root) if _is_review(file_name(uri).name))
+        for document in (document for uri in files for document in _documents(uri)):
+            content = sources.data_uri("application/json", json.dumps(document, ensure_ascii=False).encode())
+            page = json.loads(document["pages"][0]) if document["pages"] else {"image": "", "split": ""}
+            reference = DocumentRef(document["doc_id"], document["source"], page["image"], content, split=page["split"])
+            found[document["doc_id"]] = reference
+        if not found:
+            raise nothing_found(root, f"{REVIEW_FILE} or reviewed.jsonl with a document that a person has finished")
+        yield from found.values()
+
+    def read(self, item: DocumentRef) -> Truth:
+        document = json_object(sources.read_bytes(item.annotation), item.source)
+        return Truth(truth.document_of(document, item.split), truth.pages_of(document, item.split))
+
+
+def _is_review(name: str) -> bool:
+    return name == REVIEW_FILE or (name.startswith("reviewed") and name.endswith(".jsonl"))
+
+
+def _documents(uri: str) -> Iterator[dict[str, Any]]:
+    if file_name(uri).name == REVIEW_FILE:
+        local = sources.local_path(uri)
+        if local is None:
+            raise InputError(f"{uri} is not on a local disk; copy it to one, or download reviewed.jsonl from the page")
+        store = ReviewStore.open(str(local), create=False)
+        try:
+            yield from truth.finished(store, None)
+        finally:
+            store.close()
+        return
+    for number, line in enumerate(sources.read_bytes(uri).splitlines(), 1):
+        document = json_object(line, f"{uri}, line {number}")
+        if not {"doc_id", "source", "model", "reviewers", "time", "pages", "values"} <= document.keys():
+            raise malformed(f"{uri}, line {number}", "is not a finished document; download reviewed.jsonl again")
+        yield document
+
+
+READER = _Reviewed()

@@ -1,0 +1,85 @@
+"""The review page, for an application of FastAPI: the page itself, and the routes that it calls."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+
+from layoutray.errors import DocumentError
+from layoutray.review.document_routes import DocumentRoutes
+from layoutray.review.queue_routes import Answer, QueueRoutes
+from layoutray.review.refused import RefusedError
+from layoutray.review.session_routes import SessionRoutes
+from layoutray.review.sessions import Sessions
+from layoutray.review.store import ReviewStore
+
+_PAGE = Path(__file__).parent / "page"
+_MOST_BYTES = 8 * 2**20
+"""Of a body of JSON."""
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def add_review_page(
+    api: FastAPI, store: ReviewStore, sessions: Sessions, answer: Answer | None = None, commands: Sequence[str] = ()
+) -> None:
+    """Add the page to `api`, at `/`, and all that it asks for, below `/review`.
+
+    Args:
+        answer: answers an uploaded document; None where nothing can be uploaded.
+        commands: what to run to train on the corrections, for people.
+    """
+    app = FastAPI(openapi_url=None)
+    app.middleware("http")(_guarded)
+    for kind, status in ((RefusedError, 0), (HTTPException, 0), (RequestValidationError, 422), (DocumentError, 404)):
+        app.add_exception_handler(kind, partial(_refused, status))
+    SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
+    QueueRoutes(store, sessions, answer).add_to(app)
+    DocumentRoutes(store, sessions).add_to(app)
+    app.mount("/page", StaticFiles(directory=_PAGE))
+    api.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
+    api.mount("/review", app)
+
+
+def _page() -> FileResponse:
+    """The page; its modules ask for everything else."""
+    return FileResponse(_PAGE / "index.html", headers=_HEADERS | {"Cache-Control": "no-cache"})
+
+
+async def _guarded(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Refuse large bodies of JSON; add the headers that keep other sites and scripts away."""
+    is_json = request.headers.get("content-type", "").startswith("application/json")
+    size = request.headers.get("content-length", "")
+    if is_json and not (size.isdecimal() and int(size) <= _MOST_BYTES):
+        message = f"the body has {size or 'an unknown number of'} bytes; at most {_MOST_BYTES} are allowed"
+        return _error(413, "too_large", message)
+    response = await following(request)
+    response.headers.update(_HEADERS)
+    # Browsers ask whether a file of the page has changed, so that page and server always fit together.
+    is_data = response.headers.get("content-type", "").startswith("application/")
+    response.headers.setdefault("Cache-Control", "no-store" if is_data else "no-cache")
+    return response
+
+
+async def _refused(status: int, _: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, RefusedError):
+        return _error(error.status, error.code, str(error), error.headers)
+    if isinstance(error, HTTPException):
+        return _error(error.status_code, "not_found" if error.status_code == 404 else "refused", error.detail)
+    if isinstance(error, RequestValidationError):
+        places = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
+        return _error(status, "invalid_request", "; ".join(places))
+    return _error(status, "not_found", str(error))
+
+
+def _error(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": message, "retryable": False}}, status, headers)

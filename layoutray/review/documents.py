@@ -1,0 +1,39 @@
+"""Documents with answers, as they enter a review."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.review.values import Said
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredDocument:
+    """A document, its pages in order, and what a model has said about it.
+
+    Attributes:
+        content: the bytes of its file, if pages have no URI of a picture; else empty.
+        rank: its place in a list of `layoutray select`, from 1; None if it is in none.
+    """
+
+    doc_id: str
+    source: str
+    model_id: str
+    model_version: str
+    pages: tuple[Page, ...]
+    said: tuple[Said, ...]
+    content: bytes = b""
+    rank: int | None = None
+
+
+def page_to_json(page: Page) -> str:
+    """A page as JSON, without loss."""
+    return json.dumps(asdict(page), ensure_ascii=False, separators=(",", ":"))
+
+
+def page_from_json(text: str) -> Page:
+    """The page that `page_to_json` gave."""
+    fields: dict[str, Any] = json.loads(text)
+    words = tuple(Word(**{**word, "box": Box(**word["box"])}) for word in fields.pop("words"))
+    return Page(**{**fields, "words": words, "provenance": Provenance(**fields["provenance"])})

@@ -1,0 +1,37 @@
+// Starts the page: signs in, and shows the view that the address names.
+
+import { showDocument } from "./document.js";
+import { element, visible } from "./elements.js";
+import { showQueue } from "./queue.js";
+import { route } from "./route.js";
+import { changeReviewer, signIn } from "./session.js";
+
+const main = document.getElementById("main");
+const status = document.getElementById("status");
+let end = async () => {};
+
+function tell(text) {
+  status.textContent = visible(text);
+}
+
+async function show(session) {
+  await end();
+  end = async () => {};
+  tell("");
+  const { number, filters } = route();
+  try {
+    if (number) end = await showDocument(main, number, tell);
+    else await showQueue(main, filters, session);
+  } catch (error) {
+    if (error.status === 401) location.reload(); // the session has ended: sign in again
+    main.replaceChildren(element("p", { class: "problem", role: "alert" }, visible(error.message)));
+  }
+}
+
+const session = await signIn();
+const reviewer = document.getElementById("reviewer");
+reviewer.textContent = visible(session.reviewer);
+reviewer.hidden = false;
+reviewer.addEventListener("click", () => changeReviewer(session));
+addEventListener("hashchange", () => show(session));
+await show(session);

@@ -1,0 +1,223 @@
+// The pages of a document: pictures with the polygons of values and words. They are loaded when they come into view.
+
+import { drawing, element } from "./elements.js";
+import { get } from "./api.js";
+import { corners, polygonsOf } from "./shapes.js";
+
+const WIDTHS = [160, 320, 480, 640, 960, 1280, 1920, 2560];
+const NEAR = "600px 0px";
+const STEP = 1.25;
+
+/** Shows the pages in a scrolling element. Dispatches `over` and `pick` with the id of a value. */
+export class Pages extends EventTarget {
+  #zoom = 1;
+  #turn = 0;
+  #views = new Map();
+  #watcher;
+
+  constructor(document, review) {
+    super();
+    this.document = document;
+    this.review = review;
+    this.scroller = element("div", { class: "pages", tabindex: 0, role: "region", "aria-label": "Pages" });
+    this.#watcher = new IntersectionObserver((entries) => this.#seen(entries), {
+      root: this.scroller,
+      rootMargin: NEAR,
+    });
+    for (const size of document.pages) this.#addPage(size);
+    review.addEventListener("change", () => this.draw());
+    for (const name of ["pointerover", "pointerout", "click"])
+      this.scroller.addEventListener(name, (event) => this.#point(event));
+  }
+
+  /** The words of a page, loaded once. */
+  words(page) {
+    const view = this.#views.get(page);
+    view.loading ??= get(`/review/documents/${this.document.number}/pages/${page}`).then(
+      (words) => (view.words = words),
+    );
+    return view.loading;
+  }
+
+  /** The words of a page if they are loaded. */
+  loadedWords(page) {
+    return this.#views.get(page)?.words;
+  }
+
+  /** Number and layer of the page under an element; null for none. */
+  pageOf(target) {
+    const svg = target.closest?.("svg.page");
+    return svg ? this.#views.get(Number(svg.dataset.page)) : null;
+  }
+
+  view(page) {
+    return this.#views.get(page);
+  }
+
+  /** Make pages as wide as there is room. */
+  fit() {
+    const widest = Math.max(...this.document.pages.map((size) => this.#turned(size)[0]));
+    this.#setZoom((this.scroller.clientWidth - 24) / widest);
+  }
+
+  zoomIn() {
+    this.#setZoom(this.#zoom * STEP);
+  }
+
+  zoomOut() {
+    this.#setZoom(this.#zoom / STEP);
+  }
+
+  rotate() {
+    this.#turn = (this.#turn + 90) % 360;
+    for (const view of this.#views.values()) this.#orient(view);
+    this.fit();
+  }
+
+  /** Scroll to a page by its place: 1 is the next one, -1 the one before. */
+  step(by) {
+    const middle = this.scroller.getBoundingClientRect().top + this.scroller.clientHeight / 2;
+    const numbers = [...this.#views.keys()];
+    const now = numbers.findLastIndex((page) => this.#views.get(page).svg.getBoundingClientRect().top <= middle);
+    const next = numbers[Math.min(Math.max(now + by, 0), numbers.length - 1)];
+    this.#views.get(next).svg.scrollIntoView({ block: "start" });
+  }
+
+  /** Show which value is meant, and bring it into view if `scroll`. */
+  mark(id, scroll = false) {
+    this.marked = id;
+    for (const polygon of this.scroller.querySelectorAll("polygon.value"))
+      polygon.classList.toggle("marked", polygon.dataset.id === id);
+    const found = this.scroller.querySelector("polygon.value.marked");
+    const page = this.review.value(id)?.page;
+    if (scroll)
+      (found ?? (page ? this.#views.get(page).svg : null))?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  /** Draw the values of the pages that are in view. */
+  draw() {
+    for (const view of this.#views.values()) if (view.shown) this.#drawValues(view);
+  }
+
+  /** Whether the boxes of all words are shown. */
+  get showsWords() {
+    return this.scroller.classList.contains("with-words");
+  }
+
+  showWords(shown) {
+    this.scroller.classList.toggle("with-words", shown);
+    this.draw();
+  }
+
+  close() {
+    this.#watcher.disconnect();
+  }
+
+  #addPage({ page, width, height }) {
+    const picture = drawing("image", { width, height, preserveAspectRatio: "none" });
+    const outlines = drawing("path", { class: "words" });
+    const values = drawing("g", { class: "values" });
+    const choice = drawing("g", { class: "choice" });
+    const layer = drawing("g", {}, picture, outlines, values, choice);
+    const svg = drawing("svg", { class: "page", role: "img", "aria-label": `Page ${page}`, "data-page": page }, layer);
+    const view = { page, width, height, svg, layer, picture, outlines, values, choice };
+    Object.assign(view, { shown: false, words: null, loading: null });
+    this.#views.set(page, view);
+    this.#orient(view);
+    this.scroller.append(svg);
+    this.#watcher.observe(svg);
+  }
+
+  #turned({ width, height }) {
+    return this.#turn % 180 ? [height, width] : [width, height];
+  }
+
+  #orient(view) {
+    const { width, height, svg, layer } = view;
+    const [wide, high] = this.#turned(view);
+    const moves = {
+      0: "",
+      90: `translate(${height} 0)`,
+      180: `translate(${width} ${height})`,
+      270: `translate(0 ${width})`,
+    };
+    svg.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+    layer.setAttribute("transform", `${moves[this.#turn]} rotate(${this.#turn})`);
+    this.#size(view);
+  }
+
+  #setZoom(zoom) {
+    const { scrollTop, scrollHeight, scrollLeft, scrollWidth } = this.scroller;
+    this.#zoom = Math.min(Math.max(zoom, 0.05), 8);
+    for (const view of this.#views.values()) this.#size(view);
+    this.scroller.scrollTop = (scrollTop / scrollHeight) * this.scroller.scrollHeight;
+    this.scroller.scrollLeft = (scrollLeft / scrollWidth) * this.scroller.scrollWidth;
+  }
+
+  #size(view) {
+    const [wide, high] = this.#turned(view);
+    view.svg.setAttribute("width", Math.round(wide * this.#zoom));
+    view.svg.setAttribute("height", Math.round(high * this.#zoom));
+    if (view.shown) this.#loadPicture(view);
+  }
+
+  async #seen(entries) {
+    for (const { target, isIntersecting } of entries) {
+      const view = this.#views.get(Number(target.dataset.page));
+      view.shown = isIntersecting;
+      if (!isIntersecting) {
+        view.values.replaceChildren();
+        view.outlines.removeAttribute("d");
+        continue;
+      }
+      this.#loadPicture(view);
+      this.#drawValues(view);
+      await this.words(view.page);
+      if (view.shown) this.#drawValues(view);
+    }
+  }
+
+  /** The picture in the size that is shown; a larger one that is there is kept. */
+  #loadPicture(view) {
+    const needed = view.width * this.#zoom * devicePixelRatio;
+    const width = WIDTHS.find((one) => one >= needed) ?? WIDTHS.at(-1);
+    if (width <= (view.pictureWidth ?? 0)) return;
+    view.pictureWidth = width;
+    view.picture.setAttribute(
+      "href",
+      `/review/documents/${this.document.number}/pages/${view.page}/picture?width=${width}`,
+    );
+  }
+
+  #drawValues(view) {
+    const polygons = this.review.values
+      .filter((value) => value.page === view.page && value.state !== "removed")
+      .flatMap((value) =>
+        polygonsOf(value, this.review.said[value.id], view.words).map((points) => this.#polygon(value, points)),
+      );
+    view.values.replaceChildren(...polygons);
+    // One path for all words of a page: a thousand elements would slow scrolling down.
+    const boxes = (this.showsWords && view.words) || [];
+    view.outlines.setAttribute("d", boxes.map(([, x0, y0, x1, y1]) => `M${x0} ${y0}H${x1}V${y1}H${x0}Z`).join(""));
+  }
+
+  #polygon(value, points) {
+    const state = value.state === "confirmed" ? "confirmed" : this.review.needsLook(value) ? "open" : "accepted";
+    const marked = value.id === this.marked ? "marked" : "";
+    return drawing("polygon", { class: `value ${state} ${marked}`, points: points.join(" "), "data-id": value.id });
+  }
+
+  #point(event) {
+    const id = event.target.closest?.("polygon.value")?.dataset.id;
+    if (!id && event.type === "click") return;
+    const name = event.type === "click" ? "pick" : "over";
+    this.dispatchEvent(new CustomEvent(name, { detail: event.type === "pointerout" ? null : (id ?? null) }));
+  }
+}
+
+/** Draw words as polygons of a class into a layer. */
+export function drawWords(layer, numbers, words, name) {
+  for (const number of numbers) {
+    layer.append(drawing("polygon", { class: name, points: corners(words[number]).join(" "), "data-word": number }));
+  }
+}

@@ -1,0 +1,215 @@
+// The queue: which documents there are, filters, and how far the review is.
+
+import * as api from "./api.js";
+import { copied } from "./dialog.js";
+import { button, element, quoted, visible } from "./elements.js";
+
+const STATES = [
+  ["open", "to look at"],
+  ["accepted", "accepted"],
+  ["done", "finished"],
+  ["", "all"],
+];
+const AT_ONCE = 100;
+
+/** Show the queue in `main`. */
+export async function showQueue(main, filters, session) {
+  const query = new URLSearchParams({ state: "open", limit: AT_ONCE, ...Object.fromEntries(filters) });
+  const answer = await api.get(`/review/documents?${query}`);
+  main.replaceChildren(
+    element(
+      "div",
+      { class: "queue" },
+      session.uploads ? dropArea() : "",
+      element("h1", {}, "Queue"),
+      progress(answer.progress),
+      filterForm(query, answer.progress),
+      table(answer.documents),
+      pager(query, answer),
+      teaching(answer.progress, session.commands),
+    ),
+  );
+}
+
+function progress({ states, looks, sample, sample_left }) {
+  const total = Object.values(states).reduce((sum, count) => sum + count, 0);
+  const done = states.done ?? 0;
+  const accepted = states.accepted ?? 0;
+  return element(
+    "div",
+    { class: "progress" },
+    element(
+      "p",
+      {},
+      element("strong", {}, `${done} of ${total} finished`),
+      accepted ? `, ${accepted} need no look` : "",
+      `, ${counted(looks, "value")} to look at`,
+    ),
+    element("progress", {
+      max: Math.max(total, 1),
+      value: done + accepted,
+      "aria-label": "Documents that need no more work",
+    }),
+    sample.count || sample_left ? element("p", { class: "sample" }, measured(sample, sample_left)) : "",
+  );
+}
+
+/** The precision of accepted values, as the sample shows it. */
+function measured({ right, count, low, high }, left) {
+  const percent = (share) => `${Math.round(share * 1000) / 10} %`;
+  const bounds = `(95 % interval ${percent(low)} to ${percent(high)})`;
+  const waiting = left ? ` ${left} more of the sample wait.` : "";
+  if (!count) return `Sample of the accepted values: ${left} wait for a look.`;
+  return `Sample of the accepted values: ${right} of ${count} are right ${bounds}.${waiting}`;
+}
+
+function filterForm(query, { names, versions }) {
+  const select = (name, label, options) =>
+    element(
+      "label",
+      {},
+      label,
+      element(
+        "select",
+        { name },
+        options.map(([value, text]) =>
+          element("option", { value, selected: query.get(name) === value }, visible(text)),
+        ),
+      ),
+    );
+  const form = element(
+    "form",
+    { class: "filters", "aria-label": "Filters" },
+    select("state", "State", STATES),
+    select("field", "Field", [["", "any"], ...names.map((name) => [name, name])]),
+    select("below", "Confidence", [
+      ["", "any"],
+      ...[50, 80, 90, 95, 99].map((share) => [String(share / 100), `below ${share} %`]),
+    ]),
+    versions.length > 1 ? select("version", "Model version", [["", "any"], ...versions.map((one) => [one, one])]) : "",
+  );
+  form.addEventListener("change", () => {
+    const chosen = [...new FormData(form)].filter(([name, value]) => value || name === "state");
+    location.hash = `#/?${new URLSearchParams(chosen)}`;
+  });
+  return form;
+}
+
+function table(documents) {
+  if (!documents.length) return element("p", { class: "empty" }, "No document is in this list.");
+  const heading = [["document"], ["state"], ["to look at", "number"], ["expected wrong", "number"], ["model", "model"]];
+  return element(
+    "table",
+    { class: "documents" },
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        heading.map(([text, name]) => element("th", { scope: "col", class: name }, text)),
+      ),
+    ),
+    element("tbody", {}, documents.map(row)),
+  );
+}
+
+function row({ number, name, state, looks, doubt, model }) {
+  const shown = STATES.find(([value]) => value === state)?.[1] ?? state;
+  const open = state === "open";
+  return element(
+    "tr",
+    {},
+    element("td", {}, element("a", { href: `#/document/${number}` }, quoted(name))),
+    element("td", {}, element("span", { class: `badge ${state}` }, shown)),
+    element("td", { class: "number" }, open ? looks : ""),
+    element("td", { class: "number" }, open ? doubt.toFixed(2) : ""),
+    element("td", { class: "model" }, quoted(model)),
+  );
+}
+
+function pager(query, { count, documents }) {
+  const offset = Number(query.get("offset") ?? 0);
+  const move = (to) => () => {
+    query.set("offset", to);
+    query.delete("limit");
+    location.hash = `#/?${query}`;
+  };
+  if (count <= AT_ONCE) return "";
+  return element(
+    "nav",
+    { class: "pager", "aria-label": "Pages of the list" },
+    button("Before", move(Math.max(offset - AT_ONCE, 0)), { disabled: !offset }),
+    ` ${offset + 1} to ${offset + documents.length} of ${count} `,
+    button("Next", move(offset + AT_ONCE), { disabled: offset + documents.length >= count }),
+  );
+}
+
+function teaching({ corrections, states }, commands) {
+  const finished = states.done ?? 0;
+  const made = counted(corrections, "correction");
+  return element(
+    "section",
+    { class: "teaching", "aria-label": "Training" },
+    element("h2", {}, "Teach the model"),
+    element(
+      "p",
+      {},
+      `${made} since the latest version of the model; ${counted(finished, "finished document")}. `,
+      element("a", { href: "/review/reviewed.jsonl", download: "reviewed.jsonl" }, "Download the finished documents"),
+    ),
+    commands.length
+      ? element("details", {}, element("summary", {}, "Commands that train on them"), commands.map(copied))
+      : "",
+  );
+}
+
+function counted(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function dropArea() {
+  const input = element("input", {
+    type: "file",
+    id: "file",
+    accept: ".pdf,.png,.jpg,.jpeg,.tif,.tiff",
+    multiple: true,
+  });
+  const state = element("p", { role: "status" });
+  const area = element(
+    "div",
+    { class: "drop" },
+    element("p", {}, element("label", { for: "file" }, "Drop scans or PDFs here, or choose files "), input),
+    state,
+  );
+  input.addEventListener("change", () => send([...input.files], state));
+  area.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    area.classList.add("over");
+  });
+  area.addEventListener("dragleave", () => area.classList.remove("over"));
+  area.addEventListener("drop", (event) => {
+    event.preventDefault();
+    area.classList.remove("over");
+    send([...event.dataTransfer.files], state);
+  });
+  return area;
+}
+
+/** Send the files one after the other; opens the document if it is one, and shows what was refused. */
+async function send(files, state) {
+  const problems = [];
+  let last = 0;
+  for (const [index, file] of files.entries()) {
+    state.textContent = `Reading ${visible(file.name)} (${index + 1} of ${files.length}) …`;
+    try {
+      last = (await api.upload("/review/documents", file)).number;
+    } catch (error) {
+      problems.push(`${visible(file.name)}: ${error.message}`);
+    }
+  }
+  state.textContent = problems.join("; ");
+  if (problems.length) return;
+  if (files.length === 1) location.hash = `#/document/${last}`;
+  else dispatchEvent(new HashChangeEvent("hashchange"));
+}

@@ -1,0 +1,127 @@
+// A document under review: its values, and undo and redo. No elements, no requests.
+
+/** What a person can do with the values of a document. Values are never changed in place. */
+export class Review extends EventTarget {
+  #past = [];
+  #future = [];
+
+  constructor(document) {
+    super();
+    this.number = document.number;
+    this.said = document.said;
+    this.load(document);
+  }
+
+  /** Take over the state of the server; nothing can be undone then. */
+  load(document) {
+    this.revision = document.revision;
+    this.saved = { values: document.values, done: document.state === "done" };
+    this.now = this.saved;
+    this.#past = [];
+    this.#future = [];
+    this.#tell();
+  }
+
+  get values() {
+    return this.now.values;
+  }
+
+  get done() {
+    return this.now.done;
+  }
+
+  get canUndo() {
+    return this.#past.length > 0;
+  }
+
+  get canRedo() {
+    return this.#future.length > 0;
+  }
+
+  value(id) {
+    return this.values.find((value) => value.id === id);
+  }
+
+  /** Whether a value still needs a look. */
+  needsLook(value) {
+    return value.state === "open" && Boolean(this.said[value.id]?.needs_look);
+  }
+
+  /** Set parts of a value; a person has seen it then. */
+  set(id, parts) {
+    this.#change(this.values.map((value) => (value.id === id ? { ...value, state: "confirmed", ...parts } : value)));
+  }
+
+  confirm(id) {
+    if (this.value(id).state !== "confirmed") this.set(id, {});
+  }
+
+  remove(ids) {
+    this.#change(this.values.map((value) => (ids.includes(value.id) ? { ...value, state: "removed" } : value)));
+  }
+
+  restore(id) {
+    this.set(id, {});
+  }
+
+  /** Add empty values with these names and return their ids. */
+  add(names, row = "") {
+    const added = names.map((name) => {
+      const id = `added-${crypto.randomUUID()}`;
+      return { id, name, text: "", page: null, words: [], row, state: "confirmed" };
+    });
+    this.#change([...this.values, ...added]);
+    return added.map((value) => value.id);
+  }
+
+  /** Add a row after a row of the same record, with the same names, and return the ids of its values. */
+  addRow(row) {
+    const [number, ...place] = row.split("/").reverse();
+    const names = this.values.filter((value) => value.row === row).map((value) => value.name);
+    const used = new Set(this.values.map((value) => value.row));
+    let next = Number(number) + 1;
+    while (used.has([...place.toReversed(), next].join("/"))) next++;
+    return this.add([...new Set(names)], [...place.toReversed(), next].join("/"));
+  }
+
+  /** Whether the document is finished. */
+  finish(done) {
+    this.#apply({ values: this.values, done });
+  }
+
+  undo() {
+    if (!this.canUndo) return;
+    this.#future.push(this.now);
+    this.now = this.#past.pop();
+    this.#tell();
+  }
+
+  redo() {
+    if (!this.canRedo) return;
+    this.#past.push(this.now);
+    this.now = this.#future.pop();
+    this.#tell();
+  }
+
+  /** Take over what the server has stored, and what is `next` on top of it. Undo would undo the work of others. */
+  rebase(document, next) {
+    this.load(document);
+    this.now = next;
+    this.#tell();
+  }
+
+  #change(values) {
+    this.#apply({ values, done: false });
+  }
+
+  #apply(next) {
+    this.#past.push(this.now);
+    this.#future = [];
+    this.now = next;
+    this.#tell();
+  }
+
+  #tell() {
+    this.dispatchEvent(new Event("change"));
+  }
+}

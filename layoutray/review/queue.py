@@ -1,0 +1,129 @@
+"""Which document is looked at next, and how far the review is."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from layoutray.metrics.acceptance import Interval, interval
+from layoutray.review.store import DocumentState, Entry, ReviewStore, entry_of
+
+_ORDER = "ORDER BY rank IS NULL, rank, doubt DESC, number"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which documents are listed.
+
+    Attributes:
+        owner: whose documents; None for those of all.
+        state, model_version: of the document; empty for any.
+        field: only documents in which the model has answered this field; empty for any.
+        below: only documents with an answer (of `field`) whose confidence is lower; 0 for any.
+    """
+
+    owner: str | None = None
+    state: DocumentState | str = ""
+    model_version: str = ""
+    field: str = ""
+    below: float = 0.0
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """The condition in SQL, with its values."""
+        parts: list[tuple[str, Any]] = []
+        for column in ("owner", "state", "model_version"):
+            wanted = getattr(self, column)
+            if wanted or (column == "owner" and wanted is not None):
+                parts.append((f"{column} = ?", wanted))
+        if self.field or self.below:
+            parts.append((_HAS_VALUE, (self.field, self.field, self.below or 2.0)))
+        conditions = [condition for condition, _ in parts] or ["TRUE"]
+        values = [one for _, value in parts for one in (value if isinstance(value, tuple) else (value,))]
+        return " AND ".join(conditions), values
+
+
+_HAS_VALUE = """
+    EXISTS (SELECT 1 FROM said WHERE document = documents.number AND (? = '' OR name = ?) AND confidence < ?)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a review is.
+
+    Attributes:
+        states: documents by state.
+        looks: values that still need a look.
+        names: fields and entities that occur, sorted.
+        versions: versions of models that have answered, the newest last.
+        sample: of the accepted values that people have looked at as a sample: those that were right.
+        sample_left: values of the sample that nobody has looked at.
+        corrections: values added, changed or removed since the newest version has answered its first document.
+    """
+
+    states: dict[str, int]
+    looks: int
+    names: tuple[str, ...]
+    versions: tuple[str, ...]
+    sample: Interval
+    sample_left: int
+    corrections: int
+
+
+def listed(store: ReviewStore, wanted: Filter, offset: int, limit: int) -> tuple[list[Entry], int]:
+    """The documents of a filter from `offset` on, the first to look at first, and how many there are."""
+    condition, values = wanted.condition()
+    statement = f"SELECT * FROM documents WHERE {condition} {_ORDER} LIMIT ? OFFSET ?"
+    rows = store.database.rows(statement, *values, limit, offset)
+    (count,) = store.database.rows(f"SELECT count(*) AS count FROM documents WHERE {condition}", *values)
+    return [entry_of(row) for row in rows], count["count"]
+
+
+def progress(store: ReviewStore, owner: str | None) -> Progress:
+    """How far the review of an owner's documents is; of all if it is None."""
+    condition, values = Filter(owner).condition()
+    chosen = f"(SELECT number FROM documents WHERE {condition})"
+    rows = store.database.rows
+
+    states = rows(f"SELECT state, count(*) AS count FROM documents WHERE {condition} GROUP BY state", *values)
+    (looks,) = rows(f"SELECT coalesce(sum(looks), 0) AS looks FROM documents WHERE {condition}", *values)
+    names = rows(f"SELECT DISTINCT name FROM said WHERE document IN {chosen} ORDER BY name", *values)
+    versions = rows(
+        f"SELECT model_version, min(added) AS first FROM documents WHERE {condition} GROUP BY model_version "
+        "ORDER BY first",
+        *values,
+    )
+    since = versions[-1]["first"] if versions else 0.0
+    (corrections,) = rows(
+        f"SELECT count(*) AS count FROM corrections WHERE document IN {chosen} AND time >= ? "
+        "AND action IN ('added', 'changed', 'removed')",
+        *values,
+        since,
+    )
+    judged = _judged(rows(_SAMPLE.format(chosen=chosen), *values))
+    return Progress(
+        {row["state"]: row["count"] for row in states},
+        looks["looks"],
+        tuple(row["name"] for row in names),
+        tuple(row["model_version"] for row in versions),
+        interval(sum(one is True for one in judged), sum(one is not None for one in judged)),
+        sum(one is None for one in judged),
+        corrections["count"],
+    )
+
+
+_SAMPLE = """
+    SELECT said.content AS said, current.content AS current FROM said
+    JOIN current ON current.document = said.document AND current.id = said.id
+    WHERE said.sampled AND said.document IN {chosen}
+"""
+
+
+def _judged(rows: Sequence[Any]) -> list[bool | None]:
+    """Whether each value of the sample was right; None for one that nobody has looked at."""
+    judged: list[bool | None] = []
+    for row in rows:
+        said, current = json.loads(row["said"]), json.loads(row["current"])
+        same = (current["name"], current["text"]) == (said["name"], said["text"])
+        judged.append(None if current["state"] == "open" and same else current["state"] != "removed" and same)
+    return judged

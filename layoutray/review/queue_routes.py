@@ -1,0 +1,68 @@
+"""Routes: the queue with its progress, new documents, and the finished ones."""
+
+import json
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Query, Request
+from fastapi.responses import StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from layoutray.review import queue, truth
+from layoutray.review.documents import AnsweredDocument
+from layoutray.review.queue import Filter
+from layoutray.review.refused import RefusedError
+from layoutray.review.schema import QueueQuery, shown_entry
+from layoutray.review.sessions import Session, Sessions, Visitor
+from layoutray.review.store import ReviewStore
+
+Answer = Callable[[Request, Visitor], Awaitable[AnsweredDocument]]
+"""Reads the document that a request uploads, and answers it."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRoutes:
+    """The routes of the queue.
+
+    Attributes:
+        answer: answers an uploaded document; None where nothing can be uploaded.
+    """
+
+    store: ReviewStore
+    sessions: Sessions
+    answer: Answer | None
+
+    def add_to(self, app: FastAPI) -> None:
+        reading, changing = [Depends(self.sessions.reading)], [Depends(self.sessions.changing)]
+        app.add_api_route("/documents", self.documents, methods=["GET"], dependencies=reading)
+        app.add_api_route("/documents", self.upload, methods=["POST"], dependencies=changing)
+        app.add_api_route("/reviewed.jsonl", self.reviewed, methods=["GET"], dependencies=reading, response_model=None)
+
+    def documents(self, request: Request, wanted: Annotated[QueueQuery, Query()]) -> dict[str, Any]:
+        """The documents of a filter, the first to look at first, and how far the review of all of them is."""
+        session: Session = request.state.session
+        chosen = Filter(session.visitor.shown, wanted.state, wanted.version, wanted.field, wanted.below)
+        entries, count = queue.listed(self.store, chosen, wanted.offset, wanted.limit)
+        progress = asdict(queue.progress(self.store, chosen.owner))
+        return {"documents": [shown_entry(entry) for entry in entries], "count": count, "progress": progress}
+
+    async def upload(self, request: Request) -> dict[str, Any]:
+        """Answer a document and put it into the queue."""
+        session: Session = request.state.session
+        if self.answer is None:
+            raise RefusedError(404, "not_offered", "this server has no model; start an endpoint with `layoutray serve`")
+        document = await self.answer(request, session.visitor)
+        return {"number": await run_in_threadpool(self.store.add, document, session.visitor.owner)}
+
+    def reviewed(self, request: Request) -> StreamingResponse:
+        """The finished documents, as reader `reviewed` takes them."""
+        session: Session = request.state.session
+        headers = {"Content-Disposition": 'attachment; filename="reviewed.jsonl"'}
+        lines = _lines(truth.finished(self.store, session.visitor.shown))
+        return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
+
+
+def _lines(documents: Iterable[Mapping[str, Any]]) -> Generator[str]:
+    for document in documents:
+        yield json.dumps(document, ensure_ascii=False) + "\n"

@@ -1,0 +1,107 @@
+"""What the review page sends and gets, as JSON."""
+
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from layoutray.review.store import Correction, Entry, Review
+from layoutray.review.values import Said, State, Value
+
+_Text = Annotated[str, Field(max_length=10_000)]
+_Id = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SignIn(_Body):
+    """Who comes to the page."""
+
+    key: Annotated[str, Field(max_length=1000)] = ""
+    reviewer: Annotated[str, Field(max_length=1000)] = ""
+
+
+class QueueQuery(_Body):
+    """Which documents of the queue are shown; see `layoutray.review.queue.Filter`."""
+
+    state: str = ""
+    field: str = ""
+    version: str = ""
+    below: Annotated[float, Field(ge=0, le=1)] = 0.0
+    offset: Annotated[int, Field(ge=0, le=10**9)] = 0
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+
+
+class ValueBody(_Body):
+    """A value; see `layoutray.review.values.Value`."""
+
+    id: _Id
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    text: _Text
+    page: Annotated[int, Field(ge=1)] | None
+    words: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=10_000)]
+    row: Annotated[str, Field(max_length=300)]
+    state: State
+
+    def value(self) -> Value:
+        return Value(self.id, self.name, self.text, self.page, tuple(self.words), self.row, self.state)
+
+
+class Save(_Body):
+    """The values of a document, made from its revision."""
+
+    revision: Annotated[int, Field(ge=0)]
+    values: Annotated[list[ValueBody], Field(max_length=10_000)]
+    done: bool
+
+
+def shown_said(said: Said) -> dict[str, Any]:
+    """What the model has said about a value."""
+    return {
+        "name": said.name,
+        "text": said.text,
+        "value": said.value,
+        "confidence": round(said.confidence, 4),
+        "accepted": said.accepted,
+        "sampled": said.sampled,
+        "needs_look": said.needs_look,
+        "page": said.page,
+        "words": said.words,
+        "polygons": said.polygons,
+    }
+
+
+def shown_entry(entry: Entry) -> dict[str, Any]:
+    """A document in a list."""
+    file = entry.source.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return {
+        "number": entry.number,
+        "name": unquote(file) or entry.doc_id[:16],
+        "state": entry.state,
+        "looks": entry.looks,
+        "doubt": round(entry.doubt, 2),
+        "model": f"{entry.model_id} {entry.model_version}",
+    }
+
+
+def shown_review(review: Review) -> dict[str, Any]:
+    """A document with its values."""
+    return shown_entry(review.entry) | {
+        "revision": review.entry.revision,
+        "said": {value_id: shown_said(said) for value_id, said in review.said.items()},
+        "values": [value.to_json() for value in review.values],
+    }
+
+
+def shown_correction(correction: Correction) -> dict[str, Any]:
+    """What a person did."""
+    return {
+        "time": correction.time,
+        "reviewer": correction.reviewer,
+        "action": correction.action,
+        "name": correction.name,
+        "before": correction.before and correction.before.text,
+        "after": correction.after and correction.after.text,
+    }

@@ -1,0 +1,145 @@
+"""Who is at the page: sessions, known by a cookie, and the token that every change must bring.
+
+The cookie cannot be read by scripts and is not sent by other sites. The token is in answers that other sites cannot
+read, so that their pages cannot send it.
+"""
+
+import hashlib
+import hmac
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+
+from layoutray.review.refused import RefusedError
+from layoutray.store.database import Database
+
+COOKIE = "layoutray_session"
+TOKEN_HEADER = "X-CSRF-Token"
+_SECONDS = 12 * 3600.0
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who may see what.
+
+    Attributes:
+        owner: whose documents: the name of a key, or empty where there are no keys.
+        sees_all: whether the documents of others too.
+    """
+
+    owner: str = ""
+    sees_all: bool = False
+
+    @property
+    def shown(self) -> str | None:
+        """The owner whose documents are shown; None for those of all."""
+        return None if self.sees_all else self.owner
+
+
+class Door(Protocol):
+    """Lets people in."""
+
+    needs_key: bool
+
+    async def enter(self, key: str) -> Visitor:
+        """The visitor with this key. Raises RefusedError (401, 403 or 429)."""
+        ...
+
+    async def still_admits(self, visitor: Visitor) -> bool:
+        """Whether the visitor may go on: the key was not revoked."""
+        ...
+
+
+class OpenDoor:
+    """Lets everybody in, where only this machine can come."""
+
+    needs_key = False
+
+    async def enter(self, key: str) -> Visitor:
+        return Visitor()
+
+    async def still_admits(self, visitor: Visitor) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One person at one browser.
+
+    Attributes:
+        reviewer: name of the person, for the history.
+        token: must come with every change.
+    """
+
+    visitor: Visitor
+    reviewer: str
+    token: str
+
+
+class Sessions:
+    """The sessions of a review file. All processes that use the file know them; only hashes of cookies are stored.
+
+    Args:
+        reviewer: name of a person who gives none.
+    """
+
+    def __init__(self, database: Database, door: Door, reviewer: str) -> None:
+        self.door = door
+        self._database = database
+        self._reviewer = reviewer
+
+    async def begin(self, key: str, reviewer: str) -> tuple[str, Session]:
+        """Begin a session; returns the content of its cookie. Raises RefusedError as `Door.enter`."""
+        visitor = await self.door.enter(key)
+        name = reviewer.strip()[:_LONGEST_NAME] or visitor.owner or self._reviewer
+        cookie, session = secrets.token_urlsafe(32), Session(visitor, name, secrets.token_urlsafe(24))
+        row = (_hash(cookie), visitor.owner, visitor.sees_all, name, session.token, time.time() + _SECONDS)
+        await run_in_threadpool(self._store, row)
+        return cookie, session
+
+    def _store(self, row: tuple[Any, ...]) -> None:
+        with self._database.transaction() as database:
+            database.execute("DELETE FROM sessions WHERE ends < ?", (time.time(),))
+            database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    async def of(self, cookie: str, token: str | None) -> Session:
+        """The session of a request.
+
+        Args:
+            token: that of a request that changes something; None for one that only reads.
+
+        Raises:
+            RefusedError: 401 without a session; 403 when the token is wrong.
+        """
+        statement = "SELECT * FROM sessions WHERE cookie = ? AND ends > ?"
+        rows = await run_in_threadpool(self._database.rows, statement, _hash(cookie), time.time())
+        visitor = Visitor(rows[0]["owner"], bool(rows[0]["sees_all"])) if rows else Visitor()
+        if not rows or not await self.door.still_admits(visitor):
+            raise RefusedError(401, "no_session", "there is no session, or it has ended; sign in")
+        session = Session(visitor, rows[0]["reviewer"], rows[0]["token"])
+        if token is not None and not hmac.compare_digest(token.encode(), session.token.encode()):
+            raise RefusedError(
+                403, "wrong_token", f"the header {TOKEN_HEADER} is not that of the session; load the page again"
+            )
+        return session
+
+    async def end(self, cookie: str) -> None:
+        await run_in_threadpool(self._database.rows, "DELETE FROM sessions WHERE cookie = ?", _hash(cookie))
+
+    async def reading(self, request: Request) -> None:
+        """A dependency of routes that change nothing. It raises RefusedError as `of`."""
+        request.state.session = await self.of(request.cookies.get(COOKIE, ""), None)
+
+    async def changing(self, request: Request) -> None:
+        """A dependency of routes that change something. It raises RefusedError as `of`."""
+        token = request.headers.get(TOKEN_HEADER, "")
+        request.state.session = await self.of(request.cookies.get(COOKIE, ""), token)
+
+
+def _hash(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode()).hexdigest()

@@ -1,0 +1,309 @@
+"""Documents under review and their corrections, in one SQLite file.
+
+Every document has a revision that grows with each save. A save names the revision that it was made from, and is refused
+if there is a newer one: nothing that a person has entered is overwritten unseen. Each changed value is one row of
+`corrections`, with the value before and after it, for ever.
+"""
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from layoutray.document import Page
+from layoutray.review.documents import AnsweredDocument, page_from_json, page_to_json
+from layoutray.review.values import Change, Said, Value, changes, doubt, first_values
+from layoutray.store.database import Database, FileKind, open_database
+
+DocumentState = Literal["open", "accepted", "done"]
+"""`accepted`: no value needs a look, and nobody has finished the document. `done`: a person has finished it."""
+
+_REVIEWS = FileKind(
+    "review file",
+    application_id=0x6C727276,  # "lrrv"
+    version=1,
+    settings=("synchronous = NORMAL",),
+    tables="""
+        CREATE TABLE documents (
+            number INTEGER PRIMARY KEY,
+            owner TEXT NOT NULL,
+            doc_id TEXT NOT NULL,
+            source TEXT NOT NULL,
+            model_id TEXT NOT NULL,
+            model_version TEXT NOT NULL,
+            content BLOB NOT NULL,
+            rank INTEGER,
+            added REAL NOT NULL,
+            revision INTEGER NOT NULL DEFAULT 0,
+            state TEXT NOT NULL,
+            looks INTEGER NOT NULL,
+            doubt REAL NOT NULL,
+            UNIQUE (owner, doc_id, model_version)
+        );
+        CREATE TABLE pages (
+            document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+            page INTEGER NOT NULL,
+            width INTEGER NOT NULL,
+            height INTEGER NOT NULL,
+            content TEXT NOT NULL,
+            PRIMARY KEY (document, page)
+        );
+        CREATE TABLE said (
+            document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+            id TEXT NOT NULL,
+            name TEXT NOT NULL,
+            confidence REAL NOT NULL,
+            sampled INTEGER NOT NULL,
+            content TEXT NOT NULL,
+            PRIMARY KEY (document, id)
+        );
+        CREATE TABLE current (
+            document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+            id TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            content TEXT NOT NULL,
+            PRIMARY KEY (document, id)
+        );
+        CREATE TABLE corrections (
+            number INTEGER PRIMARY KEY,
+            document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+            revision INTEGER NOT NULL,
+            time REAL NOT NULL,
+            reviewer TEXT NOT NULL,
+            model_version TEXT NOT NULL,
+            action TEXT NOT NULL,
+            name TEXT NOT NULL,
+            before TEXT,
+            after TEXT
+        );
+        CREATE INDEX corrections_of_document ON corrections (document);
+        CREATE TABLE sessions (
+            cookie TEXT PRIMARY KEY,
+            owner TEXT NOT NULL,
+            sees_all INTEGER NOT NULL,
+            reviewer TEXT NOT NULL,
+            token TEXT NOT NULL,
+            ends REAL NOT NULL
+        )
+    """,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document in a list.
+
+    Attributes:
+        number: names the document in this file.
+        looks: its values that need a look.
+        doubt: how many of these are expected to be wrong.
+    """
+
+    number: int
+    owner: str
+    doc_id: str
+    source: str
+    model_id: str
+    model_version: str
+    revision: int
+    state: DocumentState
+    looks: int
+    doubt: float
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A document with its values, as they are now, and what the model has said, by the id of the value."""
+
+    entry: Entry
+    said: Mapping[str, Said]
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a person did. `before` and `after` are None where there is no value: `done` and `reopened` of a document."""
+
+    revision: int
+    time: float
+    reviewer: str
+    model_version: str
+    action: str
+    name: str
+    before: Value | None
+    after: Value | None
+
+
+class ConflictError(Exception):
+    """Somebody else has saved the document since the revision from which this save was made."""
+
+
+class ReviewStore:
+    """The documents in one file.
+
+    Args:
+        sample: share of the accepted values that are shown nevertheless, 0 to 1.
+    """
+
+    def __init__(self, database: Database, sample: float = 0.0) -> None:
+        self.database = database
+        self._sample = sample
+
+    @classmethod
+    def open(cls, file: str, *, sample: float = 0.0, create: bool = True) -> "ReviewStore":
+        """The documents in `file`. Raises InputError: see `open_database`."""
+        return cls(open_database(Path(file), _REVIEWS, create=create), sample)
+
+    def close(self) -> None:
+        self.database.close()
+
+    def add(self, document: AnsweredDocument, owner: str = "") -> int:
+        """Add a document and return its number. One that is there, answered by the same model, stays as it is."""
+        said = {
+            value.id: self._sampled(document, one)
+            for value, one in zip(first_values(document.said), document.said, strict=True)
+        }
+        looks, doubtful = doubt(said, first_values(document.said))
+        # A document without any value is looked at: the model may have missed all of them.
+        state: DocumentState = "open" if looks or not said else "accepted"
+        row = (document.doc_id, document.source, document.model_id, document.model_version, document.content)
+        with self.database.transaction() as database:
+            where = (owner, document.doc_id, document.model_version)
+            if found := database.execute(_KNOWN, where).fetchone():
+                return found[0]
+            values = (owner, *row, document.rank, time.time(), state, looks, doubtful)
+            number = database.execute(_ADD, values).lastrowid or 0
+            pages = [(number, page.number, page.width, page.height, page_to_json(page)) for page in document.pages]
+            database.executemany("INSERT INTO pages VALUES (?, ?, ?, ?, ?)", pages)
+            database.executemany("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", _said_rows(number, said))
+            _write_values(database, number, enumerate(first_values(document.said)))
+        return number
+
+    def review(self, number: int) -> Review | None:
+        """The document with this number; None if there is none."""
+        rows = self.database.rows(f"SELECT {_ENTRY} FROM documents WHERE number = ?", number)
+        if not rows:
+            return None
+        said = self.database.rows("SELECT id, content FROM said WHERE document = ? ORDER BY rowid", number)
+        current = self.database.rows("SELECT content FROM current WHERE document = ? ORDER BY position", number)
+        return Review(
+            entry_of(rows[0]),
+            {row["id"]: _said_of(row["content"]) for row in said},
+            tuple(Value.from_json(json.loads(row["content"])) for row in current),
+        )
+
+    def save(self, number: int, revision: int, values: Sequence[Value], *, done: bool, reviewer: str) -> int:
+        """Store the values of a document and return its new revision; the old one if nothing has changed.
+
+        Args:
+            revision: that from which `values` were made.
+            done: whether the document is finished.
+
+        Raises:
+            ConflictError: when the document has another revision.
+        """
+        now = self.review(number)
+        if now is None or now.entry.revision != revision:
+            raise ConflictError
+        made = changes(now.values, values)
+        was_done = now.entry.state == "done"
+        if not made and was_done == done:
+            return revision
+        ids = [value.id for value in now.values]
+        order = {value_id: position for position, value_id in enumerate(dict.fromkeys([*ids, *(v.id for v in values)]))}
+        looks, doubtful = doubt(now.said, {**{v.id: v for v in now.values}, **{v.id: v for v in values}}.values())
+        state: DocumentState = "done" if done else "open" if looks or not order else "accepted"
+        with self.database.transaction() as database:
+            updated = database.execute(_UPDATE, (state, looks, doubtful, number, revision))
+            if not updated.rowcount:
+                raise ConflictError
+            _write_values(database, number, ((order[change.after.id], change.after) for change in made))
+            shared = (number, revision + 1, time.time(), reviewer, now.entry.model_version)
+            rows = [(*shared, *_logged(change)) for change in made]
+            if was_done != done:
+                rows.append((*shared, "done" if done else "reopened", "", None, None))
+            database.executemany(_LOG, rows)
+        return revision + 1
+
+    def pages(self, number: int) -> list[tuple[int, int, int]]:
+        """Number, width and height of each page of a document, in order."""
+        rows = self.database.rows("SELECT page, width, height FROM pages WHERE document = ? ORDER BY page", number)
+        return [(row["page"], row["width"], row["height"]) for row in rows]
+
+    def page(self, number: int, page: int) -> Page | None:
+        """A page of a document with its words; None if there is none."""
+        rows = self.database.rows("SELECT content FROM pages WHERE document = ? AND page = ?", number, page)
+        return page_from_json(rows[0]["content"]) if rows else None
+
+    def content(self, number: int) -> bytes:
+        """The bytes of an uploaded document; empty for one whose pages have pictures of their own."""
+        rows = self.database.rows("SELECT content FROM documents WHERE number = ?", number)
+        return rows[0]["content"] if rows else b""
+
+    def corrections(self, number: int) -> list[Correction]:
+        """What people did with a document, the first first."""
+        return [correction_of(row) for row in self.database.rows(f"{_CORRECTIONS} WHERE document = ?{_FIRST}", number)]
+
+    def _sampled(self, document: AnsweredDocument, said: Said) -> Said:
+        """The value, with whether it is in the sample: by a hash, so that it is chosen without its content."""
+        key = f"{document.doc_id} {document.model_version} {said.name} {said.row} {said.page} {said.words}"
+        share = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) / 2**64
+        return replace(said, sampled=said.accepted and share < self._sample)
+
+
+_ENTRY = "number, owner, doc_id, source, model_id, model_version, revision, state, looks, doubt"
+_KNOWN = "SELECT number FROM documents WHERE owner = ? AND doc_id = ? AND model_version = ?"
+_ADD = """
+    INSERT INTO documents (
+        owner, doc_id, source, model_id, model_version, content, rank, added, state, looks, doubt
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_UPDATE = """
+    UPDATE documents SET revision = revision + 1, state = ?, looks = ?, doubt = ? WHERE number = ? AND revision = ?
+"""
+_LOG = """
+    INSERT INTO corrections (document, revision, time, reviewer, model_version, action, name, before, after)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_CORRECTIONS = "SELECT revision, time, reviewer, model_version, action, name, before, after FROM corrections"
+_FIRST = " ORDER BY number"
+
+
+def entry_of(row: sqlite3.Row) -> Entry:
+    """The entry of a row of `documents`."""
+    return Entry(**{name: row[name] for name in _ENTRY.split(", ")})
+
+
+def correction_of(row: sqlite3.Row) -> Correction:
+    """The correction of a row of `corrections`."""
+    texts = {side: row[side] and Value.from_json(json.loads(row[side])) for side in ("before", "after")}
+    return Correction(
+        row["revision"], row["time"], row["reviewer"], row["model_version"], row["action"], row["name"], **texts
+    )
+
+
+def _said_rows(number: int, said: Mapping[str, Said]) -> list[tuple[Any, ...]]:
+    return [
+        (number, value_id, one.name, one.confidence, one.sampled, json.dumps(asdict(one), ensure_ascii=False))
+        for value_id, one in said.items()
+    ]
+
+
+def _said_of(text: str) -> Said:
+    fields: dict[str, Any] = json.loads(text)
+    polygons = tuple(map(tuple, fields["polygons"]))
+    return Said(**{**fields, "words": tuple(fields["words"]), "polygons": polygons})
+
+
+def _write_values(database: sqlite3.Connection, number: int, values: Iterable[tuple[int, Value]]) -> None:
+    rows = [(number, one.id, position, json.dumps(one.to_json(), ensure_ascii=False)) for position, one in values]
+    database.executemany("INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", rows)
+
+
+def _logged(change: Change) -> tuple[str, str, str | None, str]:
+    texts = [one and json.dumps(one.to_json(), ensure_ascii=False) for one in (change.before, change.after)]
+    return change.action, change.after.name, texts[0], texts[1] or ""

@@ -1,0 +1,162 @@
+"""The values of a document under review: what the model has said, and what a person made of it."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+State = Literal["open", "confirmed", "removed"]
+STATES: tuple[State, ...] = get_args(State)
+Action = Literal["added", "changed", "confirmed", "reopened", "removed", "restored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One value as the model has answered it. It never changes.
+
+    Attributes:
+        text: the words as they are printed.
+        value: the normal form; empty for an entity.
+        confidence: 0..1.
+        accepted: whether the confidence reaches the field's threshold, so that the value needs no look.
+        sampled: whether an accepted value is shown nevertheless, to measure the precision of accepted values.
+        page: number of its page; None for a value without a place.
+        words: indices of its words on the page; empty if the answer does not name them.
+        polygons: its regions on the page, each eight numbers in pixels.
+        row: `RECORD/PAGE/NUMBER` of the record that it belongs to; empty for a value of the document.
+    """
+
+    name: str
+    text: str
+    value: str
+    confidence: float
+    accepted: bool
+    page: int | None
+    words: tuple[int, ...]
+    polygons: tuple[tuple[float, ...], ...]
+    row: str = ""
+    sampled: bool = False
+
+    @property
+    def needs_look(self) -> bool:
+        return self.sampled or not self.accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value as it is now.
+
+    Attributes:
+        id: names it in its document, for ever.
+        text: the value. It differs from the text of its words if a person has typed over what OCR misread.
+        page, words, row: as in `Said`.
+        state: `removed` values are kept, so that they can be restored and what the model had said stays known.
+    """
+
+    id: str
+    name: str
+    text: str
+    page: int | None
+    words: tuple[int, ...]
+    row: str = ""
+    state: State = "open"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Value":
+        """The value that `to_json` gave."""
+        return cls(**{**fields, "words": tuple(fields["words"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value that a person has changed. `before` is None for an added one."""
+
+    action: Action
+    before: Value | None
+    after: Value
+
+
+def said_values(
+    fields: Iterable[Mapping[str, Any]], entities: Sequence[Mapping[str, Any]], records: Iterable[Mapping[str, Any]]
+) -> tuple[Said, ...]:
+    """The values of an answer in the structure of the public JSON: fields, or entities if there are none, and records.
+
+    Args:
+        entities: of all pages. They name the words of the fields.
+    """
+    words_of = {_place(entity["type"], entity): tuple(entity["words"]) for entity in entities}
+    values = [
+        _said(field, field["name"], words_of.get(_place(field["name"], field), ()), field["value"], field["accepted"])
+        for field in fields
+    ]
+    in_records: set[tuple[Any, ...]] = set()
+    for record in records:
+        row = f"{record['name']}/{record['page_number']}/{record['row']}"
+        for entity in record["fields"]:
+            in_records.add(_place(entity["type"], entity))
+            values.append(_said(entity, entity["type"], tuple(entity["words"]), row=row))
+    if not any(not said.row for said in values):
+        loose = [entity for entity in entities if _place(entity["type"], entity) not in in_records]
+        values += [_said(entity, entity["type"], tuple(entity["words"])) for entity in loose]
+    return tuple(values)
+
+
+def first_values(said: Sequence[Said]) -> tuple[Value, ...]:
+    """The values before anyone has looked at them."""
+    return tuple(
+        Value(f"said-{number}", one.name, one.text, one.page, one.words, one.row) for number, one in enumerate(said)
+    )
+
+
+def changes(before: Iterable[Value], after: Iterable[Value]) -> list[Change]:
+    """The values of `after` that differ, in their order."""
+    known = {value.id: value for value in before}
+    return [
+        Change(_action(known.get(value.id), value), known.get(value.id), value)
+        for value in after
+        if known.get(value.id) != value
+    ]
+
+
+def doubt(said: Mapping[str, Said], values: Iterable[Value]) -> tuple[int, float]:
+    """Number of values that need a look, and how many of these are expected to be wrong."""
+    to_look = [
+        said[value.id] for value in values if value.state == "open" and value.id in said and said[value.id].needs_look
+    ]
+    return len(to_look), math.fsum(1 - one.confidence for one in to_look)
+
+
+def _action(before: Value | None, after: Value) -> Action:
+    if before is None:
+        return "added"
+    if before.state != after.state and "removed" in (before.state, after.state):
+        return "removed" if after.state == "removed" else "restored"
+    same = (before.name, before.text, before.page, before.words, before.row)
+    if same != (after.name, after.text, after.page, after.words, after.row):
+        return "changed"
+    return "confirmed" if after.state == "confirmed" else "reopened"
+
+
+def _said(
+    answer: Mapping[str, Any],
+    name: str,
+    words: tuple[int, ...],
+    value: str = "",
+    accepted: bool = False,
+    row: str = "",
+) -> Said:
+    regions = answer["bounding_regions"]
+    page = regions[0]["page_number"] if regions else None
+    polygons = tuple(tuple(region["polygon"]) for region in regions)
+    return Said(name, answer["content"], value, answer["confidence"], accepted, page, words, polygons, row)
+
+
+def _place(name: str, answer: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Where an entity or a field is. Fields are stored as 32-bit floats, so that tenths of pixels are compared."""
+    regions = answer["bounding_regions"]
+    return name, *(
+        (region["page_number"], *(round(float(side), 1) for side in region["polygon"])) for region in regions
+    )

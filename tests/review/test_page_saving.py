@@ -1,0 +1,74 @@
+"""Autosave in a real browser: closed tabs, lost connections, and two people at one document."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser import opened
+from tests.review.conftest import Served
+from tests.review.on_page import row, saved, show, type_over
+
+pytestmark = pytest.mark.browser
+
+NO_DRAFT = "() => !Object.keys(localStorage).some((key) => key.startsWith('layoutray-draft'))"
+
+
+def test_a_closed_tab_loses_nothing(page: Page, served: Served, document: int) -> None:
+    context = page.context
+    show(page, document)
+    context.set_offline(True)
+    type_over(page, "total", "12.34")
+    expect(page.locator("#status")).to_have_text(re.compile("Not saved, but kept in this browser"))
+    page.close()
+    context.set_offline(False)
+    assert served.values(document)["total"].text != "12.34"
+    again = context.new_page()
+    show(again, document)
+    expect(row(again, "total").locator(".text")).to_have_text("12.34")
+    saved(again)
+    assert served.values(document)["total"].text == "12.34"
+
+
+def test_different_values_of_two_people_are_both_kept(
+    browser: Browser, page: Page, served: Served, document: int
+) -> None:
+    show(page, document)
+    with opened(browser, served.url) as other:
+        show(other, document)
+        type_over(other, "date", "2026-01-02")
+        saved(other)
+    type_over(page, "total", "12.34")
+    expect(page.locator("#status")).to_have_text(re.compile("Merged|Saved"))
+    expect(row(page, "date").locator(".text")).to_have_text("2026-01-02")
+    page.wait_for_function(NO_DRAFT)
+    values = served.values(document)
+    assert (values["date"].text, values["total"].text) == ("2026-01-02", "12.34")
+
+
+@pytest.mark.parametrize(("choice", "kept"), [("you:", "mine"), ("bert:", "theirs")])
+def test_a_conflict_is_shown_and_one_is_chosen(
+    browser: Browser, page: Page, served: Served, document: int, choice: str, kept: str
+) -> None:
+    show(page, document)
+    with opened(browser, served.url) as other:
+        other.goto("/")
+        other.evaluate("localStorage.setItem('layoutray-reviewer', 'bert')")
+        other.context.clear_cookies()
+        other.reload()
+        show(other, document)
+        type_over(other, "total", "theirs")
+        saved(other)
+    type_over(page, "total", "mine")
+    dialog = page.get_by_role("dialog", name="Conflict")
+    expect(dialog).to_contain_text("mine")
+    expect(dialog).to_contain_text("theirs")
+    dialog.get_by_label(choice).check()
+    dialog.get_by_role("button", name="Save this choice").click()
+    page.wait_for_function(NO_DRAFT)
+    assert served.values(document)["total"].text == kept
+    expect(row(page, "total").locator(".text")).to_have_text(kept)
+    log = [(one.reviewer, one.after and one.after.text) for one in served.store.corrections(document)]
+    assert log == [("bert", "theirs"), ("anna", "mine")][: 2 if kept == "mine" else 1]
+    page.keyboard.press("h")
+    expect(page.get_by_role("dialog", name="History")).to_contain_text("theirs")
