@@ -26,6 +26,7 @@ _UPLOADS = 4
 _FILES = {
     "type": "object",
     "required": ["file"],
+    "additionalProperties": False,
     "properties": {"file": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}}},
 }
 
