@@ -13,6 +13,7 @@ _WEBHOOK = "URL that is called when the job has ended; the operator allows its h
 FORM = {
     "type": "object",
     "required": ["file"],
+    "additionalProperties": False,
     "properties": {
         "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
         "webhook": {"type": "string", "format": "uri", "description": _WEBHOOK},
