@@ -5,11 +5,18 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MODEL ?= models:/layoutray-demo@candidate
 DAILY := not slow and not gpu and not chaos
+# The type check takes longest, so it starts first.
+STATIC := types docs layers style
 # pytest imports every file that it is given, which takes longer than some tests.
 ON_RAY = $(sort $(shell grep -rl --include='*.py' 'mark\.ray\b' tests benchmarks/tests))
+# Files with `serv` in their path start an endpoint.
+ON_SERVE = $(foreach file,$(ON_RAY),$(if $(findstring serv,$(file)),$(file)))
+VERBS_ON_RAY = $(filter tests/cli/% benchmarks/%,$(ON_RAY))
+# In the order of their starts: those that take longest come first.
+TESTS := test-on-serve test-on-ray test-without-ray test-verbs-on-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check style types layers manifests links docs test test-without-ray test-on-ray
+.PHONY: help setup check ci style types layers docs test $(TESTS)
 .PHONY: chaos demo serve bench clean tesseract
 
 help:  ## show this list
@@ -17,22 +24,29 @@ help:  ## show this list
 
 setup: $(READY) tesseract  ## install the virtual environment .venv and Tesseract; the other targets do this first
 
-check: $(READY)  ## check format, lint, types, layers, infra/ files, documentation and links
-	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 style types layers manifests links docs
+check: $(READY)  ## check format, lint, types, layers and documentation; the files of infra/ have tests (make test)
+	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 $(STATIC)
 
-# Tests that start Ray spend half of their time waiting, so the other tests run at the same time.
-# The tests on Ray take longer, and Ray lowers the priority of its workers unless told otherwise.
-# The output of the Ray tests is printed at their end.
+ci: setup  ## do `make check` and `make test` at the same time
+	@mkdir -p build
+	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --keep-going -j3 $(TESTS) $(STATIC)
+
+# Tests on Ray wait for processes and timers for much of their time, so three processes of pytest keep two cores busy.
 test: setup  ## run all tests except those that need a GPU or many minutes
 	@mkdir -p build
-	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --keep-going -j2 test-without-ray test-on-ray
+	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --keep-going -j3 $(TESTS)
 
 test-without-ray:
 	$(BIN)/python -m pytest -m "$(DAILY) and not ray"
 
-test-on-ray:
-	@RAY_worker_niceness=0 $(BIN)/python -m pytest -m "$(DAILY) and ray" $(ON_RAY) > build/test-on-ray.log 2>&1; passed=$$?; \
-	cat build/test-on-ray.log; exit $$passed
+test-on-serve: FILES = $(ON_SERVE)
+test-verbs-on-ray: FILES = $(VERBS_ON_RAY)
+test-on-ray: FILES = $(filter-out $(ON_SERVE) $(VERBS_ON_RAY),$(ON_RAY))
+
+# Ray lowers the priority of its workers unless told otherwise. The output is printed at the end.
+test-on-serve test-verbs-on-ray test-on-ray:
+	@RAY_worker_niceness=0 $(BIN)/python -m pytest -m "$(DAILY) and ray" $(FILES) > build/$@.log 2>&1; passed=$$?; \
+	cat build/$@.log; exit $$passed
 
 chaos: setup  ## kill drivers, workers, nodes and links at random; check that no page is lost or doubled (CHAOS_SEED=N)
 	$(BIN)/python -m pytest -m chaos -s tests/cluster
@@ -62,12 +76,6 @@ types:
 
 layers:
 	$(BIN)/lint-imports
-
-manifests:
-	$(BIN)/python -m pytest -q tests/infra
-
-links:
-	$(BIN)/python -m pytest -q tests/test_readme.py -k links
 
 $(READY): pyproject.toml constraints.txt infra/setup.sh
 	@bash infra/setup.sh environment $(PYTHON) $(VENV)
