@@ -9,7 +9,7 @@ DAILY := not slow and not gpu and not chaos
 ON_RAY = $(sort $(shell grep -rl --include='*.py' 'mark\.ray\b' tests benchmarks/tests))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check style types layers manifests links docs test test-without-ray test-on-ray
+.PHONY: help setup check style types layers docs test test-without-ray test-on-ray
 .PHONY: chaos demo serve bench clean tesseract
 
 help:  ## show this list
@@ -17,8 +17,9 @@ help:  ## show this list
 
 setup: $(READY) tesseract  ## install the virtual environment .venv and Tesseract; the other targets do this first
 
-check: $(READY)  ## check format, lint, types, layers, infra/ files, documentation and links
-	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 style types layers manifests links docs
+# The type check takes longest, so it starts first. Files of infra/ and links have tests (`make test`).
+check: $(READY)  ## check format, lint, types, layers and documentation
+	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 types docs layers style
 
 # Tests that start Ray spend half of their time waiting, so the other tests run at the same time.
 # The tests on Ray take longer, and Ray lowers the priority of its workers unless told otherwise.
@@ -62,12 +63,6 @@ types:
 
 layers:
 	$(BIN)/lint-imports
-
-manifests:
-	$(BIN)/python -m pytest -q tests/infra
-
-links:
-	$(BIN)/python -m pytest -q tests/test_readme.py -k links
 
 $(READY): pyproject.toml constraints.txt infra/setup.sh
 	@bash infra/setup.sh environment $(PYTHON) $(VENV)

@@ -39,13 +39,13 @@ FINETUNE += ["--set", "train.steps=4"]
 
 @pytest.fixture(scope="module", autouse=True)
 def here(tmp_path_factory: pytest.TempPathFactory, cluster: None) -> Iterator[Path]:
-    """A folder with everything that the verbs make of 16 drawn pages, also the working folder."""
+    """A folder with everything that the verbs make of ten drawn pages, also the working folder."""
     folder = tmp_path_factory.mktemp("chain")
     new_store(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        assert synthesize.main(["drawn", "--count", "16", "--seed", "3"]) == 0
+        assert synthesize.main(["drawn", "--count", "10", "--seed", "3"]) == 0
         assert (
             ingest.main(["ingest-synthetic", "drawn", "pages", "--set", "dev_share=0.25", "--set", "test_share=0.25"])
             == 0
@@ -70,7 +70,7 @@ def pictures(run: Run) -> set[str]:
 
 def test_no_page_is_lost(here: Path) -> None:
     manifest = json.loads((here / "pages/manifest.json").read_text())
-    assert (manifest["pages_in"], manifest["pages_out"], manifest["pages_dead"]) == (16, 16, 0)
+    assert (manifest["pages_in"], manifest["pages_out"], manifest["pages_dead"]) == (10, 10, 0)
     assert set(manifest["splits"]) == {"train", "dev", "test"}
 
 
@@ -80,9 +80,9 @@ def test_a_dry_run_of_ingest_tells_the_time_and_the_cost_from_a_sample_and_write
     call = ["ingest-synthetic", "drawn", "planned", "--dry-run", "--sample", "2", "--workers", "4", "--price"]
     assert ingest.main([*call, "3600"]) == 0
     plan = json.loads(capsys.readouterr().out)["plan"]
-    assert (plan["pages"], plan["pages to do"], plan["estimate"]["pages sampled"]) == (16, 16, 2)
+    assert (plan["pages"], plan["pages to do"], plan["estimate"]["pages sampled"]) == (10, 10, 2)
     seconds, cost = plan["estimate"]["seconds a page"], float(plan["estimate"]["cost"].split()[0])
-    assert cost == pytest.approx(16 * seconds, rel=0.02)
+    assert cost == pytest.approx(10 * seconds, rel=0.02)
     assert not (here / "planned").exists()
     assert (
         ingest.main(
@@ -144,7 +144,7 @@ def test_a_picture_of_curves_is_in_their_runs(here: Path) -> None:
 def test_the_registered_model_answers_every_page(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert predict.main(["models:/forms@champion", "pages", "--out", "answers"]) == 0
     done = json.loads(capsys.readouterr().out)
-    assert (done["answered"], done["failed"]) == (16, 0)
+    assert (done["answered"], done["failed"]) == (10, 0)
 
 
 def test_files_are_read_and_answered_by_the_stated_number_of_workers(
@@ -152,7 +152,7 @@ def test_files_are_read_and_answered_by_the_stated_number_of_workers(
 ) -> None:
     read = ["--recipe", "ingest-synthetic", "--set", "words=annotation"]
     assert predict.main(["tuned", "drawn", "--out", "answers-of-files", *read, "--workers", "2"]) == 0
-    assert json.loads(capsys.readouterr().out)["answered"] == 16
+    assert json.loads(capsys.readouterr().out)["answered"] == 10
     assert json.loads((here / "answers-of-files/ingested/manifest.json").read_text())["run"]["workers"] == 2
     assert json.loads((here / "answers-of-files/answers.json").read_text())["run"]["replicas"] == 2
 

@@ -30,6 +30,13 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return job(tmp_path_factory.mktemp("masked"), recipe("masked_lm", evaluate_every=10, checkpoint_every=5))
 
 
+@pytest.fixture(scope="module")
+def whole(masked: Job, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Series]:
+    """The checkpoint of the job that is trained without interruption, and what it reports."""
+    out = tmp_path_factory.mktemp("whole") / "checkpoint"
+    return out, alone(elsewhere(masked, out))
+
+
 @pytest.mark.parametrize(
     ("task", "processes", "train"), [("masked_lm", 2, under_torchrun), ("entities", 3, in_processes)]
 )
@@ -50,9 +57,9 @@ def test_every_loss_is_the_same_in_one_process_and_in_several(
 
 @pytest.mark.parametrize("stopped_after", [5, 8, 14])
 def test_a_resumed_run_repeats_the_uninterrupted_one_to_the_bit(
-    masked: Job, stopped_after: int, tmp_path: Path
+    masked: Job, whole: tuple[Path, Series], stopped_after: int, tmp_path: Path
 ) -> None:
-    whole = alone(elsewhere(masked, tmp_path / "whole"))
+    uninterrupted, series = whole
     halted = elsewhere(masked, tmp_path / "halted")
     alone(halted, also=StopAfter(stopped_after))
     rest = alone(halted, resume_from=halted.out / "state" if stopped_after > 5 else None)
@@ -60,8 +67,8 @@ def test_a_resumed_run_repeats_the_uninterrupted_one_to_the_bit(
     assert [step for step, _ in rest["loss"]] == list(range(saved + 1, 21))
     for name in ("loss", "dev.loss", "dev.perplexity", "learning_rate"):
         first = saved + (not name.startswith("dev."))  # the state is saved before its evaluation, which is repeated
-        assert rest[name] == [(step, value) for step, value in whole[name] if step >= first], name
-    assert checkpoint.load(halted.out).version == checkpoint.load(tmp_path / "whole").version, "the weights are equal"
+        assert rest[name] == [(step, value) for step, value in series[name] if step >= first], name
+    assert checkpoint.load(halted.out).version == checkpoint.load(uninterrupted).version, "the weights are equal"
 
 
 def test_each_step_has_its_own_windows_masks_and_dropout(tmp_path: Path) -> None:
@@ -186,16 +193,18 @@ def test_a_loss_that_is_not_finite_is_never_saved_however_rare_reports_are(due: 
     assert not (one.out / "model.safetensors").exists()
 
 
-def test_rare_reports_have_the_mean_of_their_steps_and_change_no_weights(masked: Job, tmp_path: Path) -> None:
+def test_rare_reports_have_the_mean_of_their_steps_and_change_no_weights(
+    masked: Job, whole: tuple[Path, Series], tmp_path: Path
+) -> None:
     rare = recipe("masked_lm", evaluate_every=10, checkpoint_every=5, report_every=3)
-    every = alone(elsewhere(masked, tmp_path / "every"))
+    out, every = whole
     seldom = alone(Job(rare, masked.examples, tmp_path / "seldom"))
     reported = (3, 5, 6, 9, 10, 12, 15, 18, 20)  # saves and evaluations come after a report
     losses = [value for _, value in every["loss"]]
     means = [statistics.fmean(losses[first:last]) for first, last in itertools.pairwise((0, *reported))]
     assert seldom["loss"] == [(step, pytest.approx(mean)) for step, mean in zip(reported, means, strict=True)]
     assert seldom["dev.loss"] == every["dev.loss"]
-    files = [tmp_path / name / "model.safetensors" for name in ("every", "seldom")]
+    files = [folder / "model.safetensors" for folder in (out, tmp_path / "seldom")]
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
