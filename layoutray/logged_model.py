@@ -50,7 +50,7 @@ def log(client: MlflowClient, run_id: str, folder: Path, more: Mapping[str, byte
             client.log_model_artifact(model.model_id, str(file))
     client.finalize_logged_model(model.model_id, LoggedModelStatus.READY)
     step = int(metrics.get(_STEP, 0))
-    data = [one.dataset for one in run.inputs.dataset_inputs]
+    data = [one.dataset for one in run.inputs.dataset_inputs] if run.inputs else []
     name, digest = (data[0].name, data[0].digest) if data else (None, None)
     linked = [
         Metric(one.key, one.value, one.timestamp, one.step, model.model_id, name, digest, run_id)

@@ -35,5 +35,5 @@ def page_to_json(page: Page) -> str:
 def page_from_json(text: str) -> Page:
     """The page that `page_to_json` gave."""
     fields: dict[str, Any] = json.loads(text)
-    words = tuple(Word(**{**word, "box": Box(**word["box"])}) for word in fields.pop("words"))
-    return Page(**{**fields, "words": words, "provenance": Provenance(**fields["provenance"])})
+    words = tuple(Word(box=Box(**word.pop("box")), **word) for word in fields.pop("words"))
+    return Page(words=words, provenance=Provenance(**fields.pop("provenance")), **fields)

@@ -44,7 +44,10 @@ class Visitor:
 class Door(Protocol):
     """Lets people in."""
 
-    needs_key: bool
+    @property
+    def needs_key(self) -> bool:
+        """Whether visitors have to give a key."""
+        ...
 
     async def enter(self, key: str) -> Visitor:
         """The visitor with this key. Raises RefusedError (401, 403 or 429)."""

@@ -223,7 +223,7 @@ class ReviewStore:
                 raise ConflictError
             _write_values(database, number, ((order[change.after.id], change.after) for change in made))
             shared = (number, revision + 1, time.time(), reviewer, now.entry.model_version)
-            rows = [(*shared, *_logged(change)) for change in made]
+            rows: list[tuple[Any, ...]] = [(*shared, *_logged(change)) for change in made]
             if was_done != done:
                 rows.append((*shared, "done" if done else "reopened", "", None, None))
             database.executemany(_LOG, rows)
@@ -295,8 +295,8 @@ def _said_rows(number: int, said: Mapping[str, Said]) -> list[tuple[Any, ...]]:
 
 def _said_of(text: str) -> Said:
     fields: dict[str, Any] = json.loads(text)
-    polygons = tuple(map(tuple, fields["polygons"]))
-    return Said(**{**fields, "words": tuple(fields["words"]), "polygons": polygons})
+    polygons = tuple(map(tuple, fields.pop("polygons")))
+    return Said(words=tuple(fields.pop("words")), polygons=polygons, **fields)
 
 
 def _write_values(database: sqlite3.Connection, number: int, values: Iterable[tuple[int, Value]]) -> None:

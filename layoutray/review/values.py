@@ -67,7 +67,8 @@ class Value:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Value":
         """The value that `to_json` gave."""
-        return cls(**{**fields, "words": tuple(fields["words"])})
+        rest = {name: value for name, value in fields.items() if name != "words"}
+        return cls(words=tuple(fields["words"]), **rest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Examples of request and response bodies, for the OpenAPI document: a receipt of one page."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -18,7 +19,7 @@ _PAGE = schema.PageInput(
 )
 _READ = schema.PageResponse(page_number=1, width=800, height=1130, num_words=2)
 _TIMINGS = schema.Timings(ocr_ms=0, model_ms=4.7, queue_ms=2.1, total_ms=8.3)
-_MODEL = {"model_id": "receipts", "model_version": "3"}
+_MODEL: dict[str, Any] = {"model_id": "receipts", "model_version": "3"}
 _DOC_ID = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 _TOTAL = schema.EntityResponse(
     type="total", content="12.50", confidence=0.98, bounding_regions=_REGIONS, words=[1], reading_confidence=1

@@ -90,7 +90,7 @@ class JobRoutes:
         ]
         for path, method, handler, more in routes:
             dependencies = [Depends(self._access.guard.allow("jobs"))]
-            described = {"responses": errors, **more}
+            described: dict[str, Any] = {"responses": errors, **more}
             api.add_api_route(path, handler, methods=[method], dependencies=dependencies, **described)
         api.webhooks.add_api_route("job-ended", _job_ended, methods=["POST"])
         api.router.lifespan_context = self._lifespan

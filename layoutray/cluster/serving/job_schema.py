@@ -15,7 +15,7 @@ FORM = {
     "required": ["file"],
     "additionalProperties": False,
     "properties": {
-        "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
+        "file": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
         "webhook": {"type": "string", "format": "uri", "description": _WEBHOOK},
     },
 }
