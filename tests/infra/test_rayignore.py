@@ -10,7 +10,7 @@ from ray._private.runtime_env.packaging import create_package
 
 from tests.infra.manifests import REPOSITORY
 
-MAX_BYTES = 2 * 2**20
+MAX_BYTES = 3 * 2**20
 
 
 def clone(folder: Path) -> Path:
