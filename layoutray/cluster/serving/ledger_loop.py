@@ -66,8 +66,10 @@ class LedgerLoop(Generic[Item]):
                 task.cancel()
 
     async def _wait(self) -> None:
+        # Not `wait_for`, which in Python 3.11 forgets a cancellation that comes together with the hint.
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._hint.wait(), _LOOK_SECONDS)
+            async with asyncio.timeout(_LOOK_SECONDS):
+                await self._hint.wait()
         self._hint.clear()
 
     async def _run(self, item: Item) -> None:
