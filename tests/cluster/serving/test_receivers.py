@@ -117,7 +117,7 @@ def test_a_receiver_that_is_gone_wants_no_further_call(receiver: Receiver) -> No
 
 
 def test_a_body_that_does_not_end_is_not_read(receiver: Receiver) -> None:
-    receiver.endless, started = True, time.monotonic()
+    receiver.endless, receiver.statuses, started = True, [200], time.monotonic()
     assert called(LOOPBACK, receiver.url).error is None
     assert time.monotonic() - started < 5
     receiver.endless = False
