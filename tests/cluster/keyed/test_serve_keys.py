@@ -225,18 +225,19 @@ def test_the_page_answers_uploads_and_shows_them_to_their_key_only(
     assert "default-src 'self'" in client.get("/").headers["Content-Security-Policy"]
     refused(client.post("/review/session", json={"key": store.create("no-review", ["extract"])}), 403, "missing_scope")
     refused(client.post("/review/session", json={"key": "layoutray_x_y"}), 401, "invalid_key")
-    one, other = (signed_in(client, store.create(name, ["review"])) for name in ("reviewer", "other-reviewer"))
-    file = {"file": ("scan.png", encoded(picture("REVIEWED TOTAL 12.50"), "PNG"), "image/png")}
-    refused(one.post("/review/documents", files=file, headers={"X-CSRF-Token": "x"}), 403, "wrong_token")
-    refused(one.post("/review/documents", files={"file": ("a.txt", b"no scan")}), 415, "unsupported_type")
-    answered = one.post("/review/documents", files=file)
-    assert answered.status_code == 200, answered.text
-    path = f"/review/documents/{answered.json()['number']}"
-    assert [word[0] for word in one.get(f"{path}/pages/1").json()] == ["REVIEWED", "TOTAL", "12.50"]
-    assert one.get(f"{path}/pages/1/picture?width=200").headers["Content-Type"] == "image/jpeg"
-    assert one.get("/review/documents").json()["count"] == 1
-    refused(other.get(path), 404, "not_found")
-    assert other.get("/review/documents").json()["count"] == 0
-    assert audited(settings)[-1]["key"] == "reviewer"
-    store.revoke("reviewer")
-    refused(one.get(path), 401, "no_session")
+    keys = {name: store.create(name, ["review"]) for name in ("reviewer", "other-reviewer")}
+    with signed_in(client, keys["reviewer"]) as one, signed_in(client, keys["other-reviewer"]) as other:
+        file = {"file": ("scan.png", encoded(picture("REVIEWED TOTAL 12.50"), "PNG"), "image/png")}
+        refused(one.post("/review/documents", files=file, headers={"X-CSRF-Token": "x"}), 403, "wrong_token")
+        refused(one.post("/review/documents", files={"file": ("a.txt", b"no scan")}), 415, "unsupported_type")
+        answered = one.post("/review/documents", files=file)
+        assert answered.status_code == 200, answered.text
+        path = f"/review/documents/{answered.json()['number']}"
+        assert [word[0] for word in one.get(f"{path}/pages/1").json()] == ["REVIEWED", "TOTAL", "12.50"]
+        assert one.get(f"{path}/pages/1/picture?width=200").headers["Content-Type"] == "image/jpeg"
+        assert one.get("/review/documents").json()["count"] == 1
+        refused(other.get(path), 404, "not_found")
+        assert other.get("/review/documents").json()["count"] == 0
+        assert audited(settings)[-1]["key"] == "reviewer"
+        store.revoke("reviewer")
+        refused(one.get(path), 401, "no_session")
