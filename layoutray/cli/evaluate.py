@@ -69,20 +69,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--noise",
         nargs="+",
-        type=_share,
+        type=options.share,
         default=[],
         metavar="SHARE",
         help="also measure the F1 when this share of the characters is wrong, for example 0.05 0.1",
     )
     parser.add_argument("--json", type=Path, help="also write the report to this file")
     return parser
-
-
-def _share(text: str) -> float:
-    share = float(text)
-    if not 0 < share < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be above 0 and below 1")
-    return share
 
 
 def _show(evaluation: Evaluation, metrics: Mapping[str, float], recipe: Recipe, selection: PageSelection) -> None:

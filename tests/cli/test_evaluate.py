@@ -116,7 +116,7 @@ def test_noise_is_refused_where_no_f1_is_measured(short: list[str], capsys: pyte
         evaluate.main([*short, "--split", "train", "--noise", "0.1"])
     with pytest.raises(SystemExit):
         evaluate.main([*short, "--noise", "1.5"])
-    assert "'1.5' must be above 0 and below 1" in capsys.readouterr().err
+    assert "'1.5' is not a share" in capsys.readouterr().err
 
 
 def test_a_calibrated_checkpoint_says_what_it_accepts(
