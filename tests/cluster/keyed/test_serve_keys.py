@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,8 @@ def test_the_page_answers_uploads_and_shows_them_to_their_key_only(
     refused(client.post("/review/session", json={"key": store.create("no-review", ["extract"])}), 403, "missing_scope")
     refused(client.post("/review/session", json={"key": "layoutray_x_y"}), 401, "invalid_key")
     keys = {name: store.create(name, ["review"]) for name in ("reviewer", "other-reviewer")}
-    with signed_in(client, keys["reviewer"]) as one, signed_in(client, keys["other-reviewer"]) as other:
+    one, other = (signed_in(client, key) for key in keys.values())
+    with closing(one), closing(other):
         file = {"file": ("scan.png", encoded(picture("REVIEWED TOTAL 12.50"), "PNG"), "image/png")}
         refused(one.post("/review/documents", files=file, headers={"X-CSRF-Token": "x"}), 403, "wrong_token")
         refused(one.post("/review/documents", files={"file": ("a.txt", b"no scan")}), 415, "unsupported_type")
