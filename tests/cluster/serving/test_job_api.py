@@ -24,18 +24,18 @@ from tests.cluster.serving.job_client import job_client
 
 LIMITS = Limits(max_waiting_documents=20)
 NO_FOLDERS = """
-    s3://scans/in/../secret.png s3://scans/in/%2e%2e/secret.png s3://scans/in//a s3://scans/in/.hidden s3://scans/in/./a
-    s3://scans/in?endpoint_override=http://127.0.0.1 /etc/passwd file:///etc/passwd gs://scans/in s3:// in
-    s3://scans/in/%ff data:,x
+    s3://inbox/in/../secret.png s3://inbox/in/%2e%2e/secret.png s3://inbox/in//a s3://inbox/in/.hidden s3://inbox/in/./a
+    s3://inbox/in?endpoint_override=http://127.0.0.1 /etc/passwd file:///etc/passwd gs://scans/in s3:// in
+    s3://inbox/in/%ff data:,x
 """
-PREFIXES = ("s3://scans/in", "s3://scans/two%20words/")
+PREFIXES = ("s3://inbox/in", "s3://inbox/two%20words/")
 
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[None]:
     """A bucket of four objects, of which two are below the allowed prefixes."""
-    with object_store("scans"):
-        objects = boto3.resource("s3").Bucket("scans")
+    with object_store("inbox"):
+        objects = boto3.resource("s3").Bucket("inbox")
         for key in ("in/b/ä 1.png", "in/a.png", "in-secret/c.png", "secret.png"):
             objects.put_object(Key=key, Body=b"content")
         objects.put_object(Key="two words", Body=b"an object with the name of an allowed folder")
@@ -59,15 +59,15 @@ def sent(client: TestClient, prefix: Any, **more: Any) -> Any:
 @pytest.mark.usefixtures("bucket")
 def test_a_prefix_is_a_job_of_its_objects_which_are_not_read_yet(opened: tuple[TestClient, Ledger]) -> None:
     client, ledger = opened
-    response = sent(client, "s3://scans/in/")
+    response = sent(client, "s3://inbox/in/")
     assert (response.status_code, response.json()["files"], response.json()["unopened"]) == (202, 2, 2)
     document = ledger.next(())
     assert document is not None
-    assert (document.address, document.name, document.data) == ("s3://scans/in/a.png", "s3://scans/in/a.png", b"")
+    assert (document.address, document.name, document.data) == ("s3://inbox/in/a.png", "s3://inbox/in/a.png", b"")
     ledger.finish(document, "failed", {})
     second = ledger.next(())
     assert second is not None
-    assert second.address == "s3://scans/in/b/%C3%A4%201.png"
+    assert second.address == "s3://inbox/in/b/%C3%A4%201.png"
 
 
 def read(address: str, content: str = "", most: int = 100) -> UploadedFile:
@@ -77,14 +77,14 @@ def read(address: str, content: str = "", most: int = 100) -> UploadedFile:
 
 @pytest.mark.usefixtures("bucket")
 def test_an_object_that_is_not_there_or_is_too_large_or_has_changed_fails_with_its_reason() -> None:
-    file = read("s3://scans/in/b/%C3%A4%201.png")
+    file = read("s3://inbox/in/b/%C3%A4%201.png")
     assert (file.data, file.doc_id) == (b"content", hashlib.sha256(b"content").hexdigest())
-    assert read("s3://scans/in/a.png", file.doc_id).data == b"content"
+    assert read("s3://inbox/in/a.png", file.doc_id).data == b"content"
     for address, content, most, status, code in (
-        ("s3://scans/in/none.png", "", 100, 422, "not_found"),
+        ("s3://inbox/in/none.png", "", 100, 422, "not_found"),
         ("s3://none/in/a.png", "", 100, 422, "not_found"),
-        ("s3://scans/in/a.png", "", 6, 413, "too_large"),
-        ("s3://scans/in/a.png", "other", 100, 422, "changed"),
+        ("s3://inbox/in/a.png", "", 6, 413, "too_large"),
+        ("s3://inbox/in/a.png", "other", 100, 422, "changed"),
     ):
         with pytest.raises(ApiError) as caught:
             read(address, content, most)
@@ -92,29 +92,29 @@ def test_an_object_that_is_not_there_or_is_too_large_or_has_changed_fails_with_i
 
 
 def test_an_object_of_a_store_that_does_not_answer_is_tried_again() -> None:
-    with object_store("scans"), pytest.MonkeyPatch.context() as patch:
+    with object_store("inbox"), pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
         with pytest.raises(ApiError) as caught:
-            read("s3://scans/in/a.png")
+            read("s3://inbox/in/a.png")
     assert (caught.value.status, caught.value.retryable) == (503, True)
 
 
 @pytest.mark.usefixtures("bucket")
-@pytest.mark.parametrize("prefix", ["s3://scans", "s3://scans/in-secret", "s3://scans/secret.png", "s3://other/in"])
+@pytest.mark.parametrize("prefix", ["s3://scans", "s3://inbox/in-secret", "s3://inbox/secret.png", "s3://other/in"])
 def test_a_prefix_that_the_operator_does_not_allow_is_refused(client: TestClient, prefix: str) -> None:
     refused(sent(client, prefix), 403, "prefix_not_allowed")
 
 
 @pytest.mark.usefixtures("bucket")
-@pytest.mark.parametrize("prefix", [*NO_FOLDERS.split(), "s3://scans/in/a b", "s3://scans/in/\u0000"])
+@pytest.mark.parametrize("prefix", [*NO_FOLDERS.split(), "s3://inbox/in/a b", "s3://inbox/in/\u0000"])
 def test_a_prefix_that_is_no_address_of_a_folder_is_refused(client: TestClient, prefix: str) -> None:
     assert "must be an address s3://BUCKET/PATH" in refused(sent(client, prefix), 422, "invalid_request")
 
 
 @pytest.mark.usefixtures("bucket")
 def test_a_prefix_without_objects_is_refused(client: TestClient) -> None:
-    assert "no object below" in refused(sent(client, "s3://scans/in/none"), 400, "no_file")
-    refused(sent(client, "s3://scans/two%20words"), 400, "no_file")
+    assert "no object below" in refused(sent(client, "s3://inbox/in/none"), 400, "no_file")
+    refused(sent(client, "s3://inbox/two%20words"), 400, "no_file")
 
 
 def test_a_prefix_with_too_many_objects_is_refused_after_a_part_of_its_listing(tmp_path: Path) -> None:
@@ -126,14 +126,14 @@ def test_a_prefix_with_too_many_objects_is_refused_after_a_part_of_its_listing(t
 
 
 def test_a_bucket_that_cannot_be_listed_is_unavailable(tmp_path: Path) -> None:
-    with object_store("scans"):
+    with object_store("inbox"):
         client, _ = job_client(tmp_path / "jobs.db", LIMITS, prefixes=["s3://none/in"])
         response = sent(client, "s3://none/in")
     assert "cannot be listed now" in refused(response, 503, "unavailable")
     assert response.headers["Retry-After"]
 
 
-@pytest.mark.parametrize("body", [{}, {"prefix": 1}, {"prefix": ""}, {"prefix": "s3://scans/in", "other": 1}, []])
+@pytest.mark.parametrize("body", [{}, {"prefix": 1}, {"prefix": ""}, {"prefix": "s3://inbox/in", "other": 1}, []])
 def test_json_that_makes_no_job_is_refused(client: TestClient, body: Any) -> None:
     refused(client.post("/v1/jobs", json=body), 422, "invalid_request")
 
@@ -147,11 +147,11 @@ def test_json_that_is_none_or_too_long_is_refused(client: TestClient) -> None:
 @pytest.mark.usefixtures("bucket")
 def test_a_prefix_that_is_sent_again_gives_the_same_job_though_the_bucket_has_changed(client: TestClient) -> None:
     key = {"Idempotency-Key": "order 1"}
-    first = sent(client, "s3://scans/in", headers=key)
-    boto3.resource("s3").Bucket("scans").put_object(Key="in/new.png", Body=b"new")
-    again = sent(client, "s3://scans/in", headers=key)
+    first = sent(client, "s3://inbox/in", headers=key)
+    boto3.resource("s3").Bucket("inbox").put_object(Key="in/new.png", Body=b"new")
+    again = sent(client, "s3://inbox/in", headers=key)
     assert (again.status_code, again.json()["id"], again.json()["files"]) == (200, first.json()["id"], 2)
-    refused(sent(client, "s3://scans/in/b", headers=key), 409, "idempotency_conflict")
+    refused(sent(client, "s3://inbox/in/b", headers=key), 409, "idempotency_conflict")
 
 
 def test_a_webhook_of_a_host_that_is_not_allowed_makes_no_job(opened: tuple[TestClient, Ledger]) -> None:
@@ -159,7 +159,7 @@ def test_a_webhook_of_a_host_that_is_not_allowed_makes_no_job(opened: tuple[Test
     for url in ("https://evil.example.org/", "http://169.254.169.254/latest/meta-data", "file:///etc/passwd"):
         response = client.post("/v1/jobs", files=[("file", ("a", b"x"))], data={"webhook": url})
         assert "webhook: " in refused(response, 422, "invalid_request")
-        refused(client.post("/v1/jobs", json={"prefix": "s3://scans/in", "webhook": url}), 422, "invalid_request")
+        refused(client.post("/v1/jobs", json={"prefix": "s3://inbox/in", "webhook": url}), 422, "invalid_request")
     two = {"webhook": ["https://hooks.example.com/1", "https://hooks.example.com/2"]}
     refused(client.post("/v1/jobs", files=[("file", ("a", b"x"))], data=two), 400, "malformed_request")
     assert ledger.num_waiting() == 0
