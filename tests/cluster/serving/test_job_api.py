@@ -100,7 +100,7 @@ def test_an_object_of_a_store_that_does_not_answer_is_tried_again() -> None:
 
 
 @pytest.mark.usefixtures("bucket")
-@pytest.mark.parametrize("prefix", ["s3://scans", "s3://inbox/in-secret", "s3://inbox/secret.png", "s3://other/in"])
+@pytest.mark.parametrize("prefix", ["s3://inbox", "s3://inbox/in-secret", "s3://inbox/secret.png", "s3://other/in"])
 def test_a_prefix_that_the_operator_does_not_allow_is_refused(client: TestClient, prefix: str) -> None:
     refused(sent(client, prefix), 403, "prefix_not_allowed")
 
