@@ -212,7 +212,7 @@ def test_a_set_without_a_usable_page_has_its_account_too(tmp_path: Path) -> None
 @pytest.mark.usefixtures("cluster_to_harm")
 def test_a_worker_that_dies_costs_nothing(tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
-    fill(folder, 15)
+    fill(folder, 30)
     killed: list[int] = []
     seen: list[Progress] = []
 
@@ -225,8 +225,8 @@ def test_a_worker_that_dies_costs_nothing(tmp_path: Path) -> None:
 
     manifest = checked(ingest(str(folder), str(out), RECIPE, progress=kill_one), out)
     assert killed
-    assert (manifest.pages_out, manifest.pages_dead) == (15, 0)
-    assert seen[-1].done == 15
+    assert (manifest.pages_out, manifest.pages_dead) == (30, 0)
+    assert seen[-1].done == 30
 
 
 @pytest.mark.usefixtures("cluster")
@@ -304,7 +304,7 @@ from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.recipe import IngestRecipe
 with connect(cores=1):
-    ingest(sys.argv[1], sys.argv[2], IngestRecipe("folder", pages_per_shard=1))
+    ingest(sys.argv[1], sys.argv[2], IngestRecipe("folder", pages_per_shard=3))
 """
 
 
@@ -312,7 +312,7 @@ with connect(cores=1):
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     """With the default profile, whose networks are loaded by each worker. The killed run has a Ray of its own."""
     folder, out = tmp_path / "in", tmp_path / "out"
-    fill(folder, 6)
+    fill(folder, 12)
     command = [sys.executable, "-c", _INGEST, str(folder), str(out)]
     driver = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -327,10 +327,10 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
         driver.kill()
     (out / "pages" / ".part-0.parquet.0.part").write_bytes(b"PAR1 half")
     kept = page_ids(out)
-    assert 0 < len(kept) < 6
-    done = ingest(str(folder), str(out), IngestRecipe("folder", pages_per_shard=1), workers=1).run.pages
+    assert 0 < len(kept) < 12
+    done = ingest(str(folder), str(out), IngestRecipe("folder", pages_per_shard=3)).run.pages
     ids = page_ids(out)
-    assert len(ids) == len(set(ids)) == 6
+    assert len(ids) == len(set(ids)) == 12
     assert set(kept) <= set(ids)
-    assert 0 < done <= 6 - len(kept)
+    assert 0 < done <= 12 - len(kept)
     assert not list((out / "pages").glob(".*"))
