@@ -88,7 +88,7 @@ class WebhookSecret(BaseModel):
     """The secret of a key. It signs the webhooks of all jobs of the key."""
 
     secret: str = Field(
-        description="`whsec_` and 32 bytes in base64", examples=["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"]
+        description="`whsec_` and 32 bytes in base64", examples=["whsec_YW4gZXhhbXBsZSBvZiB0aGlydHktdHdvIGJ5dGVzLi4="]
     )
 
 
