@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prepare this machine: `setup.sh environment PYTHON VENV` and `setup.sh tesseract`. make calls both; repeats are safe.
+# Prepare this machine: `setup.sh environment PYTHON VENV`, `setup.sh tesseract` and, for tests, `setup.sh chromium`.
+# make calls them; repeats are safe.
 set -euo pipefail
 
 stop() {
@@ -41,6 +42,12 @@ environment() {
     fi
     echo "layoutray: installing into $venv; the first time takes some minutes"
     "$venv/bin/python" -m pip install --progress-bar off --constraint constraints.txt --editable '.[dev,pretrained]'
+}
+
+chromium() {
+    if ! command -v chromium >/dev/null; then
+        apt_install "Chromium, in which tests open pages, is missing" chromium
+    fi
 }
 
 tesseract() {
