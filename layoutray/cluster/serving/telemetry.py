@@ -14,7 +14,7 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _MOST_VERSIONS = 16
-"""Versions with metrics of their own. The metrics of the version that was first answered longest ago are removed."""
+"""Versions with metrics of their own. The metrics of the version that answered least recently are removed."""
 _CLIENT_GONE = 499
 """Status counted when the client disconnects before the answer; it is never sent."""
 
@@ -96,7 +96,8 @@ class Telemetry:
                 self._entities.labels(*labels).observe(entity.confidence)
 
     def _remember(self, model: str, version: str) -> None:
-        self._versions_answered.setdefault((model, version))
+        self._versions_answered.pop((model, version), None)
+        self._versions_answered[model, version] = None  # the last one
         if len(self._versions_answered) > _MOST_VERSIONS:
             oldest = next(iter(self._versions_answered))
             del self._versions_answered[oldest]
