@@ -10,7 +10,7 @@ from typing import Any
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.review.documents import AnsweredDocument
-from layoutray.review.values import said_values
+from layoutray.review.values import predicted_values
 from layoutray.store import shards, sources
 from layoutray.store.answer_set import AnswerSet
 from layoutray.store.data_set import DataSet
@@ -47,7 +47,7 @@ def answered_documents(answers: str, pages: str, ranking: str = "") -> Iterator[
             answered[0]["model_id"],
             answered[0]["model_version"],
             tuple(sorted(unordered, key=lambda page: page.number)),
-            said_values(fields[doc_id], entities, records),
+            predicted_values(fields[doc_id], entities, records),
             rank=ranks.get(doc_id),
         )
 

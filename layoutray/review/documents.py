@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from layoutray.document import Box, Page, Provenance, Word
-from layoutray.review.values import Said
+from layoutray.review.values import Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class AnsweredDocument:
     model_id: str
     model_version: str
     pages: tuple[Page, ...]
-    said: tuple[Said, ...]
+    said: tuple[Prediction, ...]
     content: bytes = b""
     rank: int | None = None
 

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel, ConfigDict, Field
 
 from layoutray.review.store import Correction, Entry, Review
-from layoutray.review.values import Said, State, Value
+from layoutray.review.values import Prediction, State, Value
 
 _Text = Annotated[str, Field(max_length=10_000)]
 _Id = Annotated[str, Field(min_length=1, max_length=100)]
@@ -57,7 +57,7 @@ class Save(_Body):
     done: bool
 
 
-def shown_said(said: Said) -> dict[str, Any]:
+def shown_said(said: Prediction) -> dict[str, Any]:
     """What the model has said about a value."""
     return {
         "name": said.name,

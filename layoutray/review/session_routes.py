@@ -37,7 +37,7 @@ class SessionRoutes:
         try:
             session = await self.sessions.of(request.cookies.get(COOKIE, ""), None)
         except RefusedError:
-            return {"signed_in": False, "needs_key": self.sessions.door.needs_key}
+            return {"signed_in": False, "needs_key": self.sessions.authenticator.needs_key}
         return self._shown(session)
 
     async def sign_in(self, request: Request, response: Response, body: SignIn) -> dict[str, Any]:
@@ -51,12 +51,12 @@ class SessionRoutes:
         """End the session."""
         await self.sessions.end(request.cookies.get(COOKIE, ""))
         response.delete_cookie(COOKIE, path=_COOKIE_PATH)
-        return {"signed_in": False, "needs_key": self.sessions.door.needs_key}
+        return {"signed_in": False, "needs_key": self.sessions.authenticator.needs_key}
 
     def _shown(self, session: Session) -> dict[str, Any]:
         return {
             "signed_in": True,
-            "needs_key": self.sessions.door.needs_key,
+            "needs_key": self.sessions.authenticator.needs_key,
             "reviewer": session.reviewer,
             "token": session.token,
             "uploads": self.uploads,

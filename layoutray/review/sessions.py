@@ -41,32 +41,32 @@ class Visitor:
         return None if self.sees_all else self.owner
 
 
-class Door(Protocol):
-    """Lets people in."""
+class Authenticator(Protocol):
+    """Checks who a visitor is."""
 
     @property
     def needs_key(self) -> bool:
         """Whether visitors have to give a key."""
         ...
 
-    async def enter(self, key: str) -> Visitor:
+    async def authenticate(self, key: str) -> Visitor:
         """The visitor with this key. Raises RefusedError (401, 403 or 429)."""
         ...
 
-    async def still_admits(self, visitor: Visitor) -> bool:
-        """Whether the visitor may go on: the key was not revoked."""
+    async def is_valid(self, visitor: Visitor) -> bool:
+        """Whether the visitor's key is still valid."""
         ...
 
 
-class OpenDoor:
-    """Lets everybody in, where only this machine can come."""
+class NoAuthenticator:
+    """Needs no key, for a page that only this machine can open."""
 
     needs_key = False
 
-    async def enter(self, key: str) -> Visitor:
+    async def authenticate(self, key: str) -> Visitor:
         return Visitor()
 
-    async def still_admits(self, visitor: Visitor) -> bool:
+    async def is_valid(self, visitor: Visitor) -> bool:
         return True
 
 
@@ -91,14 +91,14 @@ class Sessions:
         reviewer: name of a person who gives none.
     """
 
-    def __init__(self, database: Database, door: Door, reviewer: str) -> None:
-        self.door = door
+    def __init__(self, database: Database, authenticator: Authenticator, reviewer: str) -> None:
+        self.authenticator = authenticator
         self._database = database
         self._reviewer = reviewer
 
     async def begin(self, key: str, reviewer: str) -> tuple[str, Session]:
-        """Begin a session; returns the content of its cookie. Raises RefusedError as `Door.enter`."""
-        visitor = await self.door.enter(key)
+        """Begin a session; returns the content of its cookie. Raises RefusedError as `Authenticator.enter`."""
+        visitor = await self.authenticator.authenticate(key)
         name = reviewer.strip()[:_LONGEST_NAME] or visitor.owner or self._reviewer
         cookie, session = secrets.token_urlsafe(32), Session(visitor, name, secrets.token_urlsafe(24))
         row = (_hash(cookie), visitor.owner, visitor.sees_all, name, session.token, time.time() + _SECONDS)
@@ -122,7 +122,7 @@ class Sessions:
         statement = "SELECT * FROM sessions WHERE cookie = ? AND ends > ?"
         rows = await run_in_threadpool(self._database.rows, statement, _hash(cookie), time.time())
         visitor = Visitor(rows[0]["owner"], bool(rows[0]["sees_all"])) if rows else Visitor()
-        if not rows or not await self.door.still_admits(visitor):
+        if not rows or not await self.authenticator.is_valid(visitor):
             raise RefusedError(401, "no_session", "there is no session, or it has ended; sign in")
         session = Session(visitor, rows[0]["reviewer"], rows[0]["token"])
         if token is not None and not hmac.compare_digest(token.encode(), session.token.encode()):

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from layoutray.document import Page
 from layoutray.review.documents import AnsweredDocument, page_from_json, page_to_json
-from layoutray.review.values import Change, Said, Value, changes, doubt, first_values
+from layoutray.review.values import Change, Prediction, Value, changes, doubt, first_values
 from layoutray.store.database import Database, FileKind, open_database
 
 DocumentState = Literal["open", "accepted", "done"]
@@ -120,7 +120,7 @@ class Review:
     """A document with its values, as they are now, and what the model has said, by the id of the value."""
 
     entry: Entry
-    said: Mapping[str, Said]
+    said: Mapping[str, Prediction]
     values: tuple[Value, ...]
 
 
@@ -248,7 +248,7 @@ class ReviewStore:
         """What people did with a document, the first first."""
         return [correction_of(row) for row in self.database.rows(f"{_CORRECTIONS} WHERE document = ?{_FIRST}", number)]
 
-    def _sampled(self, document: AnsweredDocument, said: Said) -> Said:
+    def _sampled(self, document: AnsweredDocument, said: Prediction) -> Prediction:
         """The value, with whether it is in the sample: by a hash, so that it is chosen without its content."""
         key = f"{document.doc_id} {document.model_version} {said.name} {said.row} {said.page} {said.words}"
         share = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) / 2**64
@@ -286,17 +286,17 @@ def correction_of(row: sqlite3.Row) -> Correction:
     )
 
 
-def _said_rows(number: int, said: Mapping[str, Said]) -> list[tuple[Any, ...]]:
+def _said_rows(number: int, said: Mapping[str, Prediction]) -> list[tuple[Any, ...]]:
     return [
         (number, value_id, one.name, one.confidence, one.sampled, json.dumps(asdict(one), ensure_ascii=False))
         for value_id, one in said.items()
     ]
 
 
-def _said_of(text: str) -> Said:
+def _said_of(text: str) -> Prediction:
     fields: dict[str, Any] = json.loads(text)
     polygons = tuple(map(tuple, fields.pop("polygons")))
-    return Said(words=tuple(fields.pop("words")), polygons=polygons, **fields)
+    return Prediction(words=tuple(fields.pop("words")), polygons=polygons, **fields)
 
 
 def _write_values(database: sqlite3.Connection, number: int, values: Iterable[tuple[int, Value]]) -> None:

@@ -11,7 +11,7 @@ Action = Literal["added", "changed", "confirmed", "reopened", "removed", "restor
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Prediction:
     """One value as the model has answered it. It never changes.
 
     Attributes:
@@ -49,7 +49,7 @@ class Value:
     Attributes:
         id: names it in its document, for ever.
         text: the value. It differs from the text of its words if a person has typed over what OCR misread.
-        page, words, row: as in `Said`.
+        page, words, row: as in `Prediction`.
         state: `removed` values are kept, so that they can be restored and what the model had said stays known.
     """
 
@@ -80,9 +80,9 @@ class Change:
     after: Value
 
 
-def said_values(
+def predicted_values(
     fields: Iterable[Mapping[str, Any]], entities: Sequence[Mapping[str, Any]], records: Iterable[Mapping[str, Any]]
-) -> tuple[Said, ...]:
+) -> tuple[Prediction, ...]:
     """The values of an answer in the structure of the public JSON: fields, or entities if there are none, and records.
 
     Args:
@@ -90,7 +90,9 @@ def said_values(
     """
     words_of = {_place(entity["type"], entity): tuple(entity["words"]) for entity in entities}
     values = [
-        _said(field, field["name"], words_of.get(_place(field["name"], field), ()), field["value"], field["accepted"])
+        _prediction(
+            field, field["name"], words_of.get(_place(field["name"], field), ()), field["value"], field["accepted"]
+        )
         for field in fields
     ]
     in_records: set[tuple[Any, ...]] = set()
@@ -98,14 +100,14 @@ def said_values(
         row = f"{record['name']}/{record['page_number']}/{record['row']}"
         for entity in record["fields"]:
             in_records.add(_place(entity["type"], entity))
-            values.append(_said(entity, entity["type"], tuple(entity["words"]), row=row))
+            values.append(_prediction(entity, entity["type"], tuple(entity["words"]), row=row))
     if not any(not said.row for said in values):
         loose = [entity for entity in entities if _place(entity["type"], entity) not in in_records]
-        values += [_said(entity, entity["type"], tuple(entity["words"])) for entity in loose]
+        values += [_prediction(entity, entity["type"], tuple(entity["words"])) for entity in loose]
     return tuple(values)
 
 
-def first_values(said: Sequence[Said]) -> tuple[Value, ...]:
+def first_values(said: Sequence[Prediction]) -> tuple[Value, ...]:
     """The values before anyone has looked at them."""
     return tuple(
         Value(f"said-{number}", one.name, one.text, one.page, one.words, one.row) for number, one in enumerate(said)
@@ -122,7 +124,7 @@ def changes(before: Iterable[Value], after: Iterable[Value]) -> list[Change]:
     ]
 
 
-def doubt(said: Mapping[str, Said], values: Iterable[Value]) -> tuple[int, float]:
+def doubt(said: Mapping[str, Prediction], values: Iterable[Value]) -> tuple[int, float]:
     """Number of values that need a look, and how many of these are expected to be wrong."""
     to_look = [
         said[value.id] for value in values if value.state == "open" and value.id in said and said[value.id].needs_look
@@ -141,18 +143,18 @@ def _action(before: Value | None, after: Value) -> Action:
     return "confirmed" if after.state == "confirmed" else "reopened"
 
 
-def _said(
+def _prediction(
     answer: Mapping[str, Any],
     name: str,
     words: tuple[int, ...],
     value: str = "",
     accepted: bool = False,
     row: str = "",
-) -> Said:
+) -> Prediction:
     regions = answer["bounding_regions"]
     page = regions[0]["page_number"] if regions else None
     polygons = tuple(tuple(region["polygon"]) for region in regions)
-    return Said(name, answer["content"], value, answer["confidence"], accepted, page, words, polygons, row)
+    return Prediction(name, answer["content"], value, answer["confidence"], accepted, page, words, polygons, row)
 
 
 def _place(name: str, answer: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.tags import spans
 from layoutray.readers.synthetic_render import itemised_bill, render_page
 from layoutray.review.documents import AnsweredDocument
-from layoutray.review.values import said_values
+from layoutray.review.values import predicted_values
 
 OF_ITEMS = ("item.name", "item.count", "item.unit_price", "item.price", "item.discount")
 
@@ -88,6 +88,6 @@ def answered(seed: str, folder: Path | None = None, pages: int = 1, **changes: A
     place = {"doc_id": doc_id, "source": f"{seed}.png", "image": picture}
     every = tuple(page_of(image, words, number, **place) for number in range(1, pages + 1))
     entities = entities_of(every[0], words, Random(seed))
-    said = said_values(fields_of(entities), entities, records_of(entities))
+    said = predicted_values(fields_of(entities), entities, records_of(entities))
     fields: dict[str, Any] = {"model_id": "receipts", "model_version": "1", "content": b"" if folder else content}
     return AnsweredDocument(doc_id, f"{seed}.png", pages=every, said=said, **(fields | changes))

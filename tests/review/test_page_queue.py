@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from layoutray.readers import load
 from layoutray.review.app import add_review_page
-from layoutray.review.sessions import OpenDoor, Sessions
+from layoutray.review.sessions import NoAuthenticator, Sessions
 from layoutray.review.store import ReviewStore
 from tests.browser import listening, opened
 from tests.review.conftest import Served
@@ -35,7 +35,7 @@ def test_documents_are_reviewed_by_doubt_and_counted(browser: Browser, tmp_path:
     entries = {number: review.entry for number in numbers if (review := store.review(number))}
     order = sorted(numbers, key=lambda number: -entries[number].doubt)
     app = FastAPI()
-    add_review_page(app, store, Sessions(store.database, OpenDoor(), "anna"))
+    add_review_page(app, store, Sessions(store.database, NoAuthenticator(), "anna"))
     with listening(app) as url, opened(browser, url) as page:
         page.goto("/")
         links = page.locator("table.documents a")

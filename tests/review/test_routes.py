@@ -13,7 +13,7 @@ from PIL import Image
 
 from layoutray.cli.review import local_app
 from layoutray.review.app import add_review_page
-from layoutray.review.sessions import OpenDoor, Sessions, Visitor
+from layoutray.review.sessions import NoAuthenticator, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 from tests.review.documents import answered
 
@@ -95,14 +95,14 @@ def test_pictures_have_the_width_that_is_shown(store: ReviewStore, client: TestC
 
 
 def test_documents_are_those_of_their_owner(store: ReviewStore, client: TestClient) -> None:
-    class OwnDoor(OpenDoor):
-        async def enter(self, key: str) -> Visitor:
+    class OwnAuthenticator(NoAuthenticator):
+        async def authenticate(self, key: str) -> Visitor:
             return Visitor("owner")
 
     number = store.add(answered("owned"), "owner")
     refused(client.get(f"/review/documents/{number}"), 404, "not_found")
     app = FastAPI()
-    add_review_page(app, store, Sessions(store.database, OwnDoor(), "anna"))
+    add_review_page(app, store, Sessions(store.database, OwnAuthenticator(), "anna"))
     owner = TestClient(app, base_url="http://127.0.0.1")
     assert owner.post("/review/session", json={}).json()["reviewer"] == "owner"
     assert owner.get(f"/review/documents/{number}").status_code == 200

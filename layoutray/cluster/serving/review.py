@@ -16,7 +16,7 @@ from layoutray.review.documents import AnsweredDocument
 from layoutray.review.refused import RefusedError
 from layoutray.review.sessions import Sessions, Visitor
 from layoutray.review.store import ReviewStore
-from layoutray.review.values import said_values
+from layoutray.review.values import predicted_values
 
 _COMMANDS = (
     "layoutray ingest ingest-reviewed FOLDER_OF_REVIEWED_JSONL runs/reviewed",
@@ -34,14 +34,13 @@ def mount(api: FastAPI, file: str, sample: float, routes: Routes, guard: Guard) 
         sample: share of the accepted values that are shown nevertheless.
     """
     store = ReviewStore.open(file, sample=sample)
-    add_review_page(
-        api, store, Sessions(store.database, _KeyDoor(guard), "anonymous"), _UploadAnswerer(routes, guard), _COMMANDS
-    )
+    sessions = Sessions(store.database, _KeyAuthenticator(guard), "anonymous")
+    add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS)
 
 
 @dataclass(frozen=True, slots=True)
-class _KeyDoor:
-    """Lets holders of a key with the scope `review` in; everybody where there are no keys."""
+class _KeyAuthenticator:
+    """Accepts keys with the scope `review`; needs none at an endpoint without keys."""
 
     guard: Guard
 
@@ -49,12 +48,12 @@ class _KeyDoor:
     def needs_key(self) -> bool:
         return self.guard.needs_key
 
-    async def enter(self, key: str) -> Visitor:
+    async def authenticate(self, key: str) -> Visitor:
         with _refusals():
             caller = await self.guard.caller(key, "review")
         return Visitor(caller.name, caller.sees_all)
 
-    async def still_admits(self, visitor: Visitor) -> bool:
+    async def is_valid(self, visitor: Visitor) -> bool:
         return await self.guard.is_valid(visitor.owner)
 
 
@@ -92,7 +91,7 @@ def _answered(file: submission.UploadedFile, answer: schema.ExtractResponse) -> 
         answer.model_id,
         answer.model_version,
         tuple(_page(file, page) for page in answer.pages),
-        said_values(found["fields"], found["entities"], found["records"]),
+        predicted_values(found["fields"], found["entities"], found["records"]),
         content=file.data,
     )
 
