@@ -41,6 +41,8 @@ class TrainRecipe:
         patience: stop after this many evaluations without an improvement; 0 is off.
         box_jitter: stretch and shift the boxes of each training window by up to this share of the page; 0, as in the
             papers, is off.
+        word_masking: replace the tokens of about this share of the words of each training window by the mask token; 0,
+            as in the papers, is off.
         shuffle_window: number of examples that are shuffled as a whole; larger data are shuffled in blocks, and then in
             groups of blocks with about this many examples.
         documents: number of training documents, chosen by the seed; 0 takes all. The documents of a smaller number are
@@ -70,6 +72,7 @@ class TrainRecipe:
     checkpoint_every: int = 0
     patience: int = 0
     box_jitter: float = 0.0
+    word_masking: float = 0.0
     shuffle_window: int = 1 << 20
     documents: int = 0
     dev_examples: int = 0
@@ -92,8 +95,9 @@ class TrainRecipe:
         ):
             if not 0 <= getattr(self, name) < math.inf:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be a number that is not negative")
-        if not 0 <= self.box_jitter < 1:
-            raise RecipeError(f"train.box_jitter is {self.box_jitter}; it must be at least 0 and below 1")
+        for name in ("box_jitter", "word_masking"):
+            if not 0 <= getattr(self, name) < 1:
+                raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be at least 0 and below 1")
         if self.compile and self.windows == "packed":
             raise RecipeError(
                 "train.compile is true and train.windows is 'packed', whose batches have windows of other lengths, so "

@@ -1,11 +1,14 @@
 """`layoutray synthesize`: generate receipts, invoices and forms with known fields."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from layoutray.cli import options, terminal
-from layoutray.readers.synthetic_render import bill, itemised_bill, render_set
+from layoutray.readers.synthetic_forms import form
+from layoutray.readers.synthetic_render import Draw, bill, itemised_bill, render_set
+
+PAGES: Mapping[str, Draw] = {"bills": bill, "items": itemised_bill, "forms": form}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,13 +16,13 @@ class SynthesizeOptions:
     """Options of `layoutray synthesize`.
 
     Attributes:
-        line_items: whether the pages are receipts and invoices with line items.
+        pages: kind of pages, of `PAGES`.
     """
 
     out: Path
     count: int
     seed: int
-    line_items: bool
+    pages: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,11 +33,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--seed", type=int, default=7, help="seed; the same seed gives the same pages (default: %(default)s)"
     )
     parser.add_argument(
-        "--line-items",
-        action="store_true",
-        help="draw receipts and invoices whose line items are records of entities: name, count, prices and discount",
+        "--pages",
+        choices=PAGES,
+        default="bills",
+        help="bills: receipts, invoices and forms with fields; items: receipts and invoices whose line items are "
+        "records of entities; forms: forms whose entities are questions, answers and headers (default: %(default)s)",
     )
     chosen = options.parse(parser, arguments, SynthesizeOptions)
-    render_set(chosen.out, chosen.count, chosen.seed, itemised_bill if chosen.line_items else bill)
+    render_set(chosen.out, chosen.count, chosen.seed, PAGES[chosen.pages])
     terminal.say(f"{chosen.count} pages written to {chosen.out}")
     return 0

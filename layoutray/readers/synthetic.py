@@ -19,7 +19,6 @@ from layoutray.readers.annotation import (
 )
 from layoutray.store import sources
 
-LABELS = ("company", "date", "total", "address", "name", "number")
 _SPLITS = ("train", "dev", "test")
 
 

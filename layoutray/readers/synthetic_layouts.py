@@ -10,6 +10,8 @@ from layoutray.readers.synthetic_canvas import Canvas, Face
 from layoutray.readers.synthetic_tables import MARGIN
 from layoutray.readers.synthetic_text import Bill
 
+FIELDS = ("company", "date", "total", "address", "name", "number")
+"""Kinds of entities that are the fields of a page."""
 FAMILIES = ("DejaVuSans", "DejaVuSerif", "DejaVuSansMono")
 _TALL = 2400
 

@@ -4,7 +4,8 @@
     <root>/images/<key>.png         8-bit grey, 800-1000 pixels wide
     <root>/annotations/<key>.json   {"words": [{"text", "box" (pixels), "tag" (IOB2), "line"}], "fields": {type: value}}
 
-A word of a line item also has "group", the number of the item on its page. Line items are not in "fields".
+A word of a line item also has "group", the number of the item on its page. Line items, and the entities of forms, are
+not in "fields".
 
 Every page has its own random numbers: layout, fonts, values and noise. The same count and seed give the same bytes.
 """
@@ -21,7 +22,7 @@ from layoutray.document.tags import spans
 from layoutray.errors import InputError
 from layoutray.readers.synthetic_canvas import Canvas, Mark, cropped, scanned
 from layoutray.readers.synthetic_items import invent_order, ordered
-from layoutray.readers.synthetic_layouts import LAYOUTS, WITH_GOODS
+from layoutray.readers.synthetic_layouts import FIELDS, LAYOUTS, WITH_GOODS
 from layoutray.readers.synthetic_tables import TABLES
 from layoutray.readers.synthetic_text import invent_bill
 
@@ -83,7 +84,7 @@ def _fields(marks: list[Mark]) -> dict[str, str]:
     return {
         kind: " ".join(mark.text for mark in marks[start:end])
         for kind, start, end in spans([mark.tag for mark in marks])
-        if marks[start].group is None
+        if kind in FIELDS
     }
 
 

@@ -5,47 +5,49 @@ from datetime import date, timedelta
 from random import Random
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def listed(text: str) -> tuple[str, ...]:
+    """The parts of a list with commas."""
     return tuple(text.split(", "))
 
 
-_STEMS = _listed(
+_STEMS = listed(
     "Abervale, Birchmoor, Calder, Dunmere, Elmstead, Fernhollow, Glenmar, Harrowby, Ironbridge, Juniper, Kestrel, "
     "Larkfield, Marlow, Northwick, Oakhurst, Pinecrest, Quillon, Redmarsh, Silverbrook, Thornbury, Umberly, "
     "Velmont, Westerly, Yarrow, Zephyr, Amberline, Bluestone, Coppergate, Driftwood"
 )
-_TRADES = _listed(
+_TRADES = listed(
     "Bakery, Books, Cafe, Electrics, Florist, Garage, Garden Centre, Grocers, Hardware, Kitchen, Market, Motors, "
     "Optics, Pharmacy, Print Shop, Stationers, Supplies, Tailors, Textiles, Timber, Tools, Trading, Transport, "
     "Wholesale"
 )
 _ENDINGS = ("Ltd", "Inc.", "GmbH", "& Sons", "Sdn Bhd", "Co.", "Group", "")
-_STREETS = _listed(
+_STREETS = listed(
     "Anchor, Beacon, Chapel, Dover, Eastgate, Foundry, Granary, Harbour, Island, Kiln, Lantern, Meadow, Orchard, "
     "Priory, Quarry, River, Station, Tannery, Upper Mill, Valley, Willow"
 )
 _WAYS = ("Street", "Road", "Lane", "Avenue", "Square", "Drive")
-_TOWNS = _listed(
+_TOWNS = listed(
     "Arden Falls, Brookhaven, Carrow, Dellmont, Eastmere, Farrowdale, Grantham Bay, Holmwood, Kingsmarsh, "
     "Lindenau, Millbrook, Netherby, Port Sable, Ravenhill, Stonebridge, Tarn Valley, Westhaven"
 )
-_FORENAMES = _listed(
+_FORENAMES = listed(
     "Adela, Bastian, Corin, Dalia, Edwin, Fiora, Gareth, Helena, Ivor, Jolanda, Kasper, Leonie, Marten, Nadine, "
     "Orson, Petra, Quentin, Rosalie, Stefan, Tamsin, Ulrich, Verena, Wendel, Yvette"
 )
-_SURNAMES = _listed(
+_SURNAMES = listed(
     "Ashgrove, Bellwether, Corvane, Dunsley, Eldermoor, Farraday, Greymark, Hollins, Ingleton, Jessamy, Kirkwall, "
     "Lorrimer, Marchetti, Norfield, Ostrander, Penhallow, Quarles, Rookwood, Seldon, Tolvane, Underhill, "
     "Vantongen, Whitlock"
 )
-GOODS = _listed(
+GOODS = listed(
     "Apple juice, Battery pack, Brown bread, Canvas bag, Ceramic mug, Cheddar, Coffee beans, Copper wire, Cotton "
     "towel, Desk lamp, Door hinge, Envelope set, Garden hose, Ginger tea, Glass jar, Green paint, Honey, Ink "
     "cartridge, Key copy, Lemon cake, Light bulb, Masking tape, Notebook, Oat flakes, Olive oil, Paper roll, "
     "Pencil box, Pillow, Rice noodles, Rope 10m, Sandwich, Screw set, Shelf board, Soap bar, Sponge, Tomato soup, "
     "USB cable, Vase, Washing powder, Wooden spoon"
 )
-_MONTHS = _listed("January, February, March, April, May, June, July, August, September, October, November, December")
+_MONTHS = listed("January, February, March, April, May, June, July, August, September, October, November, December")
+_FIRST_DAY, _DAYS = date(2015, 1, 1), 3600
 _CURRENCIES = ("", "", "$", "EUR", "CHF")
 
 
@@ -96,7 +98,7 @@ class Bill:
 
 def invent_bill(random: Random) -> Bill:
     """A bill with random data and consistent amounts."""
-    issued = date(2015, 1, 1) + timedelta(days=random.randrange(3600))
+    issued = _FIRST_DAY + timedelta(days=random.randrange(_DAYS))
     style = random.randrange(5)
     rows = [
         (random.choice(GOODS), random.choice((1, 1, 1, 2, 3, 4, 6)), random.randrange(80, 6000))
@@ -106,11 +108,11 @@ def invent_bill(random: Random) -> Bill:
     tax = round(subtotal * random.choice((0.05, 0.06, 0.07, 0.1, 0.19, 0.2)))
     cash = -(-(subtotal + tax) // 1000) * 1000
     return Bill(
-        company=_company(random),
-        address=_address(random),
-        home=_address(random),
+        company=invent_company(random),
+        address=invent_address(random),
+        home=invent_address(random),
         phone=f"{random.randint(100, 999)}-{random.randint(100, 999)} {random.randint(1000, 9999)}",
-        name=_person(random),
+        name=invent_person(random),
         clerk=random.choice(_FORENAMES),
         number=_number(random),
         order=str(random.randint(1000, 99999)),
@@ -127,17 +129,25 @@ def invent_bill(random: Random) -> Bill:
     )
 
 
-def _company(random: Random) -> str:
+def invent_company(random: Random) -> str:
+    """The name of a company."""
     return f"{random.choice(_STEMS)} {random.choice(_TRADES)} {random.choice(_ENDINGS)}".strip()
 
 
-def _address(random: Random) -> tuple[str, ...]:
+def invent_address(random: Random) -> tuple[str, ...]:
+    """Street and town."""
     street = f"{random.randint(1, 240)} {random.choice(_STREETS)} {random.choice(_WAYS)}"
     return street, f"{random.randint(10000, 99999)} {random.choice(_TOWNS)}"
 
 
-def _person(random: Random) -> str:
+def invent_person(random: Random) -> str:
+    """Forename and surname."""
     return f"{random.choice(_FORENAMES)} {random.choice(_SURNAMES)}"
+
+
+def invent_date(random: Random) -> str:
+    """A date in one of five ways of writing."""
+    return _written(_FIRST_DAY + timedelta(days=random.randrange(_DAYS)), random.randrange(5))
 
 
 def _number(random: Random) -> str:

@@ -14,7 +14,7 @@ import torch
 
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example, ExampleSet
-from layoutray.batching.jitter import jitter
+from layoutray.batching.augmentation import Augmentation
 from layoutray.batching.lengthen import PaddedLength, lengthen
 from layoutray.batching.packing import pack
 from layoutray.errors import InputError
@@ -55,7 +55,7 @@ class BatchPlan:
         batch_size: examples per step, over all workers.
         micro_batch_size: largest number of examples of a forward pass; divides `batch_size`.
         seed: of the shuffle, masking and dropout.
-        box_jitter: of training boxes, see `batching.jitter`.
+        augmentation: of training windows.
         shuffle_window: see `training.shuffle`.
         evaluated: largest number of examples of an evaluation; 0 takes all.
         micro_batch_tokens: largest number of tokens of a forward pass, padding included; a longer window is alone. 0 is
@@ -67,7 +67,7 @@ class BatchPlan:
     batch_size: int
     micro_batch_size: int
     seed: int
-    box_jitter: float = 0.0
+    augmentation: Augmentation = Augmentation()
     shuffle_window: int = 1 << 20
     evaluated: int = 0
     micro_batch_tokens: int = 0
@@ -105,7 +105,7 @@ class Feed:
         check_share(batch_size, self.plan.micro_batch_size, size)
         chunks = self._cut(self._shuffle.rows(step * batch_size, (step + 1) * batch_size))
         return [
-            self._micro_batch(chunks[part], (self.plan.seed, 1, step, part), self.plan.box_jitter)
+            self._micro_batch(chunks[part], (self.plan.seed, 1, step, part), self.plan.augmentation)
             for part in range(rank, len(chunks), size)
         ]
 
@@ -117,7 +117,7 @@ class Feed:
         chunks = self._cut(self._evaluated_rows())
 
         def make(part: int) -> MicroBatch:
-            return self._micro_batch(chunks[part], (self.plan.seed, 2, part), 0.0)
+            return self._micro_batch(chunks[part], (self.plan.seed, 2, part), Augmentation())
 
         return prefetched(make, range(rank, len(chunks), size))
 
@@ -144,15 +144,14 @@ class Feed:
             return np.arange(size)
         return np.sort(np.random.default_rng((self.plan.seed, 3)).choice(size, limit, replace=False))
 
-    def _micro_batch(self, rows: Rows, key: tuple[int, ...], box_jitter: float) -> MicroBatch:
+    def _micro_batch(self, rows: Rows, key: tuple[int, ...], augmentation: Augmentation) -> MicroBatch:
         masking, dropout = (
             int(number) for number in np.random.SeedSequence(key).generate_state(2, np.uint64) >> np.uint64(1)
         )
         examples = tuple(self.examples.take(rows))
         generator = torch.Generator().manual_seed(masking)
         batch = self.corruption(collate(examples, self.pad_id), generator)
-        if box_jitter:
-            batch = jitter(batch, box_jitter, generator)
+        batch = augmentation(batch, generator)
         # Last, because masking draws a random number for each token of a batch.
         length = self.plan.padded_length(batch.input_ids.shape[1])
         batch = self.plan.pack(lengthen(batch, length, self.pad_id))
@@ -170,7 +169,7 @@ def recipe_feed(recipe: Recipe, tokenizer: Tokenizer, examples: ExampleSet, *, e
         settings.batch_size,
         settings.micro_batch_size,
         recipe.seed,
-        settings.box_jitter,
+        Augmentation(settings.box_jitter, settings.word_masking, tokenizer.mask_id),
         settings.shuffle_window,
         evaluated,
         settings.micro_batch_tokens,

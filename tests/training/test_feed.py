@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from layoutray import tasks
+from layoutray.batching.augmentation import Augmentation
 from layoutray.batching.examples import ExampleSet, TableBlocks
 from layoutray.batching.lengthen import PaddedLength
 from layoutray.document import Page
@@ -102,14 +103,28 @@ def test_windows_of_a_step_are_padded_beside_others_of_their_length() -> None:
         )
 
 
+def augmented(plain: Feed, augmentation: Augmentation) -> Feed:
+    return dataclasses.replace(plain, plan=dataclasses.replace(plain.plan, augmentation=augmentation))
+
+
 def test_boxes_are_jittered_in_training_only_and_the_same_way_for_any_number_of_workers() -> None:
     plain = feed()
-    moved = dataclasses.replace(plain, plan=dataclasses.replace(plain.plan, box_jitter=0.05))
+    moved = augmented(plain, Augmentation(box_jitter=0.05))
     one, other = plain.training(0, 0, 1)[1], moved.training(0, 0, 1)[1]
     assert torch.equal(one.batch.input_ids, other.batch.input_ids)
     assert not torch.equal(one.batch.boxes, other.batch.boxes)
     assert same(other, moved.training(0, 1, 2)[0])
     assert all(same(a, b) for a, b in zip(plain.evaluation(0, 1), moved.evaluation(0, 1), strict=True))
+
+
+def test_words_are_masked_in_training_only_and_the_same_way_for_any_number_of_workers() -> None:
+    plain = feed()
+    masked = augmented(plain, Augmentation(word_masking=0.3, mask_id=3))
+    one, other = plain.training(0, 0, 1)[1], masked.training(0, 0, 1)[1]
+    assert torch.equal(one.batch.boxes, other.batch.boxes)
+    assert not torch.equal(one.batch.input_ids, other.batch.input_ids)
+    assert same(other, masked.training(0, 1, 2)[0])
+    assert all(same(a, b) for a, b in zip(plain.evaluation(0, 1), masked.evaluation(0, 1), strict=True))
 
 
 def test_masks_change_from_step_to_step() -> None:
