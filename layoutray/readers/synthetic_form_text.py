@@ -5,36 +5,39 @@ from random import Random
 from layoutray.readers.synthetic_text import GOODS, invent_address, invent_company, invent_date, invent_person, listed
 
 _SUBJECTS = listed(
-    "account, agent, analysis, applicant, approval, area, article, batch, brand, branch, budget, building, campaign, "
-    "carrier, category, client, code, compound, contact, contract, cost, coupon, customer, delivery, department, design, "
-    "device, distribution, division, document, dose, driver, employee, equipment, event, expense, facility, field, file, "
-    "grade, group, import, inspection, item, job, laboratory, license, location, machine, manager, market, material, "
-    "media, member, method, model, office, operator, order, owner, package, patient, payment, permit, plan, plant, "
-    "policy, position, price, product, program, project, promotion, protocol, purchase, quality, region, registration, "
-    "release, report, request, research, retail, return, review, route, sales, sample, section, sender, sequence, "
-    "service, shipment, site, source, specification, sponsor, state, stock, store, study, subject, supplier, survey, "
-    "system, task, tax, team, territory, test, title, topic, training, transfer, unit, vehicle, vendor, volume, weight"
+    "account, agent, analysis, applicant, approval, area, article, batch, brand, branch, budget, building, "
+    "campaign, carrier, category, client, code, compound, contact, contract, cost, coupon, customer, delivery, "
+    "department, design, device, distribution, division, document, dose, driver, employee, equipment, event, "
+    "expense, facility, field, file, grade, group, import, inspection, item, job, laboratory, license, location, "
+    "machine, manager, market, material, media, member, method, model, office, operator, order, owner, package, "
+    "patient, payment, permit, plan, plant, policy, position, price, product, program, project, promotion, "
+    "protocol, purchase, quality, region, registration, release, report, request, research, retail, return, review, "
+    "route, sales, sample, section, sender, sequence, service, shipment, site, source, specification, sponsor, "
+    "state, stock, store, study, subject, supplier, survey, system, task, tax, team, territory, test, title, topic, "
+    "training, transfer, unit, vehicle, vendor, volume, weight"
 )
 _ASPECTS = listed(
     "address, amount, approved by, authorized, balance, city, classification, comments, completed, count, date, "
     "description, details, due, duration, effective, estimate, expires, frequency, from, identification, initials, "
     "instructions, length, level, limit, name, no., number, objective, other, percent, period, phone, prepared by, "
-    "priority, purpose, quantity, range, rate, reason, received, reference, requested by, required, results, schedule, "
-    "signature, size, start, status, supervisor, telephone, terms, time, total, type, value, year"
+    "priority, purpose, quantity, range, rate, reason, received, reference, requested by, required, results, "
+    "schedule, signature, size, start, status, supervisor, telephone, terms, time, total, type, value, year"
 )
 _SINGLE = listed(
-    "To, From, Date, Subject, Re, cc, Fax, Phone, Name, Title, Address, City, State, Zip, Company, Attention, Pages, "
-    "Comments, Remarks, Signature, Quantity, Price, Total, Amount, Brand, Region, Account, Division, Approved, Yes, No, "
-    "Cost, Type, Code, Period, Other, Age, Sex, Male, Female, Source, Status, Notes, Description, Purpose, By, Time"
+    "To, From, Date, Subject, Re, cc, Fax, Phone, Name, Title, Address, City, State, Zip, Company, Attention, "
+    "Pages, Comments, Remarks, Signature, Quantity, Price, Total, Amount, Brand, Region, Account, Division, "
+    "Approved, Yes, No, Cost, Type, Code, Period, Other, Age, Sex, Male, Female, Source, Status, Notes, "
+    "Description, Purpose, By, Time"
 )
 _TITLES = listed(
     "application, authorization, agreement, certificate, checklist, confirmation, cover sheet, evaluation, form, "
-    "inventory, invoice, memorandum, notice, order, plan, profile, proposal, questionnaire, record, report, request, "
-    "schedule, statement, summary, transmittal"
+    "inventory, invoice, memorandum, notice, order, plan, profile, proposal, questionnaire, record, report, "
+    "request, schedule, statement, summary, transmittal"
 )
 _VERBS = listed(
-    "will be held, has been received, should be completed, must be returned, is required, was approved, may be used, "
-    "are included, were tested, is attached, is to be shipped, will be reviewed, has increased, was discontinued"
+    "will be held, has been received, should be completed, must be returned, is required, was approved, may be "
+    "used, are included, were tested, is attached, is to be shipped, will be reviewed, has increased, was "
+    "discontinued"
 )
 _LINKS = listed("for the, with the, by the, of the, in the, before the, after the, under the, without the, and the")
 

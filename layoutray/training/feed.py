@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from layoutray.batching.augmentation import Augmentation
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example, ExampleSet
-from layoutray.batching.augmentation import Augmentation
 from layoutray.batching.lengthen import PaddedLength, lengthen
 from layoutray.batching.packing import pack
 from layoutray.errors import InputError
@@ -67,7 +67,7 @@ class BatchPlan:
     batch_size: int
     micro_batch_size: int
     seed: int
-    augmentation: Augmentation = Augmentation()
+    augmentation: Augmentation = field(default_factory=Augmentation)
     shuffle_window: int = 1 << 20
     evaluated: int = 0
     micro_batch_tokens: int = 0

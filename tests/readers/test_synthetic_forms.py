@@ -1,7 +1,7 @@
 """Generated forms: questions, answers and headers whose boxes lie on the page and do not cover each other."""
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from random import Random
 
@@ -47,7 +47,7 @@ def _covers(one: dict, other: dict) -> bool:
 
 
 def test_entities_keep_their_words_together_in_any_order(pages: list[list[dict]]) -> None:
-    falls = [sum(a["line"] > b["line"] for a, b in zip(words, words[1:], strict=False)) for words in pages]
+    falls = [sum(a["line"] > b["line"] for a, b in pairwise(words)) for words in pages]
     assert 15 < sum(count == 0 for count in falls) < 45, "about half of the pages are in the order of drawing"
     for words in pages:
         for _, start, end in spans([word["tag"] for word in words]):
