@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from layoutray import config, tracking
 from layoutray import recipe as recipes
-from layoutray.cli import comparison_report, encode, options, terminal, tracked_training, tracked_trials
+from layoutray.cli import comparison_report, encode, equal_minutes, options, terminal, tracked_training, tracked_trials
 from layoutray.cli.evaluation_options import SelectionOptions, add_selection_options
 from layoutray.cli.tracked_trials import SeedOptions, Trials
 from layoutray.cluster.connect import connect
@@ -41,12 +41,14 @@ class CompareOptions(SeedOptions, SelectionOptions):
         size: of each architecture.
         init: `CHECKPOINT` of all recipes, or `NAME=CHECKPOINT` of the recipe called `NAME`.
         steps: of every training; None takes those of the recipes, which must agree.
+        minutes: of every training, instead of steps; see `equal_minutes`.
     """
 
     recipes: Sequence[str]
     architectures: Sequence[str]
     size: str
     steps: int | None
+    minutes: float | None
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,14 @@ def _parse(arguments: Sequence[str] | None) -> CompareOptions:
         help="start all recipes, or the one called NAME, from this folder, s3:// address or models:/NAME@ALIAS, also "
         "with its vocabulary if the recipe names none; repeatable (default: train from scratch)",
     )
-    parser.add_argument(
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument(
         "--steps", type=options.positive, help="of every training (default: those of the recipes, if they agree)"
+    )
+    length.add_argument(
+        "--minutes",
+        type=options.positive_number,
+        help="of every training: each takes as many steps as it can make in this time on this machine",
     )
     tracked_trials.add_seeds(parser, "of the trainings of each recipe")
     tracked_trials.add_trial_options(parser)
@@ -142,7 +150,7 @@ def _contenders(chosen: CompareOptions) -> dict[str, _Contender]:
         raise InputError("there is one recipe and one architecture; give two or more of either to compare")
     if starts:
         raise InputError(f"--init names {', '.join(starts)}; the compared recipes are {', '.join(contenders)}")
-    _check_comparable(contenders)
+    _check_comparable(contenders, chosen.minutes)
     return contenders
 
 
@@ -183,12 +191,14 @@ def _folder_name(name: str) -> str:
     return name
 
 
-def _check_comparable(contenders: Mapping[str, _Contender]) -> None:
+def _check_comparable(contenders: Mapping[str, _Contender], minutes: float | None) -> None:
     """Raises InputError unless all recipes train equally long for something that the same F1 measures."""
     steps = {name: one.recipe.train.steps for name, one in contenders.items()}
-    if len(set(steps.values())) > 1:
+    if minutes is None and len(set(steps.values())) > 1:
         stated = ", ".join(f"{name} {count}" for name, count in steps.items())
-        raise InputError(f"the recipes have different train.steps ({stated}); give one number for all with --steps")
+        raise InputError(
+            f"the recipes have different train.steps ({stated}); give one number for all with --steps, or --minutes"
+        )
     wanted = {
         name: (counted_metric(one.recipe.task), {*document_fields_of(one.recipe.task)})
         for name, one in contenders.items()
@@ -210,17 +220,24 @@ def _trial(name: str, seed: int) -> str:
 
 
 def _jobs(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[Value, Job]:
-    """Encode the pages for each recipe. Returns the jobs by trial."""
+    """Encode the pages for each recipe, and time its steps if asked to. Returns the jobs by trial."""
     pages, fetch = [sources.absolute(folder) for folder in chosen.pages], tracking.fetcher(chosen.tracking_uri)
     out = sources.absolute(chosen.out)
-    jobs: dict[Value, Job] = {}
+    first: dict[str, Job] = {}
     for name, one in contenders.items():
         examples = sources.join(out, one.examples)
         encode_pages(encode.resolved(one.recipe, chosen.tracking_uri), pages, examples, fetch=fetch)
-        for seed in chosen.distinct_seeds:
-            folder = sources.join(out, name, f"seed={seed}")
-            jobs[_trial(name, seed)] = Job(replace(one.recipe, seed=seed), examples, folder, one.init, fetch)
-    return jobs
+        first[name] = Job(one.recipe, examples, sources.join(out, name), one.init, fetch)
+    if chosen.minutes is not None:
+        timed = equal_minutes.lasting(chosen.minutes, first, sources.join(out, "timed"), chosen)
+        first = {name: replace(job, recipe=timed[name]) for name, job in first.items()}
+    return {
+        _trial(name, seed): replace(
+            job, recipe=replace(job.recipe, seed=seed), out=sources.join(job.out, f"seed={seed}")
+        )
+        for name, job in first.items()
+        for seed in chosen.distinct_seeds
+    }
 
 
 def _open_parent(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> Run:
@@ -228,7 +245,12 @@ def _open_parent(contenders: Mapping[str, _Contender], chosen: CompareOptions) -
     if earlier := tracking.noted(chosen.out, chosen.tracking_uri):
         earlier.reopen()
         return earlier
-    parameters = {"recipes": ", ".join(contenders), "seeds": chosen.distinct_seeds, "pages": ", ".join(chosen.pages)}
+    length = {"minutes": chosen.minutes} if chosen.minutes else {}
+    parameters = length | {
+        "recipes": ", ".join(contenders),
+        "seeds": chosen.distinct_seeds,
+        "pages": ", ".join(chosen.pages),
+    }
     tags = tracking.claim(chosen.out, chosen.tracking_uri)
     run = tracking.create_run(chosen.tracking_uri, chosen.experiment, "compare", parameters, tags)
     run.note(chosen.out)

@@ -1,6 +1,7 @@
 """Options that several verbs share, each declared once. `parse` turns the parsed options into the verb's dataclass."""
 
 import argparse
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -196,6 +197,17 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1; give e.g. 20")
     return int(text)
+
+
+def positive_number(text: str) -> float:
+    """`type=` of an option that is a finite number above 0. Raises argparse's error for anything else."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0; give e.g. 2.5")
+    return number
 
 
 def _add_resources(made: argparse.ArgumentParser, process: str, cpus: float, max_failures: int) -> None:

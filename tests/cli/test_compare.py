@@ -126,6 +126,27 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_made(words: list[
     assert not (here / "refused").exists()
 
 
+@pytest.mark.ray
+def test_trainings_of_equal_minutes_have_the_steps_that_fit(here: Path, cluster: None) -> None:
+    wide = (
+        (here / "small.toml")
+        .read_text()
+        .replace("small-entities", "wide")
+        .replace("feed_forward = ", "feed_forward = 1")
+    )
+    (here / "wide.toml").write_text(wide)
+    assert wide != (here / "small.toml").read_text()
+    words = ["small.toml", "wide.toml", "--split", "train", "--out", "minutes", "--seeds", "1", "--minutes", "0.05"]
+    assert compare.main(["ingested", *words]) == 0
+    for name in ("small-entities", "wide"):
+        pace = json.loads((here / "minutes/timed" / name / "pace.json").read_text())["seconds_per_step"]
+        train = json.loads((here / "minutes" / name / "seed=1/recipe.json").read_text())["train"]
+        assert train["steps"] == int(0.05 * 60 / pace) > 0
+    before = (here / "minutes/comparison.json").stat().st_mtime_ns
+    assert compare.main(["ingested", *words]) == 0, "the same command takes the steps that were measured"
+    assert (here / "minutes/comparison.json").stat().st_mtime_ns > before
+
+
 def test_a_recipe_that_starts_from_a_checkpoint_has_its_vocabulary(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
