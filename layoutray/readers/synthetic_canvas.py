@@ -114,6 +114,17 @@ class Canvas:
             self._line += 1
 
 
+def wrapped(text: str, face: Face, room: float) -> list[str]:
+    """The text in lines of at most `room` pixels, if each of its words fits."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and face.width(f"{lines[-1]} {word}") <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
 def cropped(canvas: Canvas, height: int) -> tuple[Image.Image, list[Mark]]:
     """The top `height` pixels of the page, and its words."""
     return canvas.image.crop((0, 0, canvas.width, min(height, canvas.image.height))), canvas.marks

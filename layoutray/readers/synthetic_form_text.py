@@ -39,6 +39,11 @@ _VERBS = listed(
     "used, are included, were tested, is attached, is to be shipped, will be reviewed, has increased, was "
     "discontinued"
 )
+_ASKING = listed(
+    "What is the, Please state the, Describe the, Has the, Will the, If applicable give the, Enter the, List each, "
+    "Is there a, Number of, Please attach the, Explain any change of the, Name and address of the, Check the"
+)
+_ARTICLES = listed("The, A, All, Each, Your, Our, This, No, Any")
 _LINKS = listed("for the, with the, by the, of the, in the, before the, after the, under the, without the, and the")
 
 
@@ -48,13 +53,15 @@ def title(random: Random) -> str:
 
 
 def label(random: Random) -> str:
-    """What is printed at an entry, such as the name of what is to be filled in."""
+    """What is printed at an entry: mostly a name of what is to be filled in, sometimes a question or an instruction."""
     kind = random.random()
     if kind < 0.35:
         return random.choice(_SINGLE)
+    if kind < 0.45:
+        return f"{random.choice(_ASKING)} {random.choice(_SUBJECTS)} {random.choice(_ASPECTS)} {_circumstance(random)}"
     if kind < 0.8:
         return f"{random.choice(_SUBJECTS)} {random.choice(_ASPECTS)}"
-    return f"{random.choice(_SUBJECTS)} {random.choice(_LINKS)} {random.choice(_SUBJECTS)} {random.choice(_ASPECTS)}"
+    return f"{random.choice(_SUBJECTS)} {_circumstance(random)} {random.choice(_ASPECTS)}"
 
 
 def short_answer(random: Random) -> str:
@@ -76,16 +83,22 @@ def short_answer(random: Random) -> str:
 
 
 def answer(random: Random) -> str:
-    """What is filled in at an entry: one line."""
+    """What is filled in at an entry, as one line."""
+    if random.random() < 0.12:
+        return " ".join(sentence(random) for _ in range(random.randint(1, 3)))
     return random.choice((short_answer, short_answer, invent_person, _company_name, _address_line, _phrase))(random)
 
 
 def sentence(random: Random) -> str:
     """A sentence that is neither label nor answer."""
     return (
-        f"The {random.choice(_SUBJECTS)} {random.choice(_ASPECTS)} {random.choice(_VERBS)} {random.choice(_LINKS)} "
-        f"{random.choice(_SUBJECTS)} {random.choice(_TITLES)}."
+        f"{random.choice(_ARTICLES)} {random.choice(_SUBJECTS)} {random.choice(_ASPECTS)} {random.choice(_VERBS)} "
+        f"{_circumstance(random)} {random.choice(_TITLES)}."
     )
+
+
+def _circumstance(random: Random) -> str:
+    return f"{random.choice(_LINKS)} {random.choice(_SUBJECTS)}"
 
 
 def _company_name(random: Random) -> str:

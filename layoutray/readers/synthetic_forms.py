@@ -4,12 +4,12 @@ A question is any label of an entry, an answer is what is filled in. Sections of
 entries beside or above their answers, tables, check boxes, and text that belongs to no entry.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from layoutray.readers import synthetic_form_text as text
-from layoutray.readers.synthetic_canvas import Canvas, Face, Mark
+from layoutray.readers.synthetic_canvas import Canvas, Face, Mark, wrapped
 from layoutray.readers.synthetic_layouts import FAMILIES
 from layoutray.readers.synthetic_text import invent_address, invent_company
 
@@ -25,6 +25,7 @@ class _Form:
         printed, filled: fonts of labels and of answers.
         letters: `str.upper`, `str.title` or `str.capitalize`, for labels.
         end: printed behind a label, for example a colon.
+        numbering: printed before a label; `{}` is its number.
         left, right: margins in pixels from the left side.
     """
 
@@ -34,21 +35,26 @@ class _Form:
     filled: Face
     letters: Callable[[str], str]
     end: str
+    numbering: str
     left: int
     right: int
 
-    def label(self) -> str:
-        return self.letters(text.label(self.random)) + self.end
+    def label(self, number: int) -> str:
+        """A label, behind its number if the form numbers its entries."""
+        return self.numbering.format(number) + self.letters(text.label(self.random)) + self.end
 
-    def question(self, at: tuple[float, float], label: str) -> None:
-        self.canvas.write(at, label, self.printed, "question")
+    def question(self, at: tuple[float, float], label: str, room: float, lines: int = 1) -> float:
+        """Write a label in `room` pixels and at most `lines` lines. Returns its width in pixels."""
+        return self._write(at, wrapped(label, self.printed, room)[:lines], self.printed, "question")
 
     def answer(self, at: tuple[float, float], room: float, lines: int = 1) -> None:
-        """Fill in an entry in `room` pixels, or leave it empty. What is too long is cut after a word."""
-        if self.random.random() > _FILLED:
-            return
-        written = [_fitting(text.answer(self.random), self.filled, room) for _ in range(lines)]
-        self.canvas.write_block(at, written, self.filled, "answer")
+        """Fill in an entry in `room` pixels and at most `lines` lines, or leave it empty. The rest is cut."""
+        if self.random.random() < _FILLED:
+            self._write(at, wrapped(text.answer(self.random), self.filled, room)[:lines], self.filled, "answer")
+
+    def _write(self, at: tuple[float, float], lines: Sequence[str], face: Face, kind: str) -> float:
+        self.canvas.write_block(at, lines, face, kind)
+        return max(map(face.width, lines))
 
 
 _Section = Callable[[_Form, int], int]
@@ -66,7 +72,8 @@ def form(random: Random) -> tuple[Canvas, int]:
         Face(random.choice(FAMILIES), size),
         Face(random.choice(FAMILIES), size),
         random.choice((str.upper, str.title, str.capitalize)),
-        random.choice((":", ":", "", " -", ".")),
+        random.choice((":", ":", "", " -", ".", "....")),
+        random.choice(("", "", "", "{}. ", "({}) ")),
         left,
         width - random.randint(30, 90),
     )
@@ -109,32 +116,31 @@ def _beside(one: _Form, y: int) -> int:
     columns = one.random.choice((1, 1, 2, 2, 3))
     room = (one.right - one.left) / columns
     aligned, ruled = one.random.random() < 0.5, one.random.random() < 0.3
-    step = round(one.printed.leading * one.random.uniform(1.0, 1.8))
-    lines = one.random.choice((1, 1, 1, 2)) if columns == 1 else 1
-    for _ in range(one.random.randint(1, 7)):
+    lines = one.random.choice((1, 1, 2, 3)) if columns < 3 else 1
+    step = round(one.printed.leading * (one.random.uniform(1.0, 1.8) + lines - 1))
+    for number in range(one.random.randint(1, 7)):
         for column in range(columns):
             x = one.left + column * room
-            label = _fitting(one.label(), one.printed, room * 0.6)
-            start = x + (room * 0.45 if aligned else one.printed.width(label + "  "))
-            one.question((x, y), label)
-            start = max(start, x + one.printed.width(label + " "))
+            width = one.question((x, y), one.label(number * columns + column + 1), room * 0.6, lines)
+            start = x + max(width + one.printed.width("  "), room * 0.45 * aligned)
             one.answer((start, y), x + room - start - 8, lines)
             if ruled:
                 one.canvas.rule((start, y + 4), (x + room - 10, y + 4), thickness=1)
-        y += step + (lines - 1) * one.filled.leading
+        y += step
     return y
 
 
 def _above(one: _Form, y: int) -> int:
     """Framed cells with a label above its answer."""
-    columns = one.random.randint(1, 4)
-    room, high = (one.right - one.left) / columns, round(2.4 * one.printed.leading)
-    for _ in range(one.random.randint(1, 4)):
+    columns, lines = one.random.randint(1, 4), one.random.choice((1, 1, 2))
+    leading = one.printed.leading
+    room, high = (one.right - one.left) / columns, round((lines + 1.4) * leading)
+    for row in range(one.random.randint(1, 4)):
         for column in range(columns):
             x = one.left + column * room
-            one.canvas.frame((x, y - one.printed.leading), (x + room, y + high - one.printed.leading), thickness=1)
-            one.question((x + 6, y), _fitting(one.label(), one.printed, room - 12))
-            one.answer((x + 10, y + one.printed.leading), room - 20)
+            one.canvas.frame((x, y - leading), (x + room, y + high - leading), thickness=1)
+            one.question((x + 6, y), one.label(row * columns + column + 1), room - 12)
+            one.answer((x + 10, y + leading), room - 20, lines)
         y += high
     return y
 
@@ -144,15 +150,16 @@ def _table(one: _Form, y: int) -> int:
     random, columns = one.random, one.random.randint(2, 6)
     room = (one.right - one.left) / columns
     labelled = random.random() < 0.5
+    lines = random.choice((1, 1, 2))
     for column in range(columns):
-        one.question((one.left + column * room, y), _fitting(one.label(), one.printed, room - 8))
-    y += round(1.3 * one.printed.leading)
-    for _ in range(random.randint(1, 9)):
+        one.question((one.left + column * room, y), one.label(column + 1), room - 8, lines)
+    y += round((lines + 0.3) * one.printed.leading)
+    for row in range(random.randint(1, 9)):
         if labelled:
-            one.question((one.left, y), _fitting(one.label(), one.printed, room - 8))
+            one.question((one.left, y), one.label(row + 1), room - 8)
         for column in range(labelled, columns):
             if random.random() < _FILLED:
-                cell = _fitting(text.short_answer(random), one.filled, room - 8)
+                cell = wrapped(text.short_answer(random), one.filled, room - 8)[0]
                 one.canvas.write((one.left + column * room, y), cell, one.filled, "answer")
         y += one.filled.leading
     return y + one.filled.leading
@@ -162,13 +169,12 @@ def _check_boxes(one: _Form, y: int) -> int:
     """Rows of labels, of which some are ticked before or behind them."""
     before, columns = one.random.random() < 0.5, one.random.randint(2, 5)
     room = (one.right - one.left) / columns
-    for _ in range(one.random.randint(1, 3)):
+    for row in range(one.random.randint(1, 3)):
         for column in range(columns):
             x = one.left + column * room
-            label = _fitting(one.label(), one.printed, room - 50)
-            one.question((x + 24 * before, y), label)
+            width = one.question((x + 24 * before, y), one.label(row * columns + column + 1), room - 50)
             if one.random.random() < 0.4:
-                mark = x if before else x + one.printed.width(label + "  ")
+                mark = x if before else x + width + one.printed.width("  ")
                 one.canvas.write((mark, y), one.random.choice(("X", "x", "/")), one.filled, "answer")
         y += round(1.3 * one.printed.leading)
     return y
@@ -178,7 +184,7 @@ def _paragraph(one: _Form, y: int) -> int:
     """Sentences that belong to no entry."""
     face = one.printed.scaled(one.random.choice((0.8, 1.0)))
     for _ in range(one.random.randint(1, 4)):
-        line = _fitting(" ".join(text.sentence(one.random) for _ in range(2)), face, one.right - one.left)
+        line = wrapped(" ".join(text.sentence(one.random) for _ in range(2)), face, one.right - one.left)[0]
         one.canvas.write((one.left, y), line, face)
         y += face.leading
     return y + face.leading // 2
@@ -187,14 +193,6 @@ def _paragraph(one: _Form, y: int) -> int:
 _SECTIONS: tuple[_Section, ...] = (
     _section_title, _beside, _beside, _beside, _above, _table, _check_boxes, _paragraph,
 )  # fmt: skip
-
-
-def _fitting(line: str, face: Face, room: float) -> str:
-    """The first words of `line` that fit into `room` pixels, at least one."""
-    words = line.split()
-    while len(words) > 1 and face.width(" ".join(words)) > room:
-        words.pop()
-    return " ".join(words)
 
 
 def _reordered(canvas: Canvas, random: Random) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from layoutray.readers.synthetic_canvas import Canvas, Face
+from layoutray.readers.synthetic_canvas import Canvas, Face, wrapped
 from layoutray.readers.synthetic_items import LineItem, Order
 
 MARGIN = 60
@@ -136,7 +136,7 @@ def _grid(canvas: Canvas, order: Order, face: Face, random: Random) -> _Grid:
     room = canvas.width - 2 * MARGIN
     found = _fitting(_columns(order, random), order, room, face)
     room -= sum(column.width(face) for column in found)
-    names = [_wrapped(item.name, room, face) for item in order.items]
+    names = [wrapped(item.name, face, room) for item in order.items]
     name_at = random.randint(0, len(found)) if all(len(lines) == 1 for lines in names) else 0
     widths = [column.width(face) for column in found]
     left = MARGIN + sum(widths[:name_at])
@@ -199,7 +199,7 @@ def _draw_row(canvas: Canvas, grid: _Grid, y: int, row: _Row, face: Face) -> int
 def _name(canvas: Canvas, order: Order, item: LineItem, y: int, face: Face) -> int:
     """Draw a name that leaves room for the price beside it; returns the position of its last line."""
     price = face.width(order.currency.written(item.price)) + _gap(face)
-    lines = _wrapped(item.name, canvas.width - 2 * MARGIN - price, face)
+    lines = wrapped(item.name, face, canvas.width - 2 * MARGIN - price)
     canvas.write_block((MARGIN, y), lines, face, "item.name")
     return y + (len(lines) - 1) * face.leading
 
@@ -235,17 +235,6 @@ def _closed(canvas: Canvas, y: int, face: Face) -> int:
     canvas.record = None
     canvas.rule((MARGIN, y - face.size // 2), (canvas.width - MARGIN, y - face.size // 2))
     return y + face.leading
-
-
-def _wrapped(text: str, room: float, face: Face) -> list[str]:
-    """The text in lines of at most `room` pixels, if each of its words fits."""
-    lines: list[str] = []
-    for word in text.split():
-        if lines and face.width(f"{lines[-1]} {word}") <= room:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return lines
 
 
 def _gap(face: Face) -> float:
