@@ -18,6 +18,7 @@ from layoutray.cluster import gpus
 from layoutray.cluster.serving import request_log, review
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.auth import make_access
+from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.job_api import JobRoutes
 from layoutray.cluster.serving.jobs import JobRunner
 from layoutray.cluster.serving.ledger import Ledger
@@ -52,7 +53,6 @@ class ServeSettings:
         gpus_per_model: GPUs that each model replica requests from Ray; None is one if the cluster has one for each
             replica, else 0.
         batch_size: most pages (or documents, for text generation) in one model batch.
-        batch_wait_s: seconds that the first item of a batch waits for others.
         beams: beam width of text generation (1 = greedy).
         follow_every_s: seconds between looks at the registry for another version, when an alias is followed.
         host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
@@ -76,7 +76,6 @@ class ServeSettings:
     cpus_per_replica: float = 0.5
     gpus_per_model: float | None = None
     batch_size: int = 8
-    batch_wait_s: float = 0.01
     beams: int = 1
     follow_every_s: float = 5.0
     host: str = "127.0.0.1"
@@ -119,8 +118,8 @@ class Ingress:
         request_log.write_with_serve()
         metrics = Telemetry()
         served = ServedVersion(model, lookup, settings.follow_every_s, metrics)
-        # One more page than readers, so that a reader that becomes free has its next page at once.
-        service = Service(reader, model, served, max_pages_in_ocr=settings.ocr_replicas + 1, telemetry=metrics)
+        capacity = Capacity(settings.ocr_replicas, settings.model_replicas, settings.batch_size)
+        service = Service(reader, model, served, capacity, metrics)
         limits = settings.limits
         self._settings = settings
         self._access = access = make_access(settings.keys, settings.audit, metrics)
@@ -186,13 +185,7 @@ def build_app(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None
     return ingress.bind(
         settings,
         reader.bind(_limited_recognition(settings)),
-        model.bind(
-            Version(settings.checkpoint, settings.model_version),
-            fetch,
-            settings.batch_size,
-            settings.batch_wait_s,
-            settings.beams,
-        ),
+        model.bind(Version(settings.checkpoint, settings.model_version), fetch, settings.beams),
         lookup,
     )
 

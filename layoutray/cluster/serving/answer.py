@@ -122,15 +122,15 @@ def explanation(selection: Selection, pages: Sequence[Page]) -> schema.Explanati
 
 
 def _entity_response(entity: Entity) -> schema.EntityResponse:
-    return schema.EntityResponse.model_validate(asdict(entity))
+    return schema.EntityResponse.model_validate(entity, from_attributes=True)
 
 
 def _field_response(field: FieldAnswer) -> schema.FieldResponse:
-    return schema.FieldResponse.model_validate(asdict(field))
+    return schema.FieldResponse.model_validate(field, from_attributes=True)
 
 
 def _record_response(record: Record) -> schema.RecordResponse:
-    return schema.RecordResponse.model_validate(asdict(record))
+    return schema.RecordResponse.model_validate(record, from_attributes=True)
 
 
 def _page_response(page: Page) -> schema.PageResponse:
