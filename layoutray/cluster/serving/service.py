@@ -93,8 +93,8 @@ class Service:
 
     async def extract(
         self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit
-    ) -> schema.ExtractResponse:
-        """Entities, fields, records and words of a document.
+    ) -> tuple[schema.ExtractResponse, Sequence[Page]]:
+        """Entities, fields and records of a document, and its pages with words.
 
         A model that generates fields reads all pages together; pages that failed are left out.
 
@@ -113,7 +113,7 @@ class Service:
             outcomes = [*outcomes, generation]
         answered = answer.extracted(document.doc_id, model, outcomes, text, time.perf_counter() - started)
         self._telemetry.document(answered)
-        return answered
+        return answered, answer.pages_of(outcomes)
 
     async def summarize(
         self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit, *, explain: bool

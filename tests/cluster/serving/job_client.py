@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from layoutray.cluster.serving import failures
 from layoutray.cluster.serving.auth import make_access
+from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.job_api import JobRoutes
 from layoutray.cluster.serving.jobs import JobRunner
 from layoutray.cluster.serving.ledger import Ledger
@@ -24,7 +25,7 @@ def job_client(
     """The client, and the ledger in `file`."""
     ledger, telemetry = Ledger.open(str(file)), Telemetry()
     access = make_access("", "", telemetry)
-    service = Service(None, None, None, max_pages_in_ocr=1, telemetry=telemetry)  # pyright: ignore[reportArgumentType]
+    service = Service(None, None, None, Capacity(1, 1, 1), telemetry)  # pyright: ignore[reportArgumentType]
     runner = JobRunner(ledger, service, access, limits, at_once=1)
     api = FastAPI()
     failures.handle_failures(api)
