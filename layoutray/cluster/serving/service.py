@@ -20,6 +20,7 @@ from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.model_version import ModelDescription, Refusal, Version
 from layoutray.cluster.serving.outcome import Outcome
+from layoutray.cluster.serving.page_cache import PageCache
 from layoutray.cluster.serving.page_reader import ReadPage
 from layoutray.cluster.serving.replicas import BatchResult, ModelResult, PageRequest, Request, WriteRequest
 from layoutray.cluster.serving.schema import ServedPath
@@ -54,12 +55,14 @@ class Service:
         model: DeploymentHandle,
         served: ServedVersion,
         capacity: Capacity,
+        kept: PageCache,
         telemetry: Telemetry,
     ) -> None:
         self._reader = reader
         self._model = model
         self._served = served
         self._capacity = capacity
+        self._kept = kept
         self._telemetry = telemetry
         self._ask = Batcher[Request, ModelResult](self._ask_model, capacity.batch_size, capacity.batches)
 
@@ -180,14 +183,25 @@ class Service:
     async def _new_outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: asyncio.Semaphore) -> Outcome:
         started = time.perf_counter()
         file, number = source.file, source.number
-        async with slots:
-            result: ReadPage | Problem = await _call(self._reader.read.remote(source.data, number), "ocr", number)
+        result = await self._read(source, slots)
         if isinstance(result, Problem):
             return Outcome(None, problem=result)
-        self._telemetry.page_read(result.seconds)
         read = result.page
         page = Page(file.doc_id, number, read.width, read.height, read.words, file.source, "", "", read.provenance)
         return await step(page, result.seconds, started)
+
+    async def _read(self, source: "_PageOfFile", slots: asyncio.Semaphore) -> ReadPage | Problem:
+        """A page with its words: kept ones if there are, else from a reader."""
+        content, number = source.file.doc_id, source.number
+        if kept := self._kept.get(content, number):
+            self._telemetry.page_kept()
+            return ReadPage(kept, 0.0)
+        async with slots:
+            result: ReadPage | Problem = await _call(self._reader.read.remote(source.data, number), "ocr", number)
+        if isinstance(result, ReadPage):
+            self._telemetry.page_read(result.seconds)
+            self._kept.put(content, result.page)
+        return result
 
     async def _extract_page(self, version: Version, page: Page, ocr: float, started: float) -> Outcome:
         """Run a version on a page. `ocr`: seconds of OCR; `started`: start time of the page's processing."""

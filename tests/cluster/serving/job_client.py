@@ -13,6 +13,7 @@ from layoutray.cluster.serving.job_api import JobRoutes
 from layoutray.cluster.serving.jobs import JobRunner
 from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.page_cache import PageCache
 from layoutray.cluster.serving.prefixes import Prefixes
 from layoutray.cluster.serving.receivers import Receivers
 from layoutray.cluster.serving.service import Service
@@ -25,7 +26,7 @@ def job_client(
     """The client, and the ledger in `file`."""
     ledger, telemetry = Ledger.open(str(file)), Telemetry()
     access = make_access("", "", telemetry)
-    service = Service(None, None, None, Capacity(1, 1, 1), telemetry)  # pyright: ignore[reportArgumentType]
+    service = Service(None, None, None, Capacity(1, 1, 1), PageCache(0), telemetry)  # pyright: ignore[reportArgumentType]
     runner = JobRunner(ledger, service, access, limits, at_once=1)
     api = FastAPI()
     failures.handle_failures(api)
