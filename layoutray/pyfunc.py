@@ -86,9 +86,7 @@ class DocumentModel:
         seconds = time.perf_counter() - started
         if text and self._description.path == "/v1/summarize":
             return answer.summarized(document.doc_id, self._description, outcomes, text, None, seconds)
-        answered = answer.extracted(document.doc_id, self._description, outcomes, text, seconds)
-        answered.pages = [page.model_copy(update={"words": None}) for page in answered.pages]
-        return answered
+        return answer.extracted(document.doc_id, self._description, outcomes, text, seconds)
 
     def _outcomes(self, document: UploadedFile | WordPages) -> list[Outcome]:
         """Each page, read."""

@@ -3,14 +3,16 @@
 import itertools
 import json
 import secrets
+import statistics
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from queue import Empty, SimpleQueue
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -21,8 +23,9 @@ from layoutray.ocr.isolated import IsolatedRecogniser
 
 _TIMEOUT_SECONDS = 300.0
 
-Send = Callable[[bytes], bool]
-"""Has one document answered; returns whether it was answered without an error."""
+Item = TypeVar("Item")
+Send = Callable[[Item], bytes | None]
+"""Has one document answered; returns the body of the answer, empty without an endpoint; None when it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +33,11 @@ class Load:
     """Latency and throughput of documents that `clients` clients sent, each one document after the other.
 
     Attributes:
-        documents: answered without an error; latency and throughput are over these.
+        documents: answered without an error; the other figures are over these.
         failed: documents that were refused or failed.
         p50, p95: seconds from sending a document to its answer, median and 95th percentile.
         per_second: answered documents per second of all clients together.
+        timings: milliseconds of each stage that the answers state (`timings`), median over the documents.
     """
 
     clients: int
@@ -42,6 +46,39 @@ class Load:
     p50: float
     p95: float
     per_second: float
+    timings: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """The body of a request with its type."""
+
+    body: bytes
+    content_type: str
+
+
+def post_of_file(document: bytes) -> Post:
+    """The request that sends a file."""
+    boundary = secrets.token_hex(16)
+    head = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="document"\r\n'
+        "Content-Type: application/octet-stream\r\n\r\n"
+    )
+    body = head.encode() + document + f"\r\n--{boundary}--\r\n".encode()
+    return Post(body, f"multipart/form-data; boundary={boundary}")
+
+
+def post_of_words(pages: Sequence[Page]) -> Post:
+    """The request that sends the words of pages with their boxes."""
+    shown = [
+        {
+            "width": page.width,
+            "height": page.height,
+            "words": [{"text": word.text, "box": word.box.to_pixels(page.width, page.height)} for word in page.words],
+        }
+        for page in pages
+    ]
+    return Post(json.dumps({"pages": shown}).encode(), "application/json")
 
 
 class Endpoint:
@@ -73,20 +110,19 @@ class Endpoint:
             connection.close()
 
     @contextmanager
-    def client(self, path: str) -> Generator[Send]:
-        """A function that posts a document to `path`, over one connection that is open during the block."""
+    def client(self, path: str) -> Generator[Send[Post]]:
+        """A function that posts to `path`, over one connection that is open during the block."""
         connection = self._connection(self._host, self._port, timeout=_TIMEOUT_SECONDS)
 
-        def send(document: bytes) -> bool:
-            boundary = secrets.token_hex(16)
+        def send(post: Post) -> bytes | None:
             try:
-                connection.request("POST", path, _multipart(document, boundary), _headers(boundary))
+                connection.request("POST", path, post.body, {"Content-Type": post.content_type})
                 response = connection.getresponse()
-                response.read()
+                body = response.read()
             except (OSError, HTTPException):
                 connection.close()
-                return False
-            return response.status == 200
+                return None
+            return body if response.status == 200 else None
 
         try:
             yield send
@@ -94,22 +130,27 @@ class Endpoint:
             connection.close()
 
 
-def in_process(recogniser: IsolatedRecogniser, answer: Callable[[Sequence[Page]], object]) -> Send:
+def read_pages(recogniser: IsolatedRecogniser, document: bytes) -> list[Page]:
+    """All pages of a file. Raises DocumentError."""
+    return [_page(recogniser, document, n + 1) for n in range(recogniser.count_pages(document))]
+
+
+def in_process(recogniser: IsolatedRecogniser, answer: Callable[[Sequence[Page]], object]) -> Send[bytes]:
     """A function that reads all pages of a document and passes them to the model's `answer`, without HTTP and Ray."""
 
-    def send(document: bytes) -> bool:
+    def send(document: bytes) -> bytes | None:
         try:
-            pages = [_page(recogniser, document, n + 1) for n in range(recogniser.count_pages(document))]
+            pages = read_pages(recogniser, document)
         except DocumentError:
-            return False
+            return None
         answer(pages)
-        return True
+        return b""
 
     return send
 
 
 def measure_load(
-    new_client: Callable[[], AbstractContextManager[Send]], documents: Sequence[bytes], clients: int
+    new_client: Callable[[], AbstractContextManager[Send[Item]]], documents: Sequence[Item], clients: int
 ) -> Load:
     """Send every document once, from `clients` threads; each thread also sends the first one before the measurement.
 
@@ -119,54 +160,62 @@ def measure_load(
     Raises:
         InputError: when no document was answered.
     """
-    remaining: SimpleQueue[bytes] = SimpleQueue()
+    remaining: SimpleQueue[Item] = SimpleQueue()
     for document in documents:
         remaining.put(document)
     barrier = threading.Barrier(clients)
 
-    def work(_: int) -> tuple[float, list[float], int]:
+    def work(_: int) -> tuple[float, list[tuple[float, bytes]], int]:
         with new_client() as send:
             send(documents[0])
             barrier.wait()
-            started, seconds, failed = time.perf_counter(), list[float](), 0
-            while (document := _next(remaining)) is not None:
+            started, answers, failed = time.perf_counter(), list[tuple[float, bytes]](), 0
+            for document in _taken(remaining):
                 sent = time.perf_counter()
-                if send(document):
-                    seconds.append(time.perf_counter() - sent)
-                else:
+                answer = send(document)
+                if answer is None:
                     failed += 1
-        return started, seconds, failed
+                else:
+                    answers.append((time.perf_counter() - sent, answer))
+        return started, answers, failed
 
     with ThreadPoolExecutor(clients) as pool:
         results = list(pool.map(work, range(clients)))
     duration = time.perf_counter() - min(started for started, _, _ in results)
-    seconds = list(itertools.chain.from_iterable(taken for _, taken, _ in results))
-    if not seconds:
+    answers = list(itertools.chain.from_iterable(of_client for _, of_client, _ in results))
+    if not answers:
         raise InputError(f"none of {len(documents)} documents was answered; see the log of the endpoint")
-    p50, p95 = np.percentile(seconds, [50, 95])
+    p50, p95 = np.percentile([seconds for seconds, _ in answers], [50, 95])
     failed = sum(count for _, _, count in results)
-    return Load(clients, len(seconds), failed, float(p50), float(p95), len(seconds) / duration)
+    timings = _timings([body for _, body in answers])
+    return Load(clients, len(answers), failed, float(p50), float(p95), len(answers) / duration, timings)
 
 
-def _next(remaining: SimpleQueue[bytes]) -> bytes | None:
-    try:
-        return remaining.get_nowait()
-    except Empty:
-        return None
+def measure_batches(answer: Callable[[Sequence[Item]], object], documents: Sequence[Item], batch_size: int) -> Load:
+    """Throughput of the model in this process, on full batches one after the other. Latencies are those of a batch."""
+
+    def send(batch: Sequence[Item]) -> bytes:
+        answer(batch)
+        return b""
+
+    batches = [documents[start : start + batch_size] for start in range(0, len(documents), batch_size)]
+    load = measure_load(lambda: nullcontext(send), batches, 1)
+    return replace(load, documents=len(documents), per_second=load.per_second * len(documents) / len(batches))
+
+
+def _timings(bodies: Sequence[bytes]) -> dict[str, float]:
+    stated: list[dict[str, float]] = [json.loads(body)["timings"] for body in bodies if body]
+    return {stage: statistics.median(of[stage] for of in stated) for stage in (stated[0] if stated else ())}
+
+
+def _taken(remaining: SimpleQueue[Item]) -> Generator[Item]:
+    while True:
+        try:
+            yield remaining.get_nowait()
+        except Empty:
+            return
 
 
 def _page(recogniser: IsolatedRecogniser, document: bytes, number: int) -> Page:
     read = recogniser.recognise(document, number)
     return Page("", number, read.width, read.height, read.words, "", "", "", read.provenance)
-
-
-def _headers(boundary: str) -> dict[str, str]:
-    return {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-
-
-def _multipart(document: bytes, boundary: str) -> bytes:
-    head = (
-        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="document"\r\n'
-        "Content-Type: application/octet-stream\r\n\r\n"
-    )
-    return head.encode() + document + f"\r\n--{boundary}--\r\n".encode()

@@ -37,6 +37,7 @@ class ServeOptions(RecipeOptions):
         follow_every: seconds between looks at the registry.
         timeout: seconds per document.
         keep_jobs: hours.
+        ocr_cache_seconds: see `ServeSettings`.
         keys, audit, open, jobs, job_prefixes, webhook_hosts, webhook_networks, review: see `ServeSettings`.
     """
 
@@ -50,6 +51,7 @@ class ServeOptions(RecipeOptions):
     beams: int
     follow_every: float
     timeout: float
+    ocr_cache_seconds: float
     jobs: str
     keep_jobs: float
     job_prefixes: list[str]
@@ -81,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gpus_per_model=chosen.gpus,
             beams=chosen.beams,
             follow_every_s=chosen.follow_every,
+            ocr_cache_seconds=chosen.ocr_cache_seconds,
             host=chosen.host,
             port=chosen.port,
             jobs=_absolute(chosen.jobs),
@@ -175,6 +178,14 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
     options.add_beams(parser)
     parser.add_argument(
         "--timeout", type=float, default=Limits().timeout_s, help="seconds per document (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--ocr-cache-seconds",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="keep the words of each page in memory for this time, so that a file that comes again is not read again "
+        "(default: keep none)",
     )
     parser.add_argument(
         "--follow-every",

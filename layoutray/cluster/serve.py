@@ -18,11 +18,13 @@ from layoutray.cluster import gpus
 from layoutray.cluster.serving import request_log, review
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.auth import make_access
+from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.job_api import JobRoutes
 from layoutray.cluster.serving.jobs import JobRunner
 from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import Version
+from layoutray.cluster.serving.page_cache import PageCache
 from layoutray.cluster.serving.page_reader import PageReader
 from layoutray.cluster.serving.prefixes import Prefixes
 from layoutray.cluster.serving.receivers import Receivers
@@ -52,9 +54,9 @@ class ServeSettings:
         gpus_per_model: GPUs that each model replica requests from Ray; None is one if the cluster has one for each
             replica, else 0.
         batch_size: most pages (or documents, for text generation) in one model batch.
-        batch_wait_s: seconds that the first item of a batch waits for others.
         beams: beam width of text generation (1 = greedy).
         follow_every_s: seconds between looks at the registry for another version, when an alias is followed.
+        ocr_cache_seconds: seconds for which the words of a page are kept in memory; 0 keeps none.
         host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
         keys: file of `layoutray keys` on the head node, with the keys that requests need; empty: none is needed.
         jobs: file on the head node with the jobs; empty: the endpoint takes none.
@@ -76,9 +78,9 @@ class ServeSettings:
     cpus_per_replica: float = 0.5
     gpus_per_model: float | None = None
     batch_size: int = 8
-    batch_wait_s: float = 0.01
     beams: int = 1
     follow_every_s: float = 5.0
+    ocr_cache_seconds: float = 0.0
     host: str = "127.0.0.1"
     port: int = 8000
     keys: str = ""
@@ -97,6 +99,8 @@ class ServeSettings:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not (0 < self.follow_every_s < math.inf):
             raise InputError(f"follow_every_s is {self.follow_every_s}; it must be a finite number above 0")
+        if not (0 <= self.ocr_cache_seconds < math.inf):
+            raise InputError(f"ocr_cache_seconds is {self.ocr_cache_seconds}; it must be a finite number of at least 0")
         Prefixes.of(self.job_prefixes)
         Receivers.of(self.webhook_hosts, self.webhook_networks)
         if self.keys and self.open:
@@ -119,8 +123,8 @@ class Ingress:
         request_log.write_with_serve()
         metrics = Telemetry()
         served = ServedVersion(model, lookup, settings.follow_every_s, metrics)
-        # One more page than readers, so that a reader that becomes free has its next page at once.
-        service = Service(reader, model, served, max_pages_in_ocr=settings.ocr_replicas + 1, telemetry=metrics)
+        capacity = Capacity(settings.ocr_replicas, settings.model_replicas, settings.batch_size)
+        service = Service(reader, model, served, capacity, PageCache(settings.ocr_cache_seconds), metrics)
         limits = settings.limits
         self._settings = settings
         self._access = access = make_access(settings.keys, settings.audit, metrics)
@@ -186,13 +190,7 @@ def build_app(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None
     return ingress.bind(
         settings,
         reader.bind(_limited_recognition(settings)),
-        model.bind(
-            Version(settings.checkpoint, settings.model_version),
-            fetch,
-            settings.batch_size,
-            settings.batch_wait_s,
-            settings.beams,
-        ),
+        model.bind(Version(settings.checkpoint, settings.model_version), fetch, settings.beams),
         lookup,
     )
 

@@ -59,7 +59,6 @@ def settings(checkpoint: Path, serve_port: int) -> ServeSettings:
         limits=limits,
         ocr_replicas=2,
         cpus_per_replica=0.2,
-        batch_wait_s=0.05,
         port=serve_port,
     )
 

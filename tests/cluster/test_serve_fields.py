@@ -25,9 +25,7 @@ Trained = tuple[Path, list[list[Page]]]
 @pytest.fixture(scope="module")
 def client(trained_on_fields: Trained, cluster: None, serve_port: int) -> Iterator[httpx.Client]:
     fast = Recognition(profile="fast")
-    settings = ServeSettings(
-        str(trained_on_fields[0]), recognition=fast, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port
-    )
+    settings = ServeSettings(str(trained_on_fields[0]), recognition=fast, cpus_per_replica=0.2, port=serve_port)
     with serving(settings) as client:
         yield client
 

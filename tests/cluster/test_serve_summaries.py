@@ -35,9 +35,7 @@ def settings(trained_on_summaries: tuple[Path, list[list[Page]]], serve_port: in
     checkpoint, _ = trained_on_summaries
     limits = Limits(max_upload_bytes=2**20, max_pages=3)
     fast = Recognition(profile="fast")
-    return ServeSettings(
-        str(checkpoint), recognition=fast, limits=limits, cpus_per_replica=0.2, batch_wait_s=0.05, port=serve_port
-    )
+    return ServeSettings(str(checkpoint), recognition=fast, limits=limits, cpus_per_replica=0.2, port=serve_port)
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def pages_of(outcomes: Sequence[Outcome]) -> list[Page]:
 def extracted(
     doc_id: str, model: ModelDescription, outcomes: Sequence[Outcome], text: Text | None, seconds: float
 ) -> schema.ExtractResponse:
-    """The entities, fields, records and words of a document.
+    """The entities, fields and records of a document. Words of the pages are for `with_words`.
 
     Args:
         text: what a model that writes has generated; None for another one.
@@ -60,10 +60,15 @@ def extracted(
             ],
             cut=text.tokens_read < text.tokens if text else None,
         ),
-        pages=[_page_response(page) for page in pages],
+        pages=[_page_response(page, None) for page in pages],
         errors=[schema.ProblemResponse(**asdict(problem)) for problem in problems],
         timings=_timings(outcomes, seconds),
     )
+
+
+def with_words(answer: schema.ExtractResponse, pages: Sequence[Page]) -> schema.ExtractResponse:
+    """The same answer with all words of `pages`, which are its pages."""
+    return answer.model_copy(update={"pages": [_page_response(page, _words(page)) for page in pages]})
 
 
 def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> dict[str, Any] | None:
@@ -107,7 +112,7 @@ def summarized(
             text=text.text, tokens=text.tokens, tokens_read=text.tokens_read, cut=text.tokens_read < text.tokens
         ),
         explanation=explained,
-        pages=[_page_response(page).model_copy(update={"words": None}) for page in pages_of(outcomes)],
+        pages=[_page_response(page, None) for page in pages_of(outcomes)],
         errors=[schema.ProblemResponse(**asdict(problem)) for problem in problems],
         timings=_timings(outcomes, seconds),
     )
@@ -122,27 +127,30 @@ def explanation(selection: Selection, pages: Sequence[Page]) -> schema.Explanati
 
 
 def _entity_response(entity: Entity) -> schema.EntityResponse:
-    return schema.EntityResponse.model_validate(asdict(entity))
+    return schema.EntityResponse.model_validate(entity, from_attributes=True)
 
 
 def _field_response(field: FieldAnswer) -> schema.FieldResponse:
-    return schema.FieldResponse.model_validate(asdict(field))
+    return schema.FieldResponse.model_validate(field, from_attributes=True)
 
 
 def _record_response(record: Record) -> schema.RecordResponse:
-    return schema.RecordResponse.model_validate(asdict(record))
+    return schema.RecordResponse.model_validate(record, from_attributes=True)
 
 
-def _page_response(page: Page) -> schema.PageResponse:
-    words = [
+def _page_response(page: Page, words: list[schema.WordResponse] | None) -> schema.PageResponse:
+    return schema.PageResponse(
+        page_number=page.number, width=page.width, height=page.height, num_words=len(page.words), words=words
+    )
+
+
+def _words(page: Page) -> list[schema.WordResponse]:
+    return [
         schema.WordResponse(
             content=word.text, polygon=list(word.box.polygon(page.width, page.height)), confidence=word.confidence
         )
         for word in page.words
     ]
-    return schema.PageResponse(
-        page_number=page.number, width=page.width, height=page.height, num_words=len(words), words=words
-    )
 
 
 def _selected_word(selected: SelectedWord, page: Page, index: int) -> schema.SelectedWordResponse:

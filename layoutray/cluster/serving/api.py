@@ -1,7 +1,7 @@
 """The HTTP routes, with admission, timeout and error handling for every request."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -9,6 +9,7 @@ from fastapi import Depends, FastAPI, Query, Request, Response
 from pydantic import BaseModel
 
 from layoutray.cluster.serving import failures, schema, submission, telemetry
+from layoutray.cluster.serving.answer import with_words
 from layoutray.cluster.serving.auth import Access, Call, Caller, returned_on_failure
 from layoutray.cluster.serving.description import DescribedApi, request_body
 from layoutray.cluster.serving.failures import ApiError, within
@@ -17,6 +18,7 @@ from layoutray.cluster.serving.request_log import request_id
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
+from layoutray.document import Page
 
 _HEALTH_SECONDS = 5.0
 
@@ -92,20 +94,20 @@ class Routes:
         words: Annotated[bool, Query(description="also return all words of the pages")] = False,
     ) -> schema.ExtractResponse:
         """Extract entities and fields from a document: a file, or pages of words and boxes."""
-        _, answer = await self.extract_document(request)
-        return answer if words else answer.without_words()
+        _, answer, pages = await self.extract_document(request)
+        return with_words(answer, pages) if words else answer
 
     async def extract_document(
         self, request: Request
-    ) -> tuple[submission.UploadedFile | submission.WordPages, schema.ExtractResponse]:
-        """The document in a request of `request.state.caller`, and its answer with words. Raises ApiError."""
+    ) -> tuple[submission.UploadedFile | submission.WordPages, schema.ExtractResponse, Sequence[Page]]:
+        """The document in a request of `request.state.caller`, its answer, and its pages. Raises ApiError."""
         async with self._admitted(request) as call:
             model = await self._service.model_at("/v1/extract")
             document = await submission.receive(request, self._limits, submission.word_pages)
             call.asks(document.doc_id, model.model_version)
-            answer = await self._service.extract(document, model, call.admit)
+            answer, pages = await self._service.extract(document, model, call.admit)
             call.record.outcome = answer.status
-        return document, answer
+        return document, answer, pages
 
     async def summarize(
         self,

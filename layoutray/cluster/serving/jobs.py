@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from layoutray.cluster.serving import failures
-from layoutray.cluster.serving.answer import answer_of_page
+from layoutray.cluster.serving.answer import answer_of_page, with_words
 from layoutray.cluster.serving.audit import AuditRecord
 from layoutray.cluster.serving.auth import Access
 from layoutray.cluster.serving.failures import ApiError, within
@@ -106,8 +106,8 @@ class JobRunner:
     ) -> ExtractResponse | SummarizeResponse:
         if model.path == "/v1/summarize":
             return await self._service.summarize(file, model, _admitted, explain=False)
-        answer = await self._service.extract(file, model, _admitted)
-        return answer if document.options["words"] else answer.without_words()
+        answer, pages = await self._service.extract(file, model, _admitted)
+        return with_words(answer, pages) if document.options["words"] else answer
 
     async def _fail(self, document: WaitingDocument, failure: ApiError) -> None:
         """Store a failure, unless it may be one of this moment."""

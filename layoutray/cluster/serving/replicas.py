@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from ray import serve
-
 from layoutray.answers import Entity, Problem
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
@@ -65,24 +63,19 @@ class WriteRequest:
     explain: bool
 
 
-Request = TypeVar("Request", PageRequest, WriteRequest)
+Request = PageRequest | WriteRequest
+ModelResult = BatchResult[Any] | Problem
+"""Of a PageRequest: its entities. Of a WriteRequest: the generated text, and its selection if requested."""
 
 
 class ModelReplica:
-    """Runs the model. Pages or documents of requests that arrive together share a batch.
+    """Runs the model on batches, one at a time."""
 
-    Each request names the version of the model that is to answer it. Requests for different versions share no batch.
-    """
-
-    def __init__(self, first: Version, fetch: Fetch, batch_size: int, batch_wait_s: float, beams: int) -> None:
+    def __init__(self, first: Version, fetch: Fetch, beams: int) -> None:
         write_with_serve()
         self._versions = LoadedVersions(first, fetch, beams, gpus.assigned_device())
         self._one_run = threading.Lock()
         self._failed = False
-        batched: tuple[Any, Any] = (self.extract, self.summarize)  # Any: serve.batch adds the two methods called below
-        for method in batched:
-            method.set_max_batch_size(batch_size)
-            method.set_batch_wait_timeout_s(batch_wait_s)
 
     async def describe(self) -> ModelDescription:
         """The served version."""
@@ -108,27 +101,9 @@ class ModelReplica:
             await asyncio.to_thread(self._answer_example)
             self._failed = False
 
-    @serve.batch
-    async def extract(self, requests: list[PageRequest]) -> list[BatchResult[tuple[Entity, ...]] | Problem]:
-        """Entities of each page. Only for an Extractor."""
-        return await self._answer(requests, _extract)
-
-    @serve.batch
-    async def summarize(
-        self, requests: list[WriteRequest]
-    ) -> list[BatchResult[tuple[Text, Selection | None]] | Problem]:
-        """The generated text of each document, with its selection if requested. Only for a TextGenerator."""
-        return await self._answer(requests, _generate)
-
-    async def _answer(
-        self, requests: Sequence[Request], run: Callable[[Any, Sequence[Request]], Sequence[Result]]
-    ) -> list[BatchResult[Result] | Problem]:
-        """Each request's result, from the version that it names.
-
-        Args:
-            run: called with a model and the requests for it.
-        """
-        answered: dict[int, BatchResult[Result] | Problem] = {}
+    async def answer(self, requests: Sequence[Request]) -> list[ModelResult]:
+        """The result of each request, from the version that it names. Requests for different versions share no run."""
+        answered: dict[int, ModelResult] = {}
         for version in dict.fromkeys(request.version for request in requests):
             numbers = [number for number, request in enumerate(requests) if request.version == version]
             try:
@@ -137,13 +112,14 @@ class ModelReplica:
                 answered |= dict.fromkeys(numbers, _version_gone())
                 continue
             group = [requests[number] for number in numbers]
+            run = _extract if isinstance(model, Extractor) else _generate
             answered |= zip(numbers, await self._run(partial(run, model), group), strict=True)
         return [answered[number] for number in range(len(requests))]
 
     async def _run(
         self, model: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
     ) -> list[BatchResult[Result] | Problem]:
-        """Run a batch in a thread, so that the event loop can collect the next one. Batches run one at a time."""
+        """Run a batch in a thread, so that the event loop goes on. Batches run one at a time."""
 
         def run() -> list[BatchResult[Result] | Problem]:
             with self._one_run:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fastapi import FastAPI, Request
 
 from layoutray.cluster.serving import schema, submission
+from layoutray.cluster.serving.answer import with_words
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.auth import Guard
 from layoutray.cluster.serving.failures import ApiError
@@ -67,10 +68,10 @@ class _UploadAnswerer:
     async def __call__(self, request: Request, visitor: Visitor) -> AnsweredDocument:
         with _refusals():
             request.state.caller = await self.guard.holder(visitor.owner)
-            document, answer = await self.routes.extract_document(request)
+            document, answer, pages = await self.routes.extract_document(request)
         if not isinstance(document, submission.UploadedFile):
             raise RefusedError(415, "unsupported_type", "the page takes files; send words to /v1/extract")
-        return _answered(document, answer)
+        return _answered(document, with_words(answer, pages))
 
 
 @contextmanager

@@ -195,10 +195,6 @@ class ExtractResponse(_Body):
     errors: list[ProblemResponse]
     timings: Timings
 
-    def without_words(self) -> Self:
-        """The same answer without the words of its pages."""
-        return self.model_copy(update={"pages": [page.model_copy(update={"words": None}) for page in self.pages]})
-
 
 class SummaryResponse(_Body):
     """The summary of the document."""

@@ -15,11 +15,14 @@ from ray.serve.handle import DeploymentHandle
 
 from layoutray.answers import Entity, Problem
 from layoutray.cluster.serving import answer, failures, schema
+from layoutray.cluster.serving.batcher import Batcher
+from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.model_version import ModelDescription, Refusal, Version
 from layoutray.cluster.serving.outcome import Outcome
+from layoutray.cluster.serving.page_cache import PageCache
 from layoutray.cluster.serving.page_reader import ReadPage
-from layoutray.cluster.serving.replicas import BatchResult, PageRequest, WriteRequest
+from layoutray.cluster.serving.replicas import BatchResult, ModelResult, PageRequest, Request, WriteRequest
 from layoutray.cluster.serving.schema import ServedPath
 from layoutray.cluster.serving.served_version import ServedVersion
 from layoutray.cluster.serving.submission import UploadedFile, WordPages
@@ -42,9 +45,8 @@ _PageStep = Callable[[Page, float, float], Awaitable[Outcome]]
 class Service:
     """Answers documents through the handles of the page readers and of the model replicas.
 
-    Args:
-        max_pages_in_ocr: pages of one document that may be sent to the readers at once. The others wait here, so that
-            a long document does not block single pages of other requests.
+    Pages of a document wait here until the readers have a place for one, so that a long document does not block single
+    pages of other requests.
     """
 
     def __init__(
@@ -52,15 +54,17 @@ class Service:
         reader: DeploymentHandle,
         model: DeploymentHandle,
         served: ServedVersion,
-        *,
-        max_pages_in_ocr: int,
+        capacity: Capacity,
+        kept: PageCache,
         telemetry: Telemetry,
     ) -> None:
         self._reader = reader
         self._model = model
         self._served = served
-        self._max_pages_in_ocr = max_pages_in_ocr
+        self._capacity = capacity
+        self._kept = kept
         self._telemetry = telemetry
+        self._ask = Batcher[Request, ModelResult](self._ask_model, capacity.batch_size, capacity.batches)
 
     async def model(self) -> ModelDescription:
         """The served version of the model; a replica is asked for the first one. Raises ApiError as `check_model`."""
@@ -92,8 +96,8 @@ class Service:
 
     async def extract(
         self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit
-    ) -> schema.ExtractResponse:
-        """Entities, fields, records and words of a document.
+    ) -> tuple[schema.ExtractResponse, Sequence[Page]]:
+        """Entities, fields and records of a document, and its pages with words.
 
         A model that generates fields reads all pages together; pages that failed are left out.
 
@@ -112,7 +116,7 @@ class Service:
             outcomes = [*outcomes, generation]
         answered = answer.extracted(document.doc_id, model, outcomes, text, time.perf_counter() - started)
         self._telemetry.document(answered)
-        return answered
+        return answered, answer.pages_of(outcomes)
 
     async def summarize(
         self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit, *, explain: bool
@@ -153,7 +157,7 @@ class Service:
         data = ray.put(file.data)  # once for all pages: replicas on the same node share the copy
         num_pages = await self._count_pages(data)
         await admit(num_pages)
-        slots = asyncio.Semaphore(self._max_pages_in_ocr)
+        slots = asyncio.Semaphore(self._capacity.pages_in_ocr())
         return await asyncio.gather(
             *(self._outcome_of_page(_PageOfFile(file, data, number), step, slots) for number in range(1, num_pages + 1))
         )
@@ -179,20 +183,29 @@ class Service:
     async def _new_outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: asyncio.Semaphore) -> Outcome:
         started = time.perf_counter()
         file, number = source.file, source.number
-        async with slots:
-            result: ReadPage | Problem = await _call(self._reader.read.remote(source.data, number), "ocr", number)
+        result = await self._read(source, slots)
         if isinstance(result, Problem):
             return Outcome(None, problem=result)
-        self._telemetry.page_read(result.seconds)
         read = result.page
         page = Page(file.doc_id, number, read.width, read.height, read.words, file.source, "", "", read.provenance)
         return await step(page, result.seconds, started)
 
+    async def _read(self, source: "_PageOfFile", slots: asyncio.Semaphore) -> ReadPage | Problem:
+        """A page with its words: kept ones if there are, else from a reader."""
+        content, number = source.file.doc_id, source.number
+        if kept := self._kept.get(content, number):
+            self._telemetry.page_kept()
+            return ReadPage(kept, 0.0)
+        async with slots:
+            result: ReadPage | Problem = await _call(self._reader.read.remote(source.data, number), "ocr", number)
+        if isinstance(result, ReadPage):
+            self._telemetry.page_read(result.seconds)
+            self._kept.put(content, result.page)
+        return result
+
     async def _extract_page(self, version: Version, page: Page, ocr: float, started: float) -> Outcome:
         """Run a version on a page. `ocr`: seconds of OCR; `started`: start time of the page's processing."""
-        result: BatchResult[tuple[Entity, ...]] | Problem = await _call(
-            self._model.extract.remote(PageRequest(version, page)), "model", page.number
-        )
+        result: BatchResult[tuple[Entity, ...]] | Problem = await self._ask(PageRequest(version, page))
         if isinstance(result, Problem):
             return Outcome(page, problem=replace(result, page_number=page.number), ocr=ocr)
         queue = max(time.perf_counter() - started - ocr - result.seconds, 0.0)
@@ -202,14 +215,17 @@ class Service:
     async def _generate(self, request: WriteRequest) -> tuple[Text, Selection | None, Outcome]:
         """The generated text of a document, its selection, and the times. Raises ApiError when the model failed."""
         started = time.perf_counter()
-        result: BatchResult[tuple[Text, Selection | None]] | Problem = await _call(
-            self._model.summarize.remote(request), "model", None
-        )
+        result: BatchResult[tuple[Text, Selection | None]] | Problem = await self._ask(request)
         if isinstance(result, Problem):
             raise failures.error_of_problem(result)
         queue = max(time.perf_counter() - started - result.seconds, 0.0)
         self._telemetry.answered(result.seconds, result.batch_size, queue, pages=len(request.pages))
         return *result.value, Outcome(None, model=result.seconds / result.batch_size, queue=queue)
+
+    async def _ask_model(self, requests: Sequence[Request]) -> Sequence[ModelResult]:
+        """The results of a batch; the same Problem for each request when the replica died."""
+        results: Sequence[ModelResult] | Problem = await _call(self._model.answer.remote(requests), "model", None)
+        return [results] * len(requests) if isinstance(results, Problem) else results
 
 
 @dataclass(frozen=True, slots=True)

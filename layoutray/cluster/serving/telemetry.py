@@ -27,6 +27,9 @@ class Telemetry:
         self._requests = self._counter("requests", "Documents by HTTP status", ["status"])
         self._failures = self._counter("failures", "Refused documents and failed pages by reason", ["reason"])
         self._pages = self._counter("pages", "Pages by outcome", ["outcome"])
+        self._kept = Counter(
+            "layoutray_pages_kept", "Pages whose words were read a short time before", registry=self._registry
+        )
         self._versions = self._counter("versions", "Versions of the model that were asked for, by outcome", ["outcome"])
         self._served = Gauge(
             "layoutray_model_version", "1 for the served version", ["version"], registry=self._registry
@@ -72,6 +75,9 @@ class Telemetry:
 
     def page_read(self, ocr_seconds: float) -> None:
         self._ocr_seconds.observe(ocr_seconds)
+
+    def page_kept(self) -> None:
+        self._kept.inc()
 
     def answered(self, model_seconds: float, batch_size: int, queue_seconds: float, *, pages: int = 1) -> None:
         self._pages.labels("answered").inc(pages)

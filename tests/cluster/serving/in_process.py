@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +18,7 @@ from layoutray.cluster.serving.model_version import ModelDescription, Version, l
 from layoutray.cluster.serving.page_reader import PageReader
 from layoutray.cluster.serving.replicas import BatchResult, PageRequest
 from layoutray.devices import CPU
+from layoutray.document import Page
 from layoutray.inference import Extractor
 
 
@@ -30,10 +31,13 @@ class LocalModel:
     async def describe(self) -> ModelDescription:
         return self._loaded.description
 
-    async def extract(self, request: PageRequest) -> BatchResult[tuple[Entity, ...]]:
+    async def answer(self, requests: Sequence[PageRequest]) -> list[BatchResult[tuple[Entity, ...]]]:
+        return [self._answer(request.page) for request in requests]
+
+    def _answer(self, page: Page) -> BatchResult[tuple[Entity, ...]]:
         assert isinstance(self._loaded.model, Extractor)
         started = time.perf_counter()
-        (entities,) = self._loaded.model.extract([request.page])
+        (entities,) = self._loaded.model.extract([page])
         return BatchResult(entities, time.perf_counter() - started, 1)
 
 

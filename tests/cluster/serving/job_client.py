@@ -8,10 +8,12 @@ from fastapi.testclient import TestClient
 
 from layoutray.cluster.serving import failures
 from layoutray.cluster.serving.auth import make_access
+from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.job_api import JobRoutes
 from layoutray.cluster.serving.jobs import JobRunner
 from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.page_cache import PageCache
 from layoutray.cluster.serving.prefixes import Prefixes
 from layoutray.cluster.serving.receivers import Receivers
 from layoutray.cluster.serving.service import Service
@@ -24,7 +26,7 @@ def job_client(
     """The client, and the ledger in `file`."""
     ledger, telemetry = Ledger.open(str(file)), Telemetry()
     access = make_access("", "", telemetry)
-    service = Service(None, None, None, max_pages_in_ocr=1, telemetry=telemetry)  # pyright: ignore[reportArgumentType]
+    service = Service(None, None, None, Capacity(1, 1, 1), PageCache(0), telemetry)  # pyright: ignore[reportArgumentType]
     runner = JobRunner(ledger, service, access, limits, at_once=1)
     api = FastAPI()
     failures.handle_failures(api)

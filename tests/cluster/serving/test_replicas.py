@@ -47,11 +47,12 @@ def test_a_replica_is_replaced_when_its_model_fails_on_every_page(tmp_path: Path
         health_check_period_s=1, graceful_shutdown_timeout_s=1, ray_actor_options={"num_cpus": 0.1}
     )(BreakableReplica)
     version = Version(str(tmp_path / "checkpoint"), "")
-    bound = deployment.bind(version, str, 4, 0.01, 1)
+    bound = deployment.bind(version, str, 1)
     handle = serve.run(bound, name="breakable", route_prefix="/breakable")
 
     def answer() -> BatchResult[object] | Problem:
-        return handle.extract.remote(PageRequest(version, pages(1)[0])).result()
+        (result,) = handle.answer.remote([PageRequest(version, pages(1)[0])]).result()
+        return result
 
     first = handle.pid.remote().result()
     assert isinstance(answer(), BatchResult)

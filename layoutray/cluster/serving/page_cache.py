@@ -1,0 +1,46 @@
+"""Words of pages that were read a short time ago, in memory."""
+
+import asyncio
+
+from pydantic import TypeAdapter
+
+from layoutray.ocr.page import RecognisedPage
+
+MOST_BYTES = 64 * 2**20
+_PAGE = TypeAdapter(RecognisedPage)
+
+
+class PageCache:
+    """Read pages by the content of their file. It belongs to one event loop.
+
+    Args:
+        seconds: each page is removed so long after it was read; 0 keeps none.
+        most_bytes: of all pages, as JSON. Beyond them the pages that were read first are removed.
+    """
+
+    def __init__(self, seconds: float, most_bytes: int = MOST_BYTES) -> None:
+        self._seconds = seconds
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._pages: dict[tuple[str, int], tuple[bytes, asyncio.TimerHandle]] = {}
+
+    def get(self, content: str, number: int) -> RecognisedPage | None:
+        """Page `number` of the file with hash `content`; None if it is not kept."""
+        kept = self._pages.get((content, number))
+        return _PAGE.validate_json(kept[0]) if kept else None
+
+    def put(self, content: str, page: RecognisedPage) -> None:
+        """Keep a page of the file with hash `content`."""
+        key = content, page.number
+        if not self._seconds or key in self._pages:
+            return
+        text = _PAGE.dump_json(page)
+        self._pages[key] = text, asyncio.get_running_loop().call_later(self._seconds, self._remove, key)
+        self._bytes += len(text)
+        while self._bytes > self._most_bytes:
+            self._remove(next(iter(self._pages)))
+
+    def _remove(self, key: tuple[str, int]) -> None:
+        text, timer = self._pages.pop(key)
+        timer.cancel()
+        self._bytes -= len(text)
