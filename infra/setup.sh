@@ -45,7 +45,8 @@ environment() {
 }
 
 chromium() {
-    if ! command -v chromium >/dev/null; then
+    # Not `command -v`, which finds this function.
+    if ! type -P chromium >/dev/null; then
         apt_install "Chromium, in which tests open pages, is missing" chromium
     fi
 }

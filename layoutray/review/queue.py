@@ -79,6 +79,31 @@ def listed(store: ReviewStore, wanted: Filter, offset: int, limit: int) -> tuple
     return [entry_of(row) for row in rows], count["count"]
 
 
+def last_changes(store: ReviewStore, numbers: Sequence[int]) -> dict[int, tuple[float, str]]:
+    """Time and reviewer of the last correction of documents, by their numbers, without those that have none."""
+    marks = ", ".join("?" * len(numbers))
+    statement = f"SELECT document, max(number), time, reviewer FROM corrections WHERE document IN ({marks}) GROUP BY 1"
+    return {row["document"]: (row["time"], row["reviewer"]) for row in store.database.rows(statement, *numbers)}
+
+
+def record_names(store: ReviewStore, owner: str | None) -> dict[str, list[str]]:
+    """Names of the values of each record that a model has answered, in the documents of an owner, or of all."""
+    condition, values = Filter(owner).condition()
+    records: dict[str, list[str]] = {}
+    for row in store.database.rows(_ROWS.format(condition=condition), *values):
+        names = records.setdefault(row["place"].rsplit("/", 2)[0], [])
+        if row["name"] not in names:
+            names.append(row["name"])
+    return records
+
+
+_ROWS = """
+    SELECT name, json_extract(content, '$.row') AS place FROM said
+    WHERE document IN (SELECT number FROM documents WHERE {condition}) AND place != ''
+    GROUP BY name, place ORDER BY min(rowid)
+"""
+
+
 def progress(store: ReviewStore, owner: str | None) -> Progress:
     """How far the review of an owner's documents is; of all if it is None."""
     condition, values = Filter(owner).condition()

@@ -13,7 +13,7 @@ from layoutray.review import queue, truth
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.queue import Filter
 from layoutray.review.refused import RefusedError
-from layoutray.review.schema import QueueQuery, shown_entry
+from layoutray.review.schema import QueueQuery, shown_change, shown_entry
 from layoutray.review.sessions import Session, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 
@@ -36,6 +36,7 @@ class QueueRoutes:
     def add_to(self, app: FastAPI) -> None:
         reading, changing = [Depends(self.sessions.reading)], [Depends(self.sessions.changing)]
         app.add_api_route("/documents", self.documents, methods=["GET"], dependencies=reading)
+        app.add_api_route("/records", self.records, methods=["GET"], dependencies=reading)
         app.add_api_route("/documents", self.upload, methods=["POST"], dependencies=changing)
         app.add_api_route("/reviewed.jsonl", self.reviewed, methods=["GET"], dependencies=reading, response_model=None)
 
@@ -45,7 +46,14 @@ class QueueRoutes:
         chosen = Filter(session.visitor.shown, wanted.state, wanted.version, wanted.field, wanted.below)
         entries, count = queue.listed(self.store, chosen, wanted.offset, wanted.limit)
         progress = asdict(queue.progress(self.store, chosen.owner))
-        return {"documents": [shown_entry(entry) for entry in entries], "count": count, "progress": progress}
+        changes = queue.last_changes(self.store, [entry.number for entry in entries])
+        documents = [shown_entry(entry) | shown_change(*changes.get(entry.number, (None, None))) for entry in entries]
+        return {"documents": documents, "count": count, "progress": progress}
+
+    def records(self, request: Request) -> dict[str, list[str]]:
+        """Names of the values of each record that a model has answered."""
+        session: Session = request.state.session
+        return queue.record_names(self.store, session.visitor.shown)
 
     async def upload(self, request: Request) -> dict[str, Any]:
         """Answer a document and put it into the queue."""

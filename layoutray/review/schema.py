@@ -86,6 +86,11 @@ def shown_entry(entry: Entry) -> dict[str, Any]:
     }
 
 
+def shown_change(time: float | None, reviewer: str | None) -> dict[str, Any]:
+    """When a document was changed last, in seconds since 1970, and by whom."""
+    return {"changed": time, "reviewer": reviewer}
+
+
 def shown_review(review: Review) -> dict[str, Any]:
     """A document with its values."""
     return shown_entry(review.entry) | {

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from layoutray.cli.export import label_studio
+from layoutray.document.tags import OUTSIDE
 from layoutray.errors import DocumentError, InputError
 from layoutray.readers import load
 from layoutray.review import truth
 from layoutray.review.store import ReviewStore
 from layoutray.review.values import Value
+from tests.jobs import write_pages
 from tests.review.documents import answered
 
 READER = load("reviewed")
@@ -50,6 +53,28 @@ def test_the_words_that_a_person_chose_are_tagged_and_no_others(tmp_path: Path) 
     assert (page.provenance.words, page.provenance.engine) == ("reviewed", "rapidocr")
     assert page.provenance.reason.startswith("reviewed by anna on 20")
     assert page.provenance.reason.endswith("answered by receipts 1")
+
+
+def test_corrections_are_label_studio_tasks(tmp_path: Path) -> None:
+    store = finished(tmp_path, ("date", {"state": "removed"}), ("total", {"name": "grand_total"}))
+    review = store.review(1)
+    store.close()
+    (item,) = READER.discover(str(tmp_path))
+    pages = write_pages(tmp_path / "reviewed", list(READER.read(item).pages))
+    assert label_studio.main([pages, str(tmp_path / "tasks")]) == 0
+    ((task,), interface) = (
+        json.loads((tmp_path / "tasks/tasks.json").read_text()),
+        (tmp_path / "tasks/labels.xml").read_text(),
+    )
+    labelled = {
+        (int(result["id"].partition("-")[2]), result["value"]["rectanglelabels"][0])
+        for result in task["predictions"][0]["result"]
+        if result["type"] == "rectanglelabels" and result["value"]["rectanglelabels"] != [OUTSIDE]
+    }
+    assert review
+    kept = {(word, value.name) for value in review.values if value.state != "removed" for word in value.words}
+    assert labelled == kept
+    assert ("grand_total" in interface, "date" in interface) == (True, False)
 
 
 def test_a_download_is_the_same(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One browser and one server for all tests of the page."""
+"""One browser and one server for all tests of this folder. They end with it: a thread has one browser at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,13 +38,13 @@ async def answer_upload(request: Request, _: Visitor) -> AnsweredDocument:
     return answered("drop")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with chromium() as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     store = ReviewStore.open(str(tmp_path_factory.mktemp("review") / "review.db"))
     app = FastAPI()

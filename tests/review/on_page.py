@@ -1,6 +1,7 @@
 """What people do on the page, for several tests."""
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -27,3 +28,15 @@ def type_over(page: Page, name: str, text: str) -> None:
     page.keyboard.press("e")
     page.keyboard.type(text)
     page.keyboard.press("Enter")
+
+
+def drop(page: Page, place: Locator, *files: Path) -> None:
+    """Drag files from outside the browser to a place and drop them, by events of the browser itself."""
+    box = place.bounding_box()
+    assert box
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    dragged = {"items": [], "files": [str(file) for file in files], "dragOperationsMask": 1}
+    events = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        events.send("Input.dispatchDragEvent", {"type": kind, **at, "data": dragged})
+    events.detach()

@@ -1,6 +1,9 @@
 """The queue in a real browser: drop, order, filters, progress, finished documents."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,18 +17,38 @@ from layoutray.review.store import ReviewStore
 from tests.browser import listening, opened
 from tests.review.conftest import Served
 from tests.review.documents import answered
-from tests.review.on_page import show
+from tests.review.on_page import drop, show, type_over
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_dropped_scan_is_answered(page: Page, served: Served, picture: Path) -> None:
+@contextmanager
+def reviewing(store: ReviewStore) -> Iterator[str]:
+    """The address of a page about the documents of one test."""
+    app = FastAPI()
+    add_review_page(app, store, Sessions(store.database, NoAuthenticator(), "anna"))
+    with listening(app) as url:
+        yield url
+
+
+@pytest.mark.parametrize("way", ["dropped", "chosen"])
+def test_a_scan_is_answered(page: Page, served: Served, picture: Path, way: str) -> None:
     page.goto("/")
-    page.get_by_label("Drop scans or PDFs here").set_input_files(picture)
+    if way == "dropped":
+        drop(page, page.locator(".drop"), picture)
+    else:
+        page.get_by_label("Drop scans or PDFs here").set_input_files(picture)
     expect(page).to_have_url(re.compile(r"#/document/\d+$"))
     expect(page.get_by_role("heading", name="drop.png")).to_be_visible()
     expect(page.locator("polygon.value").first).to_be_visible()
     assert page.get_by_role("button", name="Confirm", exact=False).count() > 0
+
+
+def test_a_file_beside_the_area_does_not_replace_the_page(page: Page, served: Served, picture: Path) -> None:
+    page.goto("/")
+    drop(page, page.get_by_role("heading", name="Queue"), picture)
+    expect(page.locator(".drop")).to_be_visible()
+    assert page.url.startswith(served.url)
 
 
 def test_documents_are_reviewed_by_doubt_and_counted(browser: Browser, tmp_path: Path) -> None:
@@ -34,9 +57,7 @@ def test_documents_are_reviewed_by_doubt_and_counted(browser: Browser, tmp_path:
     numbers = [store.add(one) for one in documents]
     entries = {number: review.entry for number in numbers if (review := store.review(number))}
     order = sorted(numbers, key=lambda number: -entries[number].doubt)
-    app = FastAPI()
-    add_review_page(app, store, Sessions(store.database, NoAuthenticator(), "anna"))
-    with listening(app) as url, opened(browser, url) as page:
+    with reviewing(store) as url, opened(browser, url) as page:
         page.goto("/")
         links = page.locator("table.documents a")
         expect(links).to_have_count(3)
@@ -52,6 +73,49 @@ def test_documents_are_reviewed_by_doubt_and_counted(browser: Browser, tmp_path:
         expect(links).to_have_count(1)
         page.get_by_label("Field").select_option("item.discount")
         expect(page).to_have_url(re.compile("field=item.discount"))
+    store.close()
+
+
+def test_the_queue_is_filtered_by_version_and_confidence(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    old, new = answered("old"), answered("new", model_version="2")
+    sure = replace(old, said=tuple(replace(one, confidence=0.96, accepted=False) for one in old.said))
+    unsure = replace(new, said=(replace(new.said[0], confidence=0.4, accepted=False), *new.said[1:]))
+    store.add(sure)
+    store.add(unsure)
+    with reviewing(store) as url, opened(browser, url) as page:
+        page.goto("/")
+        links = page.locator("table.documents a")
+        expect(links).to_have_count(2)
+        page.get_by_label("Model version").select_option("1")
+        expect(links).to_have_text(["old.png"])
+        page.get_by_label("Model version").select_option("any")
+        page.get_by_label("Confidence").select_option("below 50 %")
+        expect(links).to_have_text(["new.png"])
+        page.get_by_label("Field").select_option(next(one.name for one in new.said[1:] if one.confidence > 0.5))
+        expect(page.get_by_text("No document is in this list.")).to_be_visible()
+        page.reload()
+        expect(page.get_by_label("Confidence")).to_have_value("0.5")
+    store.close()
+
+
+def test_a_sample_of_accepted_values_is_shown_and_measured(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"), sample=1.0)
+    made = answered("sampled")
+    said = tuple(replace(one, confidence=0.99, accepted=True) for one in made.said[:3])
+    number = store.add(replace(made, said=said))
+    with reviewing(store) as url, opened(browser, url) as page:
+        page.goto("/")
+        expect(page.get_by_text("Sample of the accepted values: 3 wait for a look.")).to_be_visible()
+        show(page, number)
+        expect(page.locator("li.value .meaning")).to_have_text(["sample of accepted"] * 3)
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        type_over(page, said[2].name, "not what the model has said")
+        page.keyboard.press("Control+Enter")
+        expect(page.get_by_text("Sample of the accepted values: 2 of 3 are right (95 % interval")).to_be_visible()
+        page.get_by_label("State").select_option("finished")
+        expect(page.locator("table.documents td.last")).to_have_text(re.compile("anna .*20"))
     store.close()
 
 

@@ -9,6 +9,7 @@ import { commandOf, showKeys } from "./keys.js";
 import { Pages } from "./pages.js";
 import { Panel } from "./panel.js";
 import { letDrag } from "./panning.js";
+import { askForNames } from "./record.js";
 import { queueQuery } from "./route.js";
 import { Review } from "./review.js";
 import { Saver } from "./saving.js";
@@ -25,6 +26,9 @@ export async function showDocument(main, number, tell) {
   return () => view.close();
 }
 
+/** Commands that move the pages, or end the choice of words themselves. */
+const WHILE_CHOOSING = new Set(["page-down", "page-up", "zoom-in", "zoom-out", "fit", "rotate", "finish"]);
+
 class DocumentView {
   #choosing = null;
   #stop = new AbortController();
@@ -33,7 +37,7 @@ class DocumentView {
     this.document = document_;
     this.review = new Review(document_);
     this.pages = new Pages(document_, this.review);
-    this.panel = new Panel(this.review, names);
+    this.panel = new Panel(this.review, names, () => this.#records());
     this.saver = new Saver(this.review, { tell, resolve });
     this.commands = this.#commands();
     this.side = element("div", { class: "side" }, this.#finisher(), this.panel.root);
@@ -70,11 +74,13 @@ class DocumentView {
 
   #key(event) {
     if (this.#choosing && !event.ctrlKey && !event.target.matches?.("input, button:not(.main)")) {
-      if (this.#choosing.key(event)) event.preventDefault();
-      return;
+      if (this.#choosing.key(event)) {
+        event.preventDefault();
+        return;
+      }
     }
     const command = commandOf(event);
-    if (!(command in this.commands)) return;
+    if (!(command in this.commands) || (this.#choosing && !WHILE_CHOOSING.has(command))) return;
     event.preventDefault();
     this.commands[command]();
   }
@@ -93,6 +99,7 @@ class DocumentView {
       undo: () => review.undo(),
       redo: () => review.redo(),
       "focus-adder": () => panel.root.querySelector(".adder input").focus(),
+      "focus-record-adder": () => panel.root.querySelector(".of-records input").focus(),
       "page-down": () => pages.step(1),
       "page-up": () => pages.step(-1),
       "zoom-in": () => pages.zoomIn(),
@@ -117,6 +124,22 @@ class DocumentView {
       this.review.remove(this.review.values.filter((one) => one.row === row).map((one) => one.id));
     else if (name === "add") this.#choose(this.review.add([value], row)[0]);
     else if (name === "add-row") this.panel.focus(this.review.addRow(row)[0]);
+    else if (name === "add-record") this.#addRecord(value);
+  }
+
+  /** The names of the values of each record that a model has answered; asked for once. */
+  #records() {
+    this.known ??= api.get("/review/records").then(
+      (records) => new Map(Object.entries(records)),
+      () => new Map(),
+    );
+    return this.known;
+  }
+
+  /** Add a record on the page in view, with the values that records of this name have in other documents. */
+  async #addRecord(record) {
+    const names = (await this.#records()).get(record) ?? (await askForNames(record));
+    if (names.length) this.panel.focus(this.review.addRecord(record, this.pages.inView, names)[0]);
   }
 
   #confirm(id) {
@@ -136,7 +159,7 @@ class DocumentView {
     this.#choosing?.giveUp();
     this.panel.focus(id);
     const value = this.review.value(id);
-    const page = value.page ?? this.document.pages[0].page;
+    const page = value.page ?? this.pages.inView;
     await this.pages.words(page);
     const hadWords = this.pages.showsWords;
     this.pages.showWords(true);

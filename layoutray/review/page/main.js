@@ -28,6 +28,11 @@ async function show(session) {
   }
 }
 
+// A file that is dropped beside the area for it would replace the page.
+for (const name of ["dragover", "drop"]) {
+  addEventListener(name, (event) => event.dataTransfer.types.includes("Files") && event.preventDefault());
+}
+
 const session = await signIn();
 const reviewer = document.getElementById("reviewer");
 reviewer.textContent = visible(session.reviewer);

@@ -74,12 +74,18 @@ export class Pages extends EventTarget {
     this.fit();
   }
 
+  /** The page in the middle of the view. */
+  get inView() {
+    const middle = this.scroller.getBoundingClientRect().top + this.scroller.clientHeight / 2;
+    const isAbove = (page) => this.#views.get(page).svg.getBoundingClientRect().top <= middle;
+    const numbers = [...this.#views.keys()];
+    return numbers.findLast(isAbove) ?? numbers[0];
+  }
+
   /** Scroll to a page by its place: 1 is the next one, -1 the one before. */
   step(by) {
-    const middle = this.scroller.getBoundingClientRect().top + this.scroller.clientHeight / 2;
     const numbers = [...this.#views.keys()];
-    const now = numbers.findLastIndex((page) => this.#views.get(page).svg.getBoundingClientRect().top <= middle);
-    const next = numbers[Math.min(Math.max(now + by, 0), numbers.length - 1)];
+    const next = numbers[Math.min(Math.max(numbers.indexOf(this.inView) + by, 0), numbers.length - 1)];
     this.#views.get(next).svg.scrollIntoView({ block: "start" });
   }
 

@@ -2,14 +2,19 @@
 
 import { button, element, quoted, visible } from "./elements.js";
 
-/** Shows the values. Dispatches `over`, `current` (both with an id) and `act` with { name, id }. */
+/**
+ * Shows the values. Dispatches `over`, `current` (both with an id) and `act` with { name, id }.
+ *
+ * `names` are suggested for values. `records` resolves with a map from known records to the names of their values.
+ */
 export class Panel extends EventTarget {
   #editing = "";
 
-  constructor(review, names) {
+  constructor(review, names, records) {
     super();
     this.review = review;
     this.names = names;
+    this.records = records;
     this.current = "";
     this.root = element("section", { class: "panel", "aria-label": "Values" });
     review.addEventListener("change", () => this.draw());
@@ -87,6 +92,7 @@ export class Panel extends EventTarget {
         : element("p", {}, "The model has found no value."),
       this.#adder(),
       ...this.#records(rows, kept),
+      this.#recordAdder(),
       removed ? element("p", { class: "note" }, `${removed} removed: these are no truth, and can be restored.`) : "",
     );
     if (hadFocus) this.#row(this.current)?.querySelector(".main")?.focus({ preventScroll: true });
@@ -202,6 +208,30 @@ export class Panel extends EventTarget {
         this.names.map((name) => element("option", { value: name })),
       ),
       element("button", { type: "submit" }, label),
+    );
+  }
+
+  #recordAdder() {
+    const names = element("datalist", { id: "names-of-records" });
+    const suggest = async () =>
+      names.replaceChildren(...[...(await this.records()).keys()].map((name) => element("option", { value: name })));
+    const input = element("input", {
+      list: "names-of-records",
+      placeholder: "name of a record",
+      "aria-label": "Name of a record to add",
+      maxlength: 200,
+      onfocus: suggest,
+    });
+    const add = (event) => {
+      event.preventDefault();
+      if (input.value.trim()) this.#act("add-record", "", { value: input.value.trim() });
+    };
+    return element(
+      "form",
+      { class: "adder of-records", onsubmit: add },
+      input,
+      names,
+      element("button", { type: "submit" }, "Add a record"),
     );
   }
 

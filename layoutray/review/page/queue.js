@@ -97,7 +97,14 @@ function filterForm(query, { names, versions }) {
 
 function table(documents) {
   if (!documents.length) return element("p", { class: "empty" }, "No document is in this list.");
-  const heading = [["document"], ["state"], ["to look at", "number"], ["expected wrong", "number"], ["model", "model"]];
+  const heading = [
+    ["document"],
+    ["state"],
+    ["to look at", "number"],
+    ["expected wrong", "number"],
+    ["model", "model"],
+    ["last change", "last"],
+  ];
   return element(
     "table",
     { class: "documents" },
@@ -114,7 +121,7 @@ function table(documents) {
   );
 }
 
-function row({ number, name, state, looks, doubt, model }) {
+function row({ number, name, state, looks, doubt, model, changed, reviewer }) {
   const shown = STATES.find(([value]) => value === state)?.[1] ?? state;
   const open = state === "open";
   return element(
@@ -125,7 +132,12 @@ function row({ number, name, state, looks, doubt, model }) {
     element("td", { class: "number" }, open ? looks : ""),
     element("td", { class: "number" }, open ? doubt.toFixed(2) : ""),
     element("td", { class: "model" }, quoted(model)),
+    element("td", { class: "last" }, changed ? quoted(reviewer) : "", changed ? ` ${moment(changed)}` : ""),
   );
+}
+
+function moment(seconds) {
+  return new Date(seconds * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
 function pager(query, { count, documents }) {

@@ -74,14 +74,19 @@ export class Review extends EventTarget {
     return added.map((value) => value.id);
   }
 
-  /** Add a row after a row of the same record, with the same names, and return the ids of its values. */
+  /** Add a record on the page of another one, with the names of its values, and return the ids of the new values. */
   addRow(row) {
-    const [number, ...place] = row.split("/").reverse();
+    const parts = row.split("/");
     const names = this.values.filter((value) => value.row === row).map((value) => value.name);
+    return this.addRecord(parts.slice(0, -2).join("/"), Number(parts.at(-2)), names);
+  }
+
+  /** Add a record with empty values of these names on a page, and return their ids. */
+  addRecord(record, page, names) {
     const used = new Set(this.values.map((value) => value.row));
-    let next = Number(number) + 1;
-    while (used.has([...place.toReversed(), next].join("/"))) next++;
-    return this.add([...new Set(names)], [...place.toReversed(), next].join("/"));
+    let number = 1;
+    while (used.has(`${record}/${page}/${number}`)) number++;
+    return this.add([...new Set(names)], `${record}/${page}/${number}`);
   }
 
   /** Whether the document is finished. */
