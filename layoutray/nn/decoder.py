@@ -22,7 +22,7 @@ from torch.nn import functional
 from layoutray.errors import InputError
 from layoutray.nn.attention import KeysAndValues, MultiHeadAttention
 from layoutray.nn.block import AddAndNorm, FeedForward
-from layoutray.nn.pointer import LONGEST_RUN, Candidates, Pointed, Pointer, run_lengths
+from layoutray.nn.pointer import LONGEST_RUN, Candidates, Pointed, Pointer, of_vocabulary, run_lengths
 from layoutray.nn.positions import sinusoids
 from layoutray.tensors import Encoded
 
@@ -163,6 +163,22 @@ class Decoder(nn.Module):
         """
         cache = self.start(encoded)
         return self._logits(self._states(previous, cache), previous, cache.candidates)
+
+    def log_probabilities(
+        self,
+        previous: Int[Tensor, "batch steps"],
+        words: Int[Tensor, "batch steps"],
+        wanted: Bool[Tensor, "batch steps"],
+        encoded: Encoded,
+    ) -> Float[Tensor, " wanted"]:
+        """log P of the `wanted` ones of `words`, which follow `previous`, without computing all of `forward`."""
+        cache = self.start(encoded)
+        states = self._states(previous, cache)
+        logits, following = self._generated(states[wanted][None]), words[wanted][None]
+        if cache.candidates is None:
+            return of_vocabulary(logits, following)[0]
+        pointed = self._pointed(states, previous, cache.candidates).only(wanted)
+        return pointed.log_probabilities(logits, following)[0]
 
     def sources(
         self, previous: Int[Tensor, "batch steps"], words: Int[Tensor, "batch steps"], encoded: Encoded

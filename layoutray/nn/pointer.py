@@ -72,8 +72,8 @@ class Pointed:
     """
 
     attention: Float[Tensor, "hypotheses steps candidates"]
-    tokens: Int[Tensor, "hypotheses 1 candidates"]
-    places: Int[Tensor, "hypotheses 1 candidates"]
+    tokens: Int[Tensor, "hypotheses #steps candidates"]
+    places: Int[Tensor, "hypotheses #steps candidates"]
     gate: Float[Tensor, "hypotheses steps 1"]
 
     def mixed(
@@ -86,13 +86,26 @@ class Pointed:
             functional.logsigmoid(-self.gate) + generated, functional.logsigmoid(self.gate) + _log(copied)
         )
 
+    def log_probabilities(
+        self, logits: Float[Tensor, "hypotheses steps vocabulary"], words: Int[Tensor, "hypotheses steps"]
+    ) -> Float[Tensor, "hypotheses steps"]:
+        """log P(w) of one token per step, as in `mixed`, whose other tokens are not computed."""
+        generated, copied, _ = self._shares(logits, words)
+        return torch.logaddexp(generated, copied)
+
     def sources(
         self, logits: Float[Tensor, "hypotheses steps vocabulary"], words: Int[Tensor, "hypotheses steps"]
     ) -> Int[Tensor, "hypotheses steps"]:
         """The input token that each of `words` most probably copies; -1 where it is rather generated."""
-        written, copied, each = self._shares(logits, words)
+        generated, copied, each = self._shares(logits, words)
         best = self.places.expand_as(each).gather(-1, each.argmax(-1, keepdim=True)).squeeze(-1)
-        return best.masked_fill(written >= copied, _NO_TOKEN)
+        return best.masked_fill(generated >= copied, _NO_TOKEN)
+
+    def only(self, wanted: Bool[Tensor, "hypotheses steps"]) -> "Pointed":
+        """The `wanted` steps, as those of one hypothesis."""
+        size = self.attention.shape
+        tokens, places = (part.expand(size)[wanted][None] for part in (self.tokens, self.places))
+        return Pointed(self.attention[wanted][None], tokens, places, self.gate[wanted][None])
 
     @property
     def _ids(self) -> Int[Tensor, "hypotheses steps candidates"]:
@@ -106,8 +119,7 @@ class Pointed:
         Float[Tensor, "hypotheses steps candidates"],
     ]:
         """The logarithms of both terms of P(w), and the attention to each candidate whose token is w."""
-        logits = _precise(logits)
-        generated = logits.gather(-1, words[..., None]).squeeze(-1) - logits.logsumexp(-1)
+        generated = of_vocabulary(logits, words)
         each = self.attention * (self.tokens == words[..., None])
         gate = self.gate.squeeze(-1)
         return functional.logsigmoid(-gate) + generated, functional.logsigmoid(gate) + _log(each.sum(-1)), each
@@ -164,6 +176,14 @@ class Pointer(nn.Module):
         context = _of_documents(attention.to(states.dtype), candidates.states)
         gate = _precise(self.gate(torch.cat([states, context], -1))) + _COPIES
         return Pointed(attention, tokens, places, gate.masked_fill(~readable, torch.finfo(gate.dtype).min))
+
+
+def of_vocabulary(
+    logits: Float[Tensor, "hypotheses steps vocabulary"], words: Int[Tensor, "hypotheses steps"]
+) -> Float[Tensor, "hypotheses steps"]:
+    """log P_vocab of one token per step, in float32 or more."""
+    logits = _precise(logits)
+    return logits.gather(-1, words[..., None]).squeeze(-1) - logits.logsumexp(-1)
 
 
 def run_lengths(
