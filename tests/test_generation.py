@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from layoutray import checkpoint
+from layoutray import recipe as recipes
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import unlabelled_document
 from layoutray.checkpoint import Checkpoint
@@ -134,6 +135,12 @@ def test_copies_name_the_words_that_the_tokens_were_copied_from() -> None:
                 assert piece in words[copy.word]
                 found += 1
     assert found > 20
+
+
+def test_recipes_of_older_checkpoints_have_decoders_that_do_not_copy() -> None:
+    stored = recipe().to_dict()
+    del stored["task"]["writing"]["decoder"]["copying"]
+    assert recipes.from_dict(stored) == recipe()
 
 
 def test_models_that_write_nothing_are_refused(tmp_path: Path) -> None:
