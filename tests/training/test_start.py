@@ -102,10 +102,8 @@ def test_a_writer_starts_from_the_encoder_and_the_decoder_of_a_pretrained_one(tm
 )
 def test_a_decoder_of_another_make_is_refused(changed: dict[str, Any], tmp_path: Path) -> None:
     source, chosen = trained_as(writer_of("span_infilling"), tmp_path), writer_of("summary", **changed)
-    with pytest.raises(
-        CheckpointError,
-        match=rf"has task.writing.decoder.{next(iter(changed))} .*, the recipe has {next(iter(changed.values()))!r}",
-    ):
+    ((name, value),) = changed.items()
+    with pytest.raises(CheckpointError, match=rf"has task.writing.decoder.{name} .*, the recipe has {value!r}"):
         start_model(fresh(chosen), chosen, VOCABULARY, [source])
 
 
