@@ -20,7 +20,7 @@ class Entity:
         type: the entity's name, e.g. `total`.
         content: its words as on the page, joined by spaces; of a field's value that is a part of them, that part.
         confidence: 0..1, geometric mean of its words' probabilities; generated text: see `tasks.generate_fields`.
-        bounding_regions: one per line of text; empty for generated text.
+        bounding_regions: one per line of text; of generated text, those of the words that it was copied from.
         words: indices of its words on the page; empty for generated text.
         reading_confidence: 0..1, of the OCR engine, for the word of which it is lowest; 1 if no engine has stated one.
     """
@@ -31,6 +31,33 @@ class Entity:
     bounding_regions: tuple[Region, ...]
     words: tuple[int, ...]
     reading_confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A piece of a generated line that was copied from the document.
+
+    Attributes:
+        end: number of characters of the line up to the end of the piece.
+        word: number of the copied word within the document, from 0.
+    """
+
+    end: int
+    word: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """One line of a generated text.
+
+    Attributes:
+        probability: of the line and its end, given the lines before it.
+        copies: its pieces that were copied from the document, in their order; empty if the model cannot copy.
+    """
+
+    text: str
+    probability: float
+    copies: tuple[Copy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

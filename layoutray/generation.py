@@ -3,13 +3,16 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch.nn import functional
 
 from layoutray import checkpoint, devices
+from layoutray.answers import Copy, TextLine
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled_document
 from layoutray.checkpoint import Checkpoint
@@ -26,8 +29,19 @@ _DOCUMENTS_PER_PASS = 8
 """Bounds the memory of one forward pass."""
 NO_SELECTION = "take one that pools, for example a pyramidion with encoder deep_pyramidion"
 
-_TokensAndSums = tuple[list[int], list[float]]
-"""The tokens of a text, and the log-probabilities of the text up to each token and of the text with its end."""
+
+@dataclass(frozen=True, slots=True)
+class _Generated:
+    """The tokens of a text.
+
+    Attributes:
+        sums: log-probabilities of the text up to each token, and of the text with its end.
+        words: number of the document's word that each token copies; -1 where it copies none.
+    """
+
+    ids: list[int]
+    sums: list[float]
+    words: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +52,13 @@ class Text:
         text: empty for a document without words.
         tokens: length of the document, its special tokens included; 0 for a document without words.
         tokens_read: number of tokens that the model read; less than `tokens` if the document is longer than it takes.
-        chances: for each line of `text`, the probability of the line and its end, given the lines before it.
+        lines: the lines of `text`, of which there is one at least; none for a document without words.
     """
 
     text: str
     tokens: int
     tokens_read: int
-    chances: tuple[float, ...] = ()
-
-    @property
-    def lines(self) -> list[tuple[str, float]]:
-        """Each line with its probability; no lines for a document without words."""
-        return list(zip(self.text.split("\n"), self.chances, strict=bool(self.tokens)))
+    lines: tuple[TextLine, ...] = ()
 
 
 class TextGenerator:
@@ -104,7 +113,7 @@ class TextGenerator:
         prepared = list(map(self._example, documents))
         texts = self._texts([example for example, _ in prepared if example is not None])
         return [
-            self._text(*next(texts), length, len(example.input_ids)) if example else Text("", 0, 0)
+            self._text(next(texts), length, len(example.input_ids)) if example else Text("", 0, 0)
             for example, length in prepared
         ]
 
@@ -126,22 +135,48 @@ class TextGenerator:
     def _example(self, pages: Sequence[Page]) -> tuple[Example | None, int]:
         return unlabelled_document(pages, self._vocabulary, self._max_length, self._find_neighbours)
 
-    def _texts(self, examples: Sequence[Example]) -> Iterator[_TokensAndSums]:
+    def _texts(self, examples: Sequence[Example]) -> Iterator[_Generated]:
         for at in range(0, len(examples), _DOCUMENTS_PER_PASS):
             yield from self._texts_of_batch(examples[at : at + _DOCUMENTS_PER_PASS])
 
     @torch.inference_mode()
-    def _texts_of_batch(self, examples: Sequence[Example]) -> list[_TokensAndSums]:
+    def _texts_of_batch(self, examples: Sequence[Example]) -> list[_Generated]:
         pad_id, encoded = self._vocabulary.pad_id, self._encoded(examples)
-        hypotheses = beam_search(cast(TextGenerationHead, self._model.head).decoder, encoded, self._search)
-        best = zip(hypotheses.tokens[:, 0].cpu(), hypotheses.log_probabilities[:, 0].tolist(), strict=True)
-        return [(words[words != pad_id].tolist(), sums) for words, sums in best]
+        decoder = cast(TextGenerationHead, self._model.head).decoder
+        hypotheses = beam_search(decoder, encoded, self._search)
+        texts = hypotheses.tokens[:, 0]
+        previous = functional.pad(texts[:, :-1], (1, 0), value=self._search.start_id)
+        sources = decoder.sources(previous, texts, encoded).cpu().numpy()
+        best = zip(texts.cpu(), hypotheses.log_probabilities[:, 0].tolist(), sources, examples, strict=True)
+        return [
+            _Generated(ids[real].tolist(), sums, _words(places[real.numpy()], example))
+            for ids, sums, places, example in best
+            for real in (ids != pad_id,)
+        ]
 
-    def _text(self, ids: list[int], sums: list[float], tokens: int, tokens_read: int) -> Text:
+    def _text(self, generated: _Generated, tokens: int, tokens_read: int) -> Text:
         # A start token ends a line.
-        ends = [*(place for place, token in enumerate(ids) if token == self._vocabulary.start_id), len(ids)]
-        chances = (math.exp(after - before) for before, after in pairwise([0.0, *(sums[end] for end in ends)]))
-        return Text(self._vocabulary.ids_to_text(ids), tokens, tokens_read, tuple(chances))
+        ids, start_id = generated.ids, self._vocabulary.start_id
+        ends = [*(place for place, token in enumerate(ids) if token == start_id), len(ids)]
+        lines = (
+            self._line(ids[begin:end], generated.words[begin:end], math.exp(generated.sums[end] - before))
+            for begin, end, before in zip(
+                [0, *(end + 1 for end in ends)], ends, [0.0, *(generated.sums[end] for end in ends)], strict=False
+            )
+        )
+        return Text(self._vocabulary.ids_to_text(ids), tokens, tokens_read, tuple(lines))
+
+    def _line(self, ids: list[int], words: list[int], probability: float) -> TextLine:
+        def text_of(count: int) -> str:
+            return self._vocabulary.ids_to_text(ids[:count])
+
+        copies = (Copy(len(text_of(place + 1)), word) for place, word in enumerate(words) if word >= 0)
+        return TextLine(text_of(len(ids)), probability, tuple(copies))
 
     def _encoded(self, examples: Sequence[Example]) -> Encoded:
         return self._model.encoded(collate(examples, self._vocabulary.pad_id).to(self._device))
+
+
+def _words(places: NDArray[np.int64], example: Example) -> list[int]:
+    """The word of each input token in `places`; -1 for places of -1."""
+    return np.where(places < 0, -1, example.word_index[places]).tolist()

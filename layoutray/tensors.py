@@ -143,12 +143,15 @@ class Encoded:
         mask: True on states of real tokens.
         origin: index of the input token of each state, so that tasks also work with encoders that drop tokens.
         mixture: which tokens were pooled into each state; None without pooling, or if pooling is no weighted sum.
+        words: id of each input token that is part of a word, -1 of special tokens and padding, for decoders that copy;
+            None if the batch does not tell its words.
     """
 
     states: Float[Tensor, "batch kept width"]
     mask: Bool[Tensor, "batch kept"]
     origin: Int[Tensor, "batch kept"]
     mixture: Mixture | None = None
+    words: Int[Tensor, "batch length"] | None = None
 
     @classmethod
     def of_all_tokens(

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from layoutray import checkpoint
+from layoutray import recipe as recipes
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import unlabelled_document
 from layoutray.checkpoint import Checkpoint
@@ -46,7 +47,10 @@ def test_documents_are_answered_as_each_alone_and_in_order() -> None:
     for one, whole in zip(together, WHOLES, strict=True):
         (alone,) = writer.write([whole])
         assert (one.text, one.tokens) == (alone.text, alone.tokens)
-        assert one.chances == pytest.approx(alone.chances, rel=1e-3)
+        assert [line.text for line in one.lines] == [line.text for line in alone.lines]
+        assert [line.probability for line in one.lines] == pytest.approx(
+            [line.probability for line in alone.lines], rel=1e-3
+        )
     assert len({text.text for text in together}) > 1
     assert all(text.tokens == text.tokens_read for text in together)
 
@@ -55,7 +59,7 @@ def test_a_document_without_words_has_no_text_and_one_too_long_is_read_in_part()
     nothing = [replace(WHOLES[0][0], words=())]
     texts = generator(max_length=12).write([nothing, WHOLES[0], []])
     assert texts[0] == texts[2] == Text("", 0, 0)
-    assert texts[0].lines == []
+    assert texts[0].lines == ()
     assert texts[1].tokens > texts[1].tokens_read == 12
 
 
@@ -106,11 +110,37 @@ def test_each_line_has_the_probability_of_its_words_and_its_end() -> None:
         words, sums = best.tokens[0, 0].tolist(), best.log_probabilities[0, 0].tolist()
         length = len([word for word in words if word != table.pad_id])
         places = [*(place for place, word in enumerate(words) if word == often), length]
-        assert [line for line, _ in text.lines] == text.text.split("\n")
-        running = itertools.accumulate((chance for _, chance in text.lines), operator.mul)
+        assert [line.text for line in text.lines] == text.text.split("\n")
+        running = itertools.accumulate((line.probability for line in text.lines), operator.mul)
         assert [*running] == pytest.approx([math.exp(sums[place]) for place in places], rel=1e-3)
         several += len(places) > 1
     assert several
+
+
+@torch.no_grad()
+def test_copies_name_the_words_that_the_tokens_were_copied_from() -> None:
+    """An untrained pointer copies nearly everything: each copied piece is a part of its word."""
+    copying = recipe()
+    settings = replace(copying.task.writing, decoder=replace(copying.task.writing.decoder, copying="pointer"))
+    loaded = untrained(replace(copying, task=replace(copying.task, writing=settings)))
+    loaded.model.head.decoder.pointer.gate[2].bias.data.fill_(30)
+    found = 0
+    for text, whole in zip(TextGenerator(loaded, torch.device("cpu")).write(WHOLES), WHOLES, strict=True):
+        words = [word.text.casefold() for page in whole for word in page.words]
+        for line in text.lines:
+            begins = [0, *(copy.end for copy in line.copies)]
+            for begin, copy in zip(begins, line.copies, strict=False):
+                piece = "".join(line.text[begin : copy.end].split())
+                assert piece
+                assert piece in words[copy.word]
+                found += 1
+    assert found > 20
+
+
+def test_recipes_of_older_checkpoints_have_decoders_that_do_not_copy() -> None:
+    stored = recipe().to_dict()
+    del stored["task"]["writing"]["decoder"]["copying"]
+    assert recipes.from_dict(stored) == recipe()
 
 
 def test_models_that_write_nothing_are_refused(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.config import override
 from layoutray.errors import CheckpointError
 from layoutray.importing.folder import assemble, build_recipe, read_settings, read_torch, tensors_by_name
+from layoutray.nn.decoder import DecoderConfig
 from layoutray.nn.weight_names.pyramidion import table
 from layoutray.tasks import WritesTexts
 
@@ -96,6 +97,7 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     recipe = build_recipe(folder, task, {"arch": "pyramidion", **model}, model["max_length"], overrides)
     names = table(model["halvings"])
     if isinstance(recipe.task, WritesTexts):
+        _check_no_pointer(recipe.task.writing.decoder)
         _check_tied(weights, file)
     else:
         names = replace(names, dropped=(*names.dropped, "decoder"), ours_only=("head",))
@@ -104,6 +106,14 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
         "pad_token_id": _FIRST_PIECES.index("<pad>"),
     }
     return assemble(file, vocabulary, recipe, names, weights)
+
+
+def _check_no_pointer(decoder: DecoderConfig) -> None:
+    if decoder.copying != "none":
+        raise CheckpointError(
+            f"task.writing.decoder.copying is {decoder.copying!r}; decoders of the release do not copy, "
+            "import them with 'none'"
+        )
 
 
 def _task_section(writing: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:

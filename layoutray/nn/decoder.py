@@ -3,7 +3,8 @@
 Post-norm layers of causal self-attention, cross-attention to the encoder's states and a feed-forward block with ReLU
 ("Attention Is All You Need", 2017). The encoder, the decoder's input and the decoder's output share one embedding
 table. The decoder of "Sparsifying Transformer Models with Trainable Representation Pooling" (arXiv:2009.05169) has no
-positions; that of the authors' release has sinusoidal ones.
+positions; that of the authors' release has sinusoidal ones. With a pointer, which that paper does not have, the decoder
+can copy tokens of the document (`layoutray.nn.pointer`).
 
 During generation, a `Cache` keeps keys and values: generated tokens are not computed again, and the encoder's states
 are projected once for all hypotheses of a document.
@@ -21,6 +22,7 @@ from torch.nn import functional
 from layoutray.errors import InputError
 from layoutray.nn.attention import KeysAndValues, MultiHeadAttention
 from layoutray.nn.block import AddAndNorm, FeedForward
+from layoutray.nn.pointer import LONGEST_RUN, Candidates, Pointed, Pointer, of_vocabulary, run_lengths
 from layoutray.nn.positions import sinusoids
 from layoutray.tensors import Encoded
 
@@ -38,6 +40,7 @@ class DecoderConfig:
         dropout: on embeddings and sub-layer updates.
         attention_dropout: on attention probabilities.
         positions: `none`, as in the paper, or `reference_parity`: sinusoidal, as in the release.
+        copying: `pointer` lets the decoder copy tokens of the document; `none`, as in the paper.
     """
 
     layers: int = 6
@@ -46,6 +49,7 @@ class DecoderConfig:
     dropout: float = 0.1
     attention_dropout: float = 0.1
     positions: Literal["none", "reference_parity"] = "none"
+    copying: Literal["none", "pointer"] = "none"
 
 
 @dataclass(frozen=True)
@@ -69,16 +73,20 @@ class Cache:
         text: per layer, keys and values of the generated tokens, one row per hypothesis; empty before the first step.
         documents: per layer, the encoder's states, one row per document.
         length: number of generated tokens.
+        candidates: the tokens that can be copied, one row per document; None without a pointer.
+        last: the last tokens of each hypothesis, as many as the pointer compares; empty before the first step.
     """
 
     text: tuple[KeysAndValues, ...]
     documents: tuple[AttentionSource, ...]
     length: int
+    candidates: Candidates | None = None
+    last: Int[Tensor, "hypotheses last"] | None = None
 
     def select(self, hypotheses: Int[Tensor, " hypotheses"]) -> "Cache":
         """The cache with row i replaced by row `hypotheses[i]`, which must belong to the same document."""
         selected = (KeysAndValues(memory.key[hypotheses], memory.value[hypotheses]) for memory in self.text)
-        return replace(self, text=tuple(selected))
+        return replace(self, text=tuple(selected), last=None if self.last is None else self.last[hypotheses])
 
     def text_memory(self, layer: int, new: KeysAndValues) -> KeysAndValues:
         """Keys and values of `layer` for the generated tokens, followed by the `new` ones."""
@@ -139,6 +147,7 @@ class Decoder(nn.Module):
         self.positions = config.positions
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(DecoderLayer(width, config) for _ in range(config.layers))
+        self.pointer = Pointer(width) if config.copying == "pointer" else None
 
     @property
     def pad_id(self) -> int:
@@ -148,21 +157,45 @@ class Decoder(nn.Module):
     def forward(
         self, previous: Int[Tensor, "batch steps"], encoded: Encoded
     ) -> Float[Tensor, "batch steps vocabulary"]:
-        """Logits after each token of `previous` (teacher forcing): start token first, padded on the right."""
+        """Logits after each token of `previous` (teacher forcing): start token first, padded on the right.
+
+        With a pointer, they are log-probabilities.
+        """
         cache = self.start(encoded)
-        steps = previous.shape[1]
-        causal = torch.ones(steps, steps, dtype=torch.bool, device=previous.device).tril()
-        mask = causal & (previous != self.pad_id)[:, None, None, :]
-        states = self._embed(previous, 0)
-        for layer, document in zip(self._layers, cache.documents, strict=True):
-            states = layer(states, AttentionSource(layer.self_attention.keys_and_values(states), mask), document)
-        return self._logits(states)
+        return self._logits(self._states(previous, cache), previous, cache.candidates)
+
+    def log_probabilities(
+        self,
+        previous: Int[Tensor, "batch steps"],
+        words: Int[Tensor, "batch steps"],
+        wanted: Bool[Tensor, "batch steps"],
+        encoded: Encoded,
+    ) -> Float[Tensor, " wanted"]:
+        """log P of the `wanted` ones of `words`, which follow `previous`, without computing all of `forward`."""
+        cache = self.start(encoded)
+        states = self._states(previous, cache)
+        logits, following = self._generated(states[wanted][None]), words[wanted][None]
+        if cache.candidates is None:
+            return of_vocabulary(logits, following)[0]
+        pointed = self._pointed(states, previous, cache.candidates).only(wanted)
+        return pointed.log_probabilities(logits, following)[0]
+
+    def sources(
+        self, previous: Int[Tensor, "batch steps"], words: Int[Tensor, "batch steps"], encoded: Encoded
+    ) -> Int[Tensor, "batch steps"]:
+        """The input token that each of `words` is a copy of, -1 where it is generated; `words` follow `previous`."""
+        cache = self.start(encoded)
+        if cache.candidates is None:
+            return torch.full_like(words, -1)
+        states = self._states(previous, cache)
+        return self._pointed(states, previous, cache.candidates).sources(self._generated(states), words)
 
     def start(self, encoded: Encoded) -> Cache:
         """The cache before the first step. In a document without real states, all are visible, to avoid NaN."""
         visible = (encoded.mask | ~encoded.mask.any(1, keepdim=True))[:, None, None, :]
         memories = (layer.cross_attention.keys_and_values(encoded.states) for layer in self._layers)
-        return Cache((), tuple(AttentionSource(memory, visible) for memory in memories), 0)
+        candidates = None if self.pointer is None else self.pointer.candidates(encoded, self.word_embedding)
+        return Cache((), tuple(AttentionSource(memory, visible) for memory in memories), 0, candidates)
 
     def step(
         self, last: Int[Tensor, " hypotheses"], cache: Cache
@@ -177,7 +210,9 @@ class Decoder(nn.Module):
         for number, (layer, document) in enumerate(zip(self._layers, cache.documents, strict=True)):
             memories.append(cache.text_memory(number, layer.self_attention.keys_and_values(states)))
             states = layer(states, AttentionSource(memories[-1], mask), document)
-        return self._logits(states)[:, 0], replace(cache, text=tuple(memories), length=cache.length + 1)
+        texts = last[:, None] if cache.last is None else torch.cat([cache.last, last[:, None]], 1)[:, -LONGEST_RUN:]
+        logits = self._logits(states, texts, cache.candidates)[:, 0]
+        return logits, replace(cache, text=tuple(memories), length=cache.length + 1, last=texts)
 
     @property
     def _layers(self) -> list[DecoderLayer]:
@@ -194,5 +229,34 @@ class Decoder(nn.Module):
             states = states + sinusoids(positions, width) * (tokens != self.pad_id)[..., None]
         return self.dropout(states)
 
-    def _logits(self, states: Float[Tensor, "hypotheses steps width"]) -> Float[Tensor, "hypotheses steps vocabulary"]:
+    def _states(self, previous: Int[Tensor, "batch steps"], cache: Cache) -> Float[Tensor, "batch steps width"]:
+        """The states after the last layer, of whole texts."""
+        steps = previous.shape[1]
+        causal = torch.ones(steps, steps, dtype=torch.bool, device=previous.device).tril()
+        mask = causal & (previous != self.pad_id)[:, None, None, :]
+        states = self._embed(previous, 0)
+        for layer, document in zip(self._layers, cache.documents, strict=True):
+            states = layer(states, AttentionSource(layer.self_attention.keys_and_values(states), mask), document)
+        return states
+
+    def _logits(
+        self,
+        states: Float[Tensor, "hypotheses steps width"],
+        texts: Int[Tensor, "hypotheses seen"],
+        candidates: Candidates | None,
+    ) -> Float[Tensor, "hypotheses steps vocabulary"]:
+        """Logits of the next tokens; `states` are of the last steps of `texts`."""
+        generated = self._generated(states)
+        return generated if candidates is None else self._pointed(states, texts, candidates).mixed(generated)
+
+    def _generated(
+        self, states: Float[Tensor, "hypotheses steps width"]
+    ) -> Float[Tensor, "hypotheses steps vocabulary"]:
+        """Logits of the vocabulary."""
         return functional.linear(states, self.word_embedding.weight)
+
+    def _pointed(
+        self, states: Float[Tensor, "hypotheses steps width"], texts: Int[Tensor, "hypotheses seen"], at: Candidates
+    ) -> Pointed:
+        assert self.pointer is not None
+        return self.pointer(states, run_lengths(texts, at.words)[:, -states.shape[1] :], at)

@@ -4,7 +4,6 @@ An entity of a field may be a part of its words, because OCR joins words: `14/02
 content and regions are those of the part.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -12,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.answers import Entity, Region
-from layoutray.document import Box, Page, Word
+from layoutray.answers import Entity
+from layoutray.document import Page, Word
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.document.record_type import RecordType
@@ -25,6 +24,7 @@ from layoutray.tasks import Objective, TagsWords
 from layoutray.tasks.field_answers import check_fields
 from layoutray.tasks.known_values import with_known_values
 from layoutray.tasks.records import check_records
+from layoutray.tasks.regions import reading_confidence, regions_of
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
 
 _LEAST_PROBABILITY = 0.001
@@ -126,15 +126,8 @@ def _entity(
     part = value_part(" ".join(word.text for word in words.values()), field_type) if field_type else None
     if part:
         words = _cut(words, part.start, part.end)
-    lines: dict[int, list[Word]] = defaultdict(list)
-    for word in words.values():
-        lines[word.line].append(word)
-    regions = tuple(
-        Region(page.number, Box.around(word.box for word in line).polygon(page.width, page.height))
-        for line in lines.values()
-    )
     content = " ".join(word.text for word in words.values())
-    reading = min((word.confidence for word in words.values() if word.confidence is not None), default=1.0)
+    regions, reading = regions_of(page, words.values()), reading_confidence(words.values())
     return Entity(kind, content, geometric_mean(confidences), regions, tuple(words), reading)
 
 

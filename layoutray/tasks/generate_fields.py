@@ -1,22 +1,23 @@
 """Fields by text generation: the model reads a whole document and generates a line `name: value` for each value.
 
 Training needs no places of values, and the model can answer a value that does not occur on the page word for word. A
-generated value has no place. The confidence of a field is the probability of its whole line under the model, its end
-included, given the lines before it. For a long value it is lower than the confidence of a tagging model, which is a
-geometric mean over words.
+generated value has the place of the words that it was copied from, and none if its decoder does not copy. The
+confidence of a field is the probability of its whole line under the model, its end included, given the lines before it.
+For a long value it is lower than the confidence of a tagging model, which is a geometric mean over words.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from layoutray.answers import Entity, FieldAnswer
-from layoutray.document import Document, Field, Page
+from layoutray.answers import Entity, FieldAnswer, TextLine
+from layoutray.document import Document, Field, Page, Word
 from layoutray.document.field_lines import check_names, page_text_of, parse, to_lines
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks import WritesTexts
 from layoutray.tasks.field_answers import check_fields, field_answers
 from layoutray.tasks.known_values import with_known_values
+from layoutray.tasks.regions import reading_confidence, regions_of
 from layoutray.tasks.text_generation import TextGeneration
 
 
@@ -57,21 +58,30 @@ class GenerateFields(TextGeneration):
 
 
 def written_fields(
-    lines: Iterable[tuple[str, float]], pages: Sequence[Page], schema: Mapping[str, FieldType]
+    lines: Iterable[TextLine], pages: Sequence[Page], schema: Mapping[str, FieldType]
 ) -> tuple[FieldAnswer, ...]:
     """The values of fields in a generated text, in the order of `schema`, see `field_answers`.
 
-    The content of a value is the document's words that match it, or the generated text when no words do.
+    The content of a value is the words that it was copied from, if they state it; otherwise the document's first words
+    that match it, or the generated text when no words do. Its regions are those of the words that it was copied from.
 
     Args:
-        lines: of the text, each with its probability.
         pages: of the document, in order.
     """
-    words = [word.text for page in pages for word in page.words]
-    values = [(value, probability) for line, probability in lines for value in parse(line, schema)]
-    return field_answers(
-        [Entity(one.name, page_text_of(one.value, words), probability, (), ()) for one, probability in values], schema
-    )
+    words = [(page, word) for page in pages for word in page.words]
+    return field_answers([_entity(value, line, words) for line in lines for value in parse(line.text, schema)], schema)
+
+
+def _entity(value: Field, line: TextLine, words: Sequence[tuple[Page, Word]]) -> Entity:
+    begin = line.text.index(":") + 1
+    copied = [words[number] for number in dict.fromkeys(copy.word for copy in line.copies if copy.end > begin)]
+    whole = page_text_of(value.value, [word.text for _, word in copied])
+    content = whole if whole != value.value else page_text_of(value.value, [word.text for _, word in words])
+    on_page: dict[int, tuple[Page, list[Word]]] = {}
+    for page, word in copied:
+        on_page.setdefault(page.number, (page, []))[1].append(word)
+    regions = tuple(region for page, found in on_page.values() for region in regions_of(page, found))
+    return Entity(value.name, content, line.probability, regions, (), reading_confidence(word for _, word in copied))
 
 
 TASK: type[WritesTexts] = GenerateFields

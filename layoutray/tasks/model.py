@@ -1,5 +1,6 @@
 """An encoder with a task's head."""
 
+from dataclasses import replace
 from typing import Protocol, cast, runtime_checkable
 
 from jaxtyping import Float, Int
@@ -68,7 +69,8 @@ class TaskModel(nn.Module):
             InputError: for windows longer than the encoder takes.
         """
         self._check_length(batch)
-        return self.encoder(batch)
+        words = None if batch.word_index is None else batch.input_ids.masked_fill(batch.word_index < 0, -1)
+        return replace(self.encoder(batch), words=words)
 
     def _check_length(self, batch: Batch) -> None:
         length, longest = batch.input_ids.shape[1], cast(Encoder, self.encoder).max_length

@@ -38,15 +38,16 @@ class TextGenerationHead(nn.Module):
             batch.mask.sum(1, keepdim=True) - 1 if self.begin == "end" else torch.zeros_like(batch.input_ids[:, :1])
         )
         previous = torch.cat([batch.input_ids.gather(1, places), batch.labels[:, :-1]], 1)
-        logits = self(previous.masked_fill(previous == IGNORED, self.decoder.pad_id), encoded).float()
-        smoothing = self.label_smoothing if self.training else 0.0
-        return functional.cross_entropy(
-            logits.flatten(0, 1),
-            batch.labels.flatten(),
-            ignore_index=IGNORED,
-            reduction="sum",
-            label_smoothing=smoothing,
-        )
+        previous = previous.masked_fill(previous == IGNORED, self.decoder.pad_id)
+        if self.training and self.label_smoothing:
+            return functional.cross_entropy(
+                self(previous, encoded).float().flatten(0, 1),
+                batch.labels.flatten(),
+                ignore_index=IGNORED,
+                reduction="sum",
+                label_smoothing=self.label_smoothing,
+            )
+        return -self.decoder.log_probabilities(previous, batch.labels, batch.labels != IGNORED, encoded).sum()
 
 
 @dataclass(frozen=True)

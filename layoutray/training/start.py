@@ -111,7 +111,7 @@ def _decoder(model: TaskModel) -> Decoder:
 
 
 def _check_decoder(start: str, source: DecoderConfig, recipe: DecoderConfig) -> None:
-    for name in ("layers", "heads", "feed_forward", "positions"):
+    for name in ("layers", "heads", "feed_forward", "positions", "copying"):
         theirs, ours = getattr(source, name), getattr(recipe, name)
         if theirs != ours:
             key = f"task.writing.decoder.{name}"

@@ -129,6 +129,11 @@ def test_unsupported_settings_are_refused(settings: dict[str, Any], message: str
         read(write_checkpoint(tmp_path / "theirs", args, weights()))
 
 
+def test_a_pointer_which_the_release_lacks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"decoder\.copying is 'pointer'; decoders of the release do not copy"):
+        read(write_checkpoint(tmp_path / "theirs", ARGS, weights()), "task.writing.decoder.copying=pointer")
+
+
 def test_missing_and_unexpected_parameters_are_listed_by_the_releases_names(tmp_path: Path) -> None:
     state = weights() | {"encoder.extra": torch.ones(1)}
     del state["encoder.layers.0.self_attn.q_proj.bias"]

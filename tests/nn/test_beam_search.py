@@ -1,6 +1,7 @@
 """Beam search against exhaustive search, and greedy search against a loop."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from layoutray.errors import InputError
 from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.tensors import Encoded
-from tests.nn.test_decoder import PAD, documents, small_decoder
+from tests.nn.test_decoder import COPYING, PAD, Copying, documents, small_decoder
 
 START, END = 2, 3
 
@@ -18,11 +19,18 @@ def search(**changes: Any) -> BeamSearchSettings:
     return BeamSearchSettings(**({"start_id": START, "end_id": END, "max_length": 3} | changes))
 
 
-def decoder_of(words: int) -> Any:
+def decoder_of(words: int, copying: Copying = "none") -> Any:
     """A decoder with a vocabulary of `words` tokens, whose logits clearly differ."""
-    decoder = small_decoder()
+    decoder = small_decoder(copying=copying)
     decoder.word_embedding.weight.data = decoder.word_embedding.weight.data[:words].mul_(0.7)
     return decoder
+
+
+def documents_of(words: int) -> Encoded:
+    """Two documents of the same vocabulary."""
+    encoded = documents()
+    assert encoded.words is not None
+    return replace(encoded, words=encoded.words.masked_fill(encoded.words >= words, words - 1))
 
 
 @torch.no_grad()
@@ -38,13 +46,17 @@ def score(decoder: Any, encoded: Encoded, text: tuple[int, ...], penalty: float)
 
 
 def only(encoded: Encoded, row: int) -> Encoded:
-    return Encoded(*(part[row : row + 1] for part in (encoded.states, encoded.mask, encoded.origin)))
+    assert encoded.words is not None
+    parts = (encoded.states, encoded.mask, encoded.origin, encoded.words)
+    states, mask, origin, words = (part[row : row + 1] for part in parts)
+    return Encoded(states, mask, origin, words=words)
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0, 2.0])
 @pytest.mark.parametrize("shortest", [0, 2])
-def test_with_enough_beams_it_finds_the_best_of_all_texts(penalty: float, shortest: int) -> None:
-    decoder, encoded, vocabulary = decoder_of(5), documents(), [0, 2, 4]
+@COPYING
+def test_with_enough_beams_it_finds_the_best_of_all_texts(penalty: float, shortest: int, copying: Copying) -> None:
+    decoder, encoded, vocabulary = decoder_of(5, copying), documents_of(5), [0, 2, 4]
     wanted = search(min_length=shortest, beams=40, length_penalty=penalty)
     found = beam_search(decoder, encoded, wanted)
     for row in range(2):
@@ -81,9 +93,10 @@ def test_with_enough_beams_it_finds_the_best_text_without_repeats(size: int) -> 
         ]
 
 
+@COPYING
 @torch.no_grad()
-def test_one_beam_is_greedy() -> None:
-    decoder, encoded = small_decoder(), documents(4)
+def test_one_beam_is_greedy(copying: Copying) -> None:
+    decoder, encoded = small_decoder(copying=copying), documents(4)
     found = beam_search(decoder, encoded, search(max_length=12, min_length=2))
     for row in range(4):
         text = [START]
@@ -96,8 +109,9 @@ def test_one_beam_is_greedy() -> None:
         assert found.tokens[row, 0].tolist() == [*text[1:], *[PAD] * (13 - len(text))]
 
 
-def test_a_batch_gives_the_results_of_its_documents() -> None:
-    decoder, encoded = small_decoder(), documents(3)
+@COPYING
+def test_a_batch_gives_the_results_of_its_documents(copying: Copying) -> None:
+    decoder, encoded = small_decoder(copying=copying), documents(3)
     together = beam_search(decoder, encoded, search(max_length=8, beams=3))
     for row in range(3):
         alone = beam_search(decoder, only(encoded, row), search(max_length=8, beams=3))

@@ -14,9 +14,13 @@ from layoutray.tensors import Encoded
 VOCABULARY, WIDTH, PAD = 11, 16, 1
 
 
-def small_decoder(positions: Literal["none", "reference_parity"] = "none") -> Decoder:
+Positions = Literal["none", "reference_parity"]
+Copying = Literal["none", "pointer"]
+
+
+def small_decoder(positions: Positions = "none", copying: Copying = "none") -> Decoder:
     torch.manual_seed(0)
-    config = DecoderConfig(layers=2, heads=4, feed_forward=24, positions=positions)
+    config = DecoderConfig(layers=2, heads=4, feed_forward=24, positions=positions, copying=copying)
     return Decoder(nn.Embedding(VOCABULARY, WIDTH, padding_idx=PAD), config).eval()
 
 
@@ -24,26 +28,30 @@ def documents(count: int = 2) -> Encoded:
     """The first has seven states, the others three."""
     states = torch.randn(count, 7, WIDTH, generator=torch.Generator().manual_seed(3))
     sizes = torch.tensor([7] + [3] * (count - 1))
-    return Encoded(states, torch.arange(7) < sizes[:, None], torch.arange(7).expand(count, 7))
+    words = torch.tensor([[-1, 4, 5, 6, 4, 9, -1], *[[-1, 5, 4, -1, -1, -1, -1]] * (count - 1)])
+    return Encoded(states, torch.arange(7) < sizes[:, None], torch.arange(7).expand(count, 7), words=words)
 
 
 TEXTS = torch.tensor([[2, 4, 5, 6, 4], [2, 9, 9, 3, 8]])
-POSITIONS = pytest.mark.parametrize("positions", ["none", "reference_parity"])
+KINDS = pytest.mark.parametrize(
+    ("positions", "copying"), [("none", "none"), ("reference_parity", "none"), ("none", "pointer")]
+)
+COPYING = pytest.mark.parametrize("copying", ["none", "pointer"])
 
 
-@POSITIONS
+@KINDS
 @torch.no_grad()
-def test_no_token_sees_later_tokens(positions: Literal["none", "reference_parity"]) -> None:
-    decoder, changed = small_decoder(positions), TEXTS.clone()
+def test_no_token_sees_later_tokens(positions: Positions, copying: Copying) -> None:
+    decoder, changed = small_decoder(positions, copying), TEXTS.clone()
     changed[:, 3] = 10
     moved = (decoder(changed, documents()) - decoder(TEXTS, documents())).abs().amax((0, 2)) > 1e-6
     assert moved.tolist() == [False, False, False, True, True]
 
 
-@POSITIONS
+@KINDS
 @torch.no_grad()
-def test_generation_steps_equal_teacher_forcing(positions: Literal["none", "reference_parity"]) -> None:
-    decoder, encoded = small_decoder(positions), documents()
+def test_generation_steps_equal_teacher_forcing(positions: Positions, copying: Copying) -> None:
+    decoder, encoded = small_decoder(positions, copying), documents()
     whole = decoder(TEXTS, encoded)
     cache = decoder.start(encoded)
     for place in range(TEXTS.shape[1]):
@@ -51,9 +59,10 @@ def test_generation_steps_equal_teacher_forcing(positions: Literal["none", "refe
         torch.testing.assert_close(logits, whole[:, place], atol=1e-5, rtol=0)
 
 
+@COPYING
 @torch.no_grad()
-def test_hypotheses_share_the_states_of_their_document_and_can_be_reordered() -> None:
-    decoder, encoded = small_decoder(), documents()
+def test_hypotheses_share_the_states_of_their_document_and_can_be_reordered(copying: Copying) -> None:
+    decoder, encoded = small_decoder(copying=copying), documents()
     words = torch.tensor([[2, 2], [4, 5], [2, 2], [9, 8]])
     cache = decoder.start(encoded)
     for place in range(2):
@@ -61,14 +70,19 @@ def test_hypotheses_share_the_states_of_their_document_and_can_be_reordered() ->
     order = torch.tensor([1, 1, 3, 2])
     logits, _ = decoder.step(torch.full((4,), 6), cache.select(order))
     texts = torch.cat([words[order], torch.full((4, 1), 6)], 1)
-    twice = Encoded(*(part.repeat_interleave(2, 0) for part in (encoded.states, encoded.mask, encoded.origin)))
+    assert encoded.words is not None
+    states, mask, origin, document = (
+        part.repeat_interleave(2, 0) for part in (encoded.states, encoded.mask, encoded.origin, encoded.words)
+    )
+    twice = Encoded(states, mask, origin, words=document)
     torch.testing.assert_close(logits, decoder(texts, twice)[:, -1], atol=1e-5, rtol=0)
 
 
+@COPYING
 @torch.no_grad()
-def test_only_real_states_are_read() -> None:
-    decoder, encoded = small_decoder(), documents()
-    noise = Encoded(encoded.states.masked_fill(~encoded.mask[..., None], 9.0), encoded.mask, encoded.origin)
+def test_only_real_states_are_read(copying: Copying) -> None:
+    decoder, encoded = small_decoder(copying=copying), documents()
+    noise = replace(encoded, states=encoded.states.masked_fill(~encoded.mask[..., None], 9.0))
     torch.testing.assert_close(decoder(TEXTS, noise), decoder(TEXTS, encoded))
 
 
@@ -89,15 +103,17 @@ def test_padding_does_not_change_logits() -> None:
     torch.testing.assert_close(decoder(longer, exact)[:, :5], decoder(TEXTS, exact), atol=1e-12, rtol=0)
 
 
+@COPYING
 @torch.no_grad()
-def test_a_document_of_padding_gives_no_nan() -> None:
+def test_a_document_of_padding_gives_no_nan(copying: Copying) -> None:
     encoded = documents()
-    nothing = Encoded(encoded.states, torch.zeros_like(encoded.mask), encoded.origin)
-    assert small_decoder()(TEXTS, nothing).isfinite().all()
+    nothing = replace(encoded, mask=torch.zeros_like(encoded.mask))
+    assert small_decoder(copying=copying)(TEXTS, nothing).isfinite().all()
 
 
-def test_every_parameter_gets_a_gradient_and_the_embedding_table_is_shared() -> None:
-    decoder = small_decoder().train()
+@COPYING
+def test_every_parameter_gets_a_gradient_and_the_embedding_table_is_shared(copying: Copying) -> None:
+    decoder = small_decoder(copying=copying).train()
     decoder(TEXTS, documents()).pow(3).sum().backward()
     assert [
         name for name, parameter in decoder.named_parameters() if parameter.grad is None or not parameter.grad.any()

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from layoutray.answers import Copy, TextLine
 from layoutray.document import Box, Field, Page, Word
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
@@ -36,12 +37,12 @@ def test_the_text_has_the_wanted_fields_in_the_order_of_the_schema() -> None:
 
 def test_values_are_read_from_lines_and_the_surest_is_answered() -> None:
     lines = [
-        ("total: 9. 00", 0.25),
-        ("of it", 1.0),
-        ("total: 8", 0.5),
-        ("party: b & co.", 0.75),
-        ("total: 9.0", 0.5),
-        ("party: none", 0.5),
+        TextLine("total: 9. 00", 0.25),
+        TextLine("of it", 1.0),
+        TextLine("total: 8", 0.5),
+        TextLine("party: b & co.", 0.75),
+        TextLine("total: 9.0", 0.5),
+        TextLine("party: none", 0.5),
     ]
     answers = written_fields(lines, [page("A", "B"), page("&", "Co.", "9.00")], SCHEMA)
     assert [(one.name, one.value, one.content, one.confidence, one.score) for one in answers] == [
@@ -54,9 +55,27 @@ def test_values_are_read_from_lines_and_the_surest_is_answered() -> None:
 
 def test_lines_that_say_nothing_give_no_fields() -> None:
     assert written_fields([], [], SCHEMA) == ()
-    assert (
-        written_fields([("", 1.0), ("total:", 1.0), ("total: none", 1.0), ("party 9", 1.0)], [page("A")], SCHEMA) == ()
+    lines = [TextLine(text, 1.0) for text in ("", "total:", "total: none", "party 9")]
+    assert written_fields(lines, [page("A")], SCHEMA) == ()
+
+
+def test_a_copied_value_has_the_words_and_regions_of_its_source() -> None:
+    first, second = page("Total", "9.00"), page("A", "B", "Total", "9.00")
+    words = tuple(
+        replace(word, box=Box(0.1 * place, 0.1, 0.1 * place + 0.1, 0.2), line=place // 3, confidence=0.5 + 0.1 * place)
+        for place, word in enumerate(second.words)
     )
+    second = replace(second, number=2, width=100, height=200, words=words)
+    total = TextLine("total: 9. 00", 0.5, (Copy(5, 4), Copy(8, 5), Copy(9, 5), Copy(12, 5)))
+    party = TextLine("party: a bee total", 0.5, (Copy(8, 2), Copy(18, 4)))
+    one, other = written_fields([total, party], [first, second], SCHEMA)
+    assert (one.content, other.content) == ("a bee total", "9.00")
+    assert [(region.page_number, region.polygon[:2]) for region in other.bounding_regions] == [
+        (2, pytest.approx((30, 20)))
+    ]
+    assert [region.polygon[4:6] for region in one.bounding_regions] == [pytest.approx((30, 40))]
+    assert other.confidence == pytest.approx(0.5 * 0.8)
+    assert one.confidence == pytest.approx(0.5 * 0.5)
 
 
 def test_it_writes_texts_and_answers_fields_and_does_not_tag_words() -> None:

@@ -106,7 +106,7 @@ class LoadedVersion:
         if isinstance(self.model, Extractor):
             confidences = [found.confidence for entities in self.model.extract(self.example) for found in entities]
         else:
-            confidences = [chance for text in self.model.write([self.example]) for chance in text.chances]
+            confidences = [line.probability for text in self.model.write([self.example]) for line in text.lines]
         invalid = [confidence for confidence in confidences if not 0 <= confidence <= 1]
         if invalid:
             raise ValueError(f"the model answers its example with confidence {invalid[0]}; it must be from 0 to 1")

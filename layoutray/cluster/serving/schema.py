@@ -110,7 +110,8 @@ class FieldResponse(_Body):
     )
     score: float = Field(ge=0, description="sum of the confidences of all occurrences; can exceed 1")
     bounding_regions: list[RegionResponse] = Field(
-        description="regions of the most confident occurrence, one for each line of text; empty for a generated value"
+        description="regions of the most confident occurrence, one for each line of text; of a generated value, those "
+        "of the words that it was copied from; empty if it was not copied"
     )
     known_value: str | None = Field(
         default=None, description="the value of the owner's list that the content means; null if there is none"
