@@ -166,26 +166,6 @@ def test_lambert_reads_as_its_roberta_or_bert_until_it_has_learned_where_words_s
 
 
 @pytest.mark.parametrize("core", ["roberta", "bert"])
-@pytest.mark.parametrize(
-    ("arch", "new"), [("layoutlmv3", ("boxes", "relative_bias")), ("docpolarbert", ("polar_bias",))]
-)
-def test_peers_with_relative_places_read_as_their_roberta_or_bert_until_they_have_learned_them(
-    arch: str, new: tuple[str, ...], core: str, tmp_path: Path
-) -> None:
-    kind = KINDS[core]
-    chosen = of({"arch": arch, "core": core, **TEXT, **kind})
-    source, model = trained(tmp_path, BERT | kind | {"model_type": core}), fresh(chosen).eval()
-    left = start_model(model, chosen, VOCABULARY, [source])
-    assert {name.partition(".")[0] for name in left} == set(new)
-    if arch == "layoutlmv3":
-        model.encoder.boxes.scale(0.0)
-    batch = words_of(random_batch())
-    torch.testing.assert_close(
-        model.encoder(batch).states, checkpoint.load(source).model.encoder(batch).states, atol=1e-5, rtol=0
-    )
-
-
-@pytest.mark.parametrize("core", ["roberta", "bert"])
 def test_pyramidion_without_blocks_and_pooling_reads_as_its_core(core: str, tmp_path: Path) -> None:
     kind = KINDS[core]
     chosen = of(PYRAMIDION | kind | {"core": core})
