@@ -31,8 +31,7 @@ Departures from the paper, and choices where it does not specify:
 The authors' release (applicaai/lambert) implements a later version of the paper. `layout_joins = "after_norm"`,
 `winding = "released"`, `position_dropout = "none"` and `relative_bias = "buckets"` reproduce it. Departures from the
 release: tables of relative biases start at zero, because N(0, 1) disturbs a trained encoder; L starts at N(0, 0.02²).
-`relative_bias = "scaled"` multiplies the tables by 30: at a learning rate of 3e-4, 300 steps of Adam move a weight by
-at most 0.05, and a bias has to be about 1 to matter.
+`relative_bias = "scaled"` multiplies the tables by 30, for short trainings (`nn.relative_bias`).
 """
 
 import math
@@ -51,14 +50,11 @@ from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, packed_layers, 
 from layoutray.nn.graph_embedding import GraphEmbedding
 from layoutray.nn.initialise import initialise
 from layoutray.nn.position_dropout import PositionDropout, linear_schedule
-from layoutray.nn.relative_bias import RelativeBias
+from layoutray.nn.relative_bias import BIAS_SCALE, RelativeBias
 from layoutray.nn.weight_names.bert import FROM_PEER
 from layoutray.nn.winding_embedding import WindingEmbedding, page_scaled
 from layoutray.nn.word_bitmaps import BitmapEmbedding
 from layoutray.tensors import BOX_GRID, Batch, Encoded, Packing
-
-_BIAS_SCALE = 30.0
-"""Factor of the tables of `scaled` relative biases."""
 
 
 @dataclass(frozen=True)
@@ -278,7 +274,7 @@ class Lambert(nn.Module):
 def _relative_bias(config: LambertConfig) -> RelativeBias | None:
     if config.relative_bias == "none":
         return None
-    return RelativeBias(config.heads, 1.0 if config.relative_bias == "buckets" else _BIAS_SCALE)
+    return RelativeBias(config.heads, 1.0 if config.relative_bias == "buckets" else BIAS_SCALE)
 
 
 def _layer(config: LambertConfig) -> EncoderLayer:

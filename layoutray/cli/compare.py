@@ -28,7 +28,10 @@ from layoutray.tasks import document_fields_of
 from layoutray.tracking import Run
 from layoutray.training.job import Job
 
-_ARCHITECTURES = ("bert", "layoutlm", "lambert", "formnet", "skimformer", "skim_embeddings", "pyramidion")
+_ARCHITECTURES = (
+    *("bert", "layoutlm", "layoutlmv3", "docpolarbert"),
+    *("lambert", "formnet", "skimformer", "skim_embeddings", "pyramidion"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,7 +61,13 @@ VERBS = {
         "Process dead letters of an ingest again, and no other page.", ".dead_letters.replay:main"
     ),
     "export alto": Verb("Write the words of each document as an ALTO 4 file.", ".export.alto:main"),
+    "export dataset": Verb(
+        "Write labelled pages as a data set for other programs: Parquet, FUNSD or COCO.", ".export.dataset:main"
+    ),
     "export hocr": Verb("Write the words of each document as an hOCR file.", ".export.hocr:main"),
+    "export huggingface": Verb(
+        "Write a checkpoint as a folder of the transformers library, with a model card.", ".export.huggingface:main"
+    ),
     "export label-studio": Verb(
         "Write pages as Label Studio tasks, with a model's answers as suggestions.", ".export.label_studio:main"
     ),
@@ -87,7 +93,7 @@ VERBS = {
 GROUPS = {
     "benchmark": "Measure the speed of ingest, OCR, training and serving on this machine.",
     "dead-letters": "List, show and retry pages and documents that failed.",
-    "export": "Write pages in the format of another program.",
+    "export": "Write pages, or a checkpoint, in the format of another program.",
     "keys": "Create, list and revoke the keys of the endpoint.",
     "picture": "Draw recognised words, attention maps, training curves, word graphs and reliability diagrams.",
 }

@@ -30,6 +30,8 @@ ENCODER = {
 }
 """Settings of BERT and of models built on it -> ours."""
 
+_LIKE_ROBERTA = ("roberta", "lilt", "longformer", "layoutlmv3")
+
 COMPUTED = {"hidden_act": "gelu", "is_decoder": False, "position_embedding_type": "absolute"}
 """Settings of theirs for which our models support only one value: the library's default."""
 
@@ -70,15 +72,16 @@ def read_settings(
 
 
 def read_bert(folder: Path, config: Mapping[str, Any], model: str, fixed: Mapping[str, object]) -> dict[str, Any]:
-    """Settings of a complete BERT or, if `model_type` is `roberta`, RoBERTa.
+    """Settings of a complete BERT, RoBERTa, or model built on one of them.
 
-    RoBERTa's position table starts with unused rows up to the pad id; they do not count in `max_length`.
+    The position table of RoBERTa, and of what is built on it, starts with unused rows up to the pad id; they do not
+    count in `max_length`.
 
     Raises:
         CheckpointError: see `read_settings`.
     """
     settings = read_settings(folder / CONFIG, config, model, ENCODER | _TABLES, {**COMPUTED, **fixed})
-    if config["model_type"] != "roberta":
+    if config["model_type"] not in _LIKE_ROBERTA:
         return settings
     rows, pad_id = settings["max_length"], config.get("pad_token_id", 1)
     if not (isinstance(rows, int) and isinstance(pad_id, int)):

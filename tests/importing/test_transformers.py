@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelForTokenClassification
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForMaskedLM,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+)
 
 from layoutray import checkpoint, importing, recipe
 from layoutray.checkpoint import Checkpoint
@@ -23,10 +29,13 @@ KINDS: dict[str, dict[str, Any]] = {"bert": {}, "roberta": ROBERTA, "layoutlm": 
 MODEL_TYPES = pytest.mark.parametrize("model_type", KINDS)
 
 
-def saved(folder: Path, model_type: str, kind: Any = AutoModelForMaskedLM) -> tuple[Path, Any]:
+def saved(folder: Path, model_type: str, kind: Any = AutoModelForMaskedLM, num_labels: int = 2) -> tuple[Path, Any]:
     """A folder with a model of random weights, saved by the library, and the model."""
     theirs = AutoConfig.for_model(
-        model_type, vocab_size=210, **{"pad_token_id": 0, "max_position_embeddings": 64, **SIZES, **KINDS[model_type]}
+        model_type,
+        vocab_size=210,
+        num_labels=num_labels,
+        **{"pad_token_id": 0, "max_position_embeddings": 64, **SIZES, **KINDS[model_type]},
     )
     torch.manual_seed(4)
     model = kind.from_config(theirs).eval()
@@ -134,9 +143,25 @@ def test_unsupported_settings_are_refused(settings: dict[str, Any], message: str
         read(folder)
 
 
-def test_a_classifier_is_refused(tmp_path: Path) -> None:
-    folder, _ = saved(tmp_path, "bert", AutoModelForTokenClassification)
-    with pytest.raises(CheckpointError, match=r"unexpected classifier\.bias, classifier\.weight"):
+@pytest.mark.parametrize(
+    ("labels", "task"),
+    [
+        (["O", "B-date", "I-date"], "entities"),
+        (["O", "B-date", "I-date", "E-date", "S-date"], "entities_bioes"),
+        (["title", "text"], "layout_labels"),
+    ],
+)
+def test_a_model_that_labels_tokens_keeps_its_labels(labels: list[str], task: str, tmp_path: Path) -> None:
+    folder, model = saved(tmp_path, "bert", AutoModelForTokenClassification, num_labels=len(labels))
+    rewrite(folder, id2label=dict(enumerate(labels)))
+    made = read(folder)
+    assert (made.recipe.task.name, made.labels) == (task, tuple(labels))
+    torch.testing.assert_close(*ours_and_theirs(made, model, "logits"), atol=1e-5, rtol=0)
+
+
+def test_a_classifier_of_texts_is_refused(tmp_path: Path) -> None:
+    folder, _ = saved(tmp_path, "bert", AutoModelForSequenceClassification)
+    with pytest.raises(CheckpointError, match=r"BertForSequenceClassification.*it must be a \.\.\.ForTokenClassif"):
         read(folder)
 
 

@@ -6,6 +6,7 @@ each tensor under up to three names, or under any one of them.
 
 from layoutray.nn.weight_names import NameTable
 from layoutray.nn.weight_names.bert import EMBEDDINGS, bert, layers
+from layoutray.nn.weight_names.masked_lm import BERT_HEAD, CLASSIFIER, KEPT_TWICE, ROBERTA_HEAD
 
 _SIDES = ("sequential", "horizontal", "vertical")
 
@@ -32,4 +33,14 @@ def table(names: frozenset[str]) -> NameTable:
             *(f"{owner}pooler" for owner in (body, f"{body}roberta.", "roberta.roberta.")),
         ),
         ours_only=("encoder.position_dropout", *(() if has_head else ("head",))),
+    )
+
+
+def without_layout(core: str) -> NameTable:
+    """The table of a model without layout and the `bert` or `roberta` of the transformers library, which it is."""
+    head = ROBERTA_HEAD if core == "roberta" else BERT_HEAD
+    return NameTable(
+        (*bert(f"{core}.", "encoder."), *head, CLASSIFIER),
+        dropped=KEPT_TWICE,
+        ours_only=("encoder.position_dropout",),
     )

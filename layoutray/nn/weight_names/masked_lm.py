@@ -1,4 +1,4 @@
-"""Parameter names of masked-LM heads in the transformers library <-> ours (the head of a task model)."""
+"""Parameter names of heads in the transformers library <-> ours (the head of a task model)."""
 
 BERT_HEAD = (
     ("cls.predictions.transform.dense", "head.dense"),
@@ -16,3 +16,6 @@ ROBERTA_HEAD = (
 
 KEPT_TWICE = ("cls.predictions.decoder.bias", "lm_head.decoder.bias")
 """Duplicates of the decoder's bias."""
+
+CLASSIFIER = ("classifier", "head.classifier")
+"""The head that labels tokens."""

@@ -1,0 +1,240 @@
+"""LayoutLMv3 without pictures, of "LayoutLMv3: Pre-training for Document AI with Unified Text and Image Masking".
+
+ACM Multimedia 2022, arXiv:2204.08387.
+
+A RoBERTa whose input embeddings also hold the box of each token: six coordinate embeddings side by side, as wide
+together as the states. Attention scores get three biases, of the distance in the text and of the distances of left and
+of lower edges. Training starts from a trained text encoder.
+
+    symbol             name here                             meaning
+    text embedding     word_embedding, segment_embedding     token embedding
+    1D position        position_embedding                    sequential position
+    2D position        boxes                                 X[x0] Y[y0] X[x1] Y[y1] H[height] W[width], side by side
+    relative bias      relative_bias.sequential              of the distance in tokens, in 32 buckets up to 128
+    spatial bias       relative_bias.horizontal, .vertical   of distances of x0 and of y1, in 64 buckets up to 256
+
+Departures from the paper:
+- There is no picture: no patches, no second LayerNorm over text and patches, and no pretraining tasks that need them.
+  The published checkpoints were trained with pictures.
+- All tokens of a word have the word's box; the paper takes the box of the segment.
+- `start = "gentle"` scales the coordinate tables down, because they are not trained when a training from a text encoder
+  starts. Biases start at zero in both.
+- `relative_bias = "scaled"` multiplies the biases by 30, for short trainings (`nn.relative_bias`).
+- A width that six does not divide is allowed: the four corners take a sixth each, the two sizes share the rest.
+
+As in the transformers library, biases are divided by the root of the head size.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
+from layoutray.errors import InputError
+from layoutray.nn.attention import SelfAttention, mask_keys
+from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
+from layoutray.nn.gentle import GENTLE
+from layoutray.nn.initialise import initialise
+from layoutray.nn.relative_bias import BIAS_SCALE, BUCKETS, pairwise_differences, relative_buckets
+from layoutray.nn.weight_names.bert import FROM_PEER
+from layoutray.tensors import Batch, Encoded
+
+COORDINATES = 1024
+"""Size of the coordinate tables."""
+FARTHEST_IN_TEXT, FARTHEST_ON_PAGE = 128, 256
+SPATIAL_BUCKETS = 64
+
+
+@dataclass(frozen=True)
+class LayoutLMv3Config:
+    """The defaults are LayoutLMv3-base.
+
+    Attributes:
+        core: the underlying encoder, which determines the first position: pad id + 1 in `roberta`, 0 in `bert`.
+        start: `paper` draws the coordinate tables from N(0, 0.02²); `gentle` takes a hundredth of that.
+        relative_bias: `paper`, or `scaled` by 30 for short trainings.
+        hidden: width of the states.
+        layers: number of layers.
+        heads: attention heads per layer.
+        feed_forward: inner width of feed-forward blocks.
+        dropout: on embeddings, updates and heads.
+        attention_dropout: on attention probabilities.
+        max_length: maximum length of a window in tokens; size of the position table, to which RoBERTa adds pad id + 1
+            rows.
+        segments: size of the segment table, of which only the first row is used; RoBERTa has 1, BERT 2.
+        norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
+    """
+
+    core: Literal["roberta", "bert"] = "roberta"
+    start: Literal["paper", "gentle"] = "paper"
+    relative_bias: Literal["paper", "scaled"] = "paper"
+    hidden: int = 768
+    layers: int = 12
+    heads: int = 12
+    feed_forward: int = 3072
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    max_length: int = 512
+    segments: int = 1
+    norm_epsilon: float = 1e-5
+
+    def __post_init__(self) -> None:
+        check_ranges(self, smallest={})
+        check_heads(self, "hidden", "heads")
+        if self.hidden % 2 or self.hidden < 6:
+            raise InputError(
+                f"hidden is {self.hidden}; it must be even and at least six, for six coordinate embeddings side by side"
+            )
+
+    @property
+    def coordinate_size(self) -> int:
+        """Width of the embedding of a corner's coordinate."""
+        return self.hidden // 6
+
+    @property
+    def shape_size(self) -> int:
+        """Width of the embedding of a height or width."""
+        return (self.hidden - 4 * self.coordinate_size) // 2
+
+
+class BoxesSideBySide(nn.Module):
+    """X[x0] Y[y0] X[x1] Y[y1] H[y1−y0] W[x1−x0], side by side."""
+
+    def __init__(self, config: LayoutLMv3Config) -> None:
+        super().__init__()
+        self.x = nn.Embedding(COORDINATES, config.coordinate_size)
+        self.y = nn.Embedding(COORDINATES, config.coordinate_size)
+        self.height = nn.Embedding(COORDINATES, config.shape_size)
+        self.width = nn.Embedding(COORDINATES, config.shape_size)
+
+    @torch.no_grad()
+    def scale(self, factor: float) -> None:
+        """Multiply all tables by `factor`."""
+        for table in (self.x, self.y, self.height, self.width):
+            table.weight.mul_(factor)
+
+    def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch length width"]:
+        x0, y0, x1, y1 = boxes.unbind(-1)
+        corners = (self.x(x0), self.y(y0), self.x(x1), self.y(y1))
+        return torch.cat([*corners, self.height(y1 - y0), self.width(x1 - x0)], dim=-1)
+
+
+class SpatialBias(nn.Module):
+    """The sum of three biases, over the root of the head size; a linear layer of a one-hot bucket is a table."""
+
+    def __init__(self, config: LayoutLMv3Config) -> None:
+        super().__init__()
+        factor = 1.0 if config.relative_bias == "paper" else BIAS_SCALE
+        self.scale = factor / math.sqrt(config.hidden // config.heads)
+        self.sequential = nn.Linear(BUCKETS, config.heads, bias=False)
+        self.horizontal = nn.Linear(SPATIAL_BUCKETS, config.heads, bias=False)
+        self.vertical = nn.Linear(SPATIAL_BUCKETS, config.heads, bias=False)
+
+    @torch.no_grad()
+    def reset(self) -> None:
+        """Set all tables to zero, which leaves a trained encoder unchanged at first."""
+        for table in (self.sequential, self.horizontal, self.vertical):
+            table.weight.zero_()
+
+    def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch heads length length"]:
+        """The bias of each query (rows) and key (columns); boxes are in thousandths of the page."""
+        positions = torch.arange(boxes.shape[1], device=boxes.device).unsqueeze(0)
+        sequential = relative_buckets(pairwise_differences(positions), FARTHEST_IN_TEXT)
+        horizontal, vertical = (
+            relative_buckets(pairwise_differences(boxes[..., side]), FARTHEST_ON_PAGE, SPATIAL_BUCKETS)
+            for side in (0, 3)
+        )
+        summed = (
+            self.sequential.weight.T[sequential]
+            + self.horizontal.weight.T[horizontal]
+            + self.vertical.weight.T[vertical]
+        )
+        return self.scale * summed.permute(0, 3, 1, 2)
+
+
+class LayoutLMv3(nn.Module):
+    """RoBERTa with boxes in its input embeddings and distances in its attention scores."""
+
+    def __init__(self, config: LayoutLMv3Config, *, vocab_size: int, pad_id: int) -> None:
+        super().__init__()
+        self.width = config.hidden
+        self.max_length = config.max_length
+        self.norm_epsilon = config.norm_epsilon
+        self.first_position = pad_id + 1 if config.core == "roberta" else 0
+        self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
+        self.position_embedding = nn.Embedding(self.first_position + config.max_length, config.hidden)
+        self.segment_embedding = nn.Embedding(config.segments, config.hidden)
+        self.boxes = BoxesSideBySide(config)
+        self.norm = nn.LayerNorm(config.hidden, eps=config.norm_epsilon)
+        self.dropout = nn.Dropout(config.dropout)
+        self.relative_bias = SpatialBias(config)
+        self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
+
+    def forward(self, batch: Batch) -> Encoded:
+        states = self.embed(batch.input_ids, batch.boxes)
+        visible = self._visible(batch.boxes, batch.mask)
+        for layer in self.layers:
+            states = layer(states, visible)
+        return Encoded.of_all_tokens(states, batch.mask)
+
+    def embed(
+        self, input_ids: Int[Tensor, "batch length"], boxes: Int[Tensor, "batch length 4"]
+    ) -> Float[Tensor, "batch length width"]:
+        """The input of the layers, with dropout."""
+        positions = self.position_embedding.weight[self.first_position :][: input_ids.shape[1]]
+        text = self.word_embedding(input_ids) + self.segment_embedding.weight[0] + positions
+        return self.dropout(self.norm(text + self.boxes(boxes)))
+
+    def _visible(
+        self, boxes: Int[Tensor, "batch length 4"], mask: Bool[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch heads length length"]:
+        return mask_keys(self.relative_bias(boxes), mask)
+
+
+def _layer(config: LayoutLMv3Config) -> EncoderLayer:
+    attention = SelfAttention(config.hidden, config.heads, config.attention_dropout)
+    return EncoderLayer(
+        attention, config.hidden, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=config.norm_epsilon
+    )
+
+
+def build(config: LayoutLMv3Config, *, vocab_size: int, pad_id: int) -> LayoutLMv3:
+    """A LayoutLMv3 with RoBERTa's initial weights, coordinate tables as `start` says, and biases of zero."""
+    encoder = LayoutLMv3(config, vocab_size=vocab_size, pad_id=pad_id)
+    initialise(encoder, config.hidden)
+    encoder.relative_bias.reset()
+    if config.start == "gentle":
+        encoder.boxes.scale(GENTLE)
+    return encoder
+
+
+ARCHITECTURE = Architecture(
+    name="layoutlmv3",
+    config=LayoutLMv3Config,
+    sizes={
+        "tiny": LayoutLMv3Config(hidden=128, layers=2, heads=4, feed_forward=512),
+        "small": LayoutLMv3Config(hidden=256, layers=4, heads=4, feed_forward=1024),
+        "minilm": LayoutLMv3Config(
+            core="bert",
+            start="gentle",
+            relative_bias="scaled",
+            hidden=384,
+            layers=6,
+            feed_forward=1536,
+            segments=2,
+            norm_epsilon=LAYER_NORM_EPSILON,
+        ),
+        "base": LayoutLMv3Config(),
+    },
+    build=build,
+    initialise=initialise,
+    inherits={
+        "hf": Parent(
+            FROM_PEER, shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}}
+        )
+    },
+)

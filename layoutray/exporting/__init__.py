@@ -1,0 +1,1 @@
+"""Checkpoints in the format of the transformers library."""

@@ -1,0 +1,67 @@
+"""The model card says what the checkpoint's evaluation says, and its example runs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+
+from layoutray.cli.main import main
+from tests.exporting.exported import export, make
+
+REPORT = {"pages": ["/private/place/receipts"], "split": "test", "metrics": {"f1": 0.61, "ece": 0.11, "support": 40}}
+
+
+def card(folder: Path, *options: str) -> ModelCard:
+    (folder / "report.json").write_text(json.dumps(REPORT))
+    return ModelCard.load(export(folder, "--evaluation", str(folder / "report.json"), *options) / "README.md")
+
+
+def test_its_metadata_are_the_metrics(tmp_path: Path) -> None:
+    make(tmp_path, {"arch": "hf"})
+    made = card(tmp_path, "--licence", "apache-2.0", "--language", "en", "--data-licence", "receipts: CC BY 4.0")
+    found = {(one.dataset_split, one.metric_type): one.metric_value for one in made.data.eval_results}
+    assert found == {
+        ("dev", "f1"): 0.75,
+        ("dev", "precision"): 0.8,
+        ("dev", "recall"): 0.7,
+        ("dev", "ece"): 0.03,
+        ("test", "f1"): 0.61,
+        ("test", "ece"): 0.11,
+        ("test", "support"): 40,
+    }
+    assert (made.data.license, made.data.language, made.data.pipeline_tag) == (
+        "apache-2.0",
+        ["en"],
+        "token-classification",
+    )
+    assert "receipts: CC BY 4.0" in made.content
+
+
+def test_it_names_what_was_not_stated_and_no_private_place(tmp_path: Path) -> None:
+    make(tmp_path, {"arch": "docpolarbert"})
+    text = card(tmp_path).content
+    for part in ("Licences of the data: not stated", "`receipts`", "minilm", "seed 3", "temperature 1.25"):
+        assert part in text
+    for part in ("## Intended use", "## Limits", "`date`, `total`", "`layoutray` must be installed"):
+        assert part in text
+    assert "/private" not in text
+
+
+@pytest.mark.parametrize("model", [{"arch": "hf", "model_type": "layoutlm"}, {"arch": "docpolarbert"}])
+def test_its_example_runs(model: dict[str, str], tmp_path: Path) -> None:
+    make(tmp_path, model)
+    text = card(tmp_path).content
+    code = text.partition("```python\n")[2].partition("```")[0].replace("FOLDER", str(tmp_path / "theirs"))
+    told = subprocess.run([sys.executable, "-c", code], text=True, check=True, capture_output=True).stdout
+    assert [line.split()[0] for line in told.splitlines()] == ["Date:", "2026-03-04", "Total", "12.50"]
+
+
+def test_a_file_that_is_no_report_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make(tmp_path, {"arch": "hf"})
+    (tmp_path / "report.json").write_text('{"f1": 1}')
+    arguments = ["--evaluation", str(tmp_path / "report.json")]
+    assert main(["export", "huggingface", str(tmp_path / "ours"), str(tmp_path / "theirs"), *arguments]) == 1
+    assert "it lacks pages, split or metrics" in " ".join(capsys.readouterr().err.split())
