@@ -10,7 +10,7 @@ ON_RAY = $(sort $(shell grep -rl --include='*.py' 'mark\.ray\b' tests benchmarks
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check style types layers docs test test-without-ray test-on-ray
-.PHONY: chaos demo serve bench clean tesseract chromium
+.PHONY: chaos demo dist serve bench clean tesseract chromium
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -47,12 +47,16 @@ demo: setup  ## from generated pages to a served extractor, in under 8 minutes
 serve: setup  ## serve the model that `make demo` registered, or MODEL=FOLDER or MODEL=models:/NAME@ALIAS
 	$(BIN)/python -m pipelines.serve $(MODEL)
 
+dist: $(READY)  ## build the wheel and the sdist into dist/; git's newest tag is their version
+	rm -rf dist
+	$(BIN)/python -m build --quiet --no-isolation
+
 bench: setup  ## measure the speed of ingest and training relative to peers on this machine
 	$(BIN)/python -m pipelines.benchmark ingest
 	$(BIN)/python -m pipelines.benchmark training
 
 clean:  ## remove the virtual environment, build files and tool caches; data and models stay
-	rm -rf $(VENV) build layoutray.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist layoutray.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 style:
 	$(BIN)/ruff format --check

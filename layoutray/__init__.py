@@ -8,17 +8,20 @@ table = layoutray.open_pages("runs/pages")
 
 from typing import TYPE_CHECKING, Any
 
-from layoutray.version import VERSION
-
 if TYPE_CHECKING:
     from layoutray.api import load_extractor, open_pages, read_pages
 
-__version__ = VERSION
+    __version__: str
+
 __all__ = ["__version__", "load_extractor", "open_pages", "read_pages"]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use: the API imports PyTorch and MLflow, which takes seconds.
+    # Imported on first use: the API imports PyTorch and MLflow, which takes seconds; the version is read from files.
+    if name == "__version__":
+        from layoutray.version import VERSION
+
+        return VERSION
     if name in __all__:
         from layoutray import api
 

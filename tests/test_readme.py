@@ -23,7 +23,7 @@ from layoutray.training.feed import check_share
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = sorted(str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "docs").rglob("*.md"))
-GUIDES = ("README.md", "CONTRIBUTING.md", *DOCS)
+GUIDES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", *DOCS)
 _TRAINERS = {"pretrain": train.pretrain, "finetune": train.finetune}
 HAVE_NAMES = ("benchmark", "dead-letters", "export", "keys", "picture")
 """Verbs whose first argument names another verb."""

@@ -14,6 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in _HELP:
         return _show_help("VERB", _top_level(), asked=bool(given))
+    if given == ["--version"]:
+        return _show_version()
     name, *rest = given
     if name in GROUPS:
         members = {verb.partition(" ")[2]: VERBS[verb].summary for verb in VERBS if verb.startswith(f"{name} ")}
@@ -36,13 +38,21 @@ def _run(name: str, arguments: Sequence[str]) -> int:
     return terminal.run(lambda: getattr(importlib.import_module(module, __package__), function)(arguments))
 
 
+def _show_version() -> int:
+    from layoutray.version import VERSION  # read from files
+
+    sys.stdout.write(f"layoutray {VERSION}\n")
+    return 0
+
+
 def _top_level() -> dict[str, str]:
     return {name: verb.summary for name, verb in VERBS.items() if " " not in name} | GROUPS
 
 
 def _show_help(usage: str, commands: Mapping[str, str], *, asked: bool) -> int:
     width = max(map(len, commands))
-    lines = [f"usage: layoutray {usage} [OPTIONS]   (layoutray {usage} --help lists the options)", ""]
+    hint = f"layoutray {usage} --help lists the options, layoutray --version prints the version"
+    lines = [f"usage: layoutray {usage} [OPTIONS]   ({hint})", ""]
     lines += [f"  {name:<{width}}  {summary}" for name, summary in commands.items()]
     (sys.stdout if asked else sys.stderr).write("\n".join(lines) + "\n")
     return 0 if asked else 2

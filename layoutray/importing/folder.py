@@ -1,6 +1,5 @@
 """Reading a model folder of the transformers library: config.json, weights under the authors' names, a vocabulary."""
 
-import importlib.metadata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard, cast
@@ -16,6 +15,7 @@ from layoutray.errors import CheckpointError
 from layoutray.nn.weight_names import NameTable
 from layoutray.recipe import Recipe
 from layoutray.tasks import TaskModel
+from layoutray.version import VERSION
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -194,7 +194,7 @@ def assemble(
     model = checkpoint.build_model(recipe, vocabulary, labels)
     fresh = _fill(model, weights, names, file)
     provenance = {
-        "layoutray": importlib.metadata.version("layoutray"),
+        "layoutray": VERSION,
         "imported_from": str(folder.absolute()),
         "fresh": list(fresh),
     }

@@ -1,7 +1,6 @@
 """Everything that one process trains from: opened once, checked before the first step."""
 
 import hashlib
-import importlib.metadata
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +19,7 @@ from layoutray.tokenizer import Tokenizer
 from layoutray.training.feed import check_share
 from layoutray.training.job import Job
 from layoutray.training.start import start_model
+from layoutray.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class TrainingInputs:
     def provenance(self) -> dict[str, Any]:
         """Data, code version and parents, for the checkpoint."""
         return {
-            "layoutray": importlib.metadata.version("layoutray"),
+            "layoutray": VERSION,
             "examples": self.job.examples,
             "examples_digest": self.card.digest,
             "pages_from": list(self.card.sources),
