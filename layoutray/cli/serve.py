@@ -15,15 +15,25 @@ from layoutray.checkpoint import Fetch
 from layoutray.cli import options, terminal
 from layoutray.cli.options import RecipeOptions
 from layoutray.cluster.connect import connect
-from layoutray.cluster.serve import Application, ServeSettings, build_app, running
+from layoutray.cluster.serve import (
+    MODEL_MEMORY_MIB,
+    Application,
+    Find,
+    ServeSettings,
+    build_app,
+    own_version,
+    running,
+)
 from layoutray.cluster.serving.keys import KeyStore
 from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.model_version import Version, load_model, served_path
+from layoutray.cluster.serving.model_version import Version, load_model, served_path, weights_bytes
 from layoutray.cluster.serving.served_version import Lookup
 from layoutray.devices import CPU
+from layoutray.errors import InputError
 from layoutray.ocr import engines
 from layoutray.review.store import ReviewStore
+from layoutray.store import sources
 
 _ANY_HOST = "0.0.0.0"
 
@@ -38,10 +48,14 @@ class ServeOptions(RecipeOptions):
         timeout: seconds per document.
         keep_jobs: hours.
         ocr_cache_seconds: see `ServeSettings`.
+        models: `NAME=MODEL` of the models that are not the default one.
+        model_memory: MiB.
         keys, audit, open, jobs, job_prefixes, webhook_hosts, webhook_networks, review: see `ServeSettings`.
     """
 
     checkpoint: str
+    models: list[str]
+    model_memory: float
     recipe: str
     host: str
     port: int
@@ -76,6 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ServeSettings(
             checkpoint=name,
             model_version=tracking.version_of(name),
+            models=_named(chosen.models),
+            model_memory_mib=chosen.model_memory,
             recognition=ingest_recipe.recognition,
             limits=Limits(timeout_s=chosen.timeout, keep_jobs_s=chosen.keep_jobs * 3600),
             ocr_replicas=chosen.ocr_replicas,
@@ -97,6 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ),
         tracking.fetcher(chosen.tracking_uri),
         following(chosen.checkpoint, chosen.tracking_uri),
+        finder(chosen.tracking_uri),
     )
 
 
@@ -115,18 +132,21 @@ def application(arguments: dict[str, Any]) -> Application:
     name = tracking.resolve(settings.checkpoint, uri)
     version = settings.model_version or tracking.version_of(name)
     lookup = following(settings.checkpoint, uri)
-    return build_app(replace(settings, checkpoint=name, model_version=version), tracking.fetcher(uri), lookup)
+    named = replace(settings, checkpoint=name, model_version=version)
+    return build_app(named, tracking.fetcher(uri), lookup, finder(uri))
 
 
-def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None) -> int:
+def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None, find: Find = own_version) -> int:
     """Serve until the process is told to stop; says where, and how to call the endpoint.
 
     Args:
-        fetch, lookup: see `build_app`.
+        fetch, lookup, find: see `build_app`.
     """
     # Fail here with one clear line if OCR engine, checkpoint, ledger or key file is broken;
     # a replica would fail with many retries.
     path = served_path(load_model(checkpoint.load(fetch(settings.checkpoint)), settings.beams, CPU))
+    for name, address in settings.models.items():
+        _require_budget(name, weights_bytes(fetch(find(address).checkpoint)), settings.model_memory_mib)
     engines.load(settings.recognition.engine).version(settings.recognition.settings)
     if settings.jobs:
         Ledger.open(settings.jobs).close()
@@ -138,7 +158,7 @@ def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = N
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
             signal.signal(number, signal.default_int_handler)
-        with running(settings, fetch=fetch, lookup=lookup) as url:
+        with running(settings, fetch=fetch, lookup=lookup, find=find) as url:
             terminal.say(f"serving at {url} (API: {url}/docs); try: curl {key}-F file=@page.png {url}{path}")
             threading.Event().wait()
     terminal.say("stopped")
@@ -147,17 +167,43 @@ def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = N
 
 def following(model: str, uri: str) -> Lookup | None:
     """Gives the version that `model` names at the time of the call; None if it always names the same one."""
-    return partial(_version_now, model, tracking.absolute(uri)) if tracking.has_alias(model) else None
+    return partial(_version_now, tracking.absolute(uri), model) if tracking.has_alias(model) else None
 
 
-def _version_now(model: str, uri: str) -> Version:
+def finder(uri: str) -> Find:
+    """Gives the version that a model names at the time of the call."""
+    return partial(_version_now, tracking.absolute(uri))
+
+
+def _version_now(uri: str, model: str) -> Version:
     name = tracking.resolve(model, uri)
     return Version(name, tracking.version_of(name))
+
+
+def _named(models: Sequence[str]) -> dict[str, str]:
+    """The models of `--model NAME=MODEL` by name; a folder as an absolute path. Raises InputError."""
+    named: dict[str, str] = {}
+    for given in models:
+        name, equals, model = given.partition("=")
+        if not (name and equals and model) or name in named:
+            raise InputError(f"--model {given} must be NAME=MODEL, with a name that no other --model has")
+        named[name] = model if model.startswith("models:/") else sources.absolute(model)
+    return named
+
+
+def _require_budget(name: str, weights: int, model_memory_mib: float) -> None:
+    """Raise InputError when a model can never be loaded, because its weights (in bytes) are larger than the budget."""
+    if weights > model_memory_mib * 2**20:
+        raise InputError(
+            f"the weights of model {name} take {weights / 2**20:.1f} MiB, and the models of --model may take "
+            f"{model_memory_mib:g} MiB; give a larger --model-memory"
+        )
 
 
 def _parse(arguments: Sequence[str] | None) -> ServeOptions:
     parser = options.parser("serve")
     options.add_checkpoint(parser)
+    _add_models(parser)
     parser.add_argument(
         "--recipe",
         default="ingest-folder",
@@ -207,6 +253,25 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
     options.add_tracking_uri(parser)
     options.add_recipe_options(parser)
     return options.parse(parser, arguments, ServeOptions)
+
+
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model",
+        dest="models",
+        action="append",
+        metavar="NAME=MODEL",
+        default=[],
+        help="serve another model too, at /v1/models/NAME/extract; it is loaded when a request asks for it; repeatable",
+    )
+    parser.add_argument(
+        "--model-memory",
+        type=float,
+        metavar="MIB",
+        default=MODEL_MEMORY_MIB,
+        help="what the weights of these models may take in each model replica; to load one, those that were not used "
+        "for the longest time are unloaded (default: %(default)s)",
+    )
 
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:

@@ -4,9 +4,10 @@ import ipaddress
 import logging
 import math
 import socket
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from fastapi import FastAPI
 from ray import serve
@@ -29,7 +30,8 @@ from layoutray.cluster.serving.page_reader import PageReader
 from layoutray.cluster.serving.prefixes import Prefixes
 from layoutray.cluster.serving.receivers import Receivers
 from layoutray.cluster.serving.replicas import ModelReplica
-from layoutray.cluster.serving.served_version import Lookup, ServedVersion
+from layoutray.cluster.serving.served_models import ServedModels, check_names
+from layoutray.cluster.serving.served_version import Lookup, ServedVersion, VersionOnDemand
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.errors import InputError
@@ -37,8 +39,12 @@ from layoutray.ocr.settings import Recognition
 
 _LAST_ANSWER_SECONDS = 5.0
 """A replica that is to stop finishes its requests first, and has this time beyond their limit."""
+MODEL_MEMORY_MIB = 2048.0
 _UNBOUNDED = 10_000
 """Concurrent calls that Serve allows; `Admission` sets the real limit. Serve's own refusal lacks Retry-After."""
+
+Find = Callable[[str], Version]
+"""Gives the version that an address of a model names now. Raises LayoutrayError when the registry does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,9 @@ class ServeSettings:
         keys: file of `layoutray keys` on the head node, with the keys that requests need; empty: none is needed.
         jobs: file on the head node with the jobs; empty: the endpoint takes none.
         job_prefixes: addresses `s3://BUCKET/PATH` below which jobs may name objects.
+        models: other models than `checkpoint` by name, each as `find` of `build_app` takes it. A model is loaded when a
+            request asks for it.
+        model_memory_mib: what the weights of these models may take in each model replica, in MiB.
         webhook_hosts: hosts that jobs may name as webhooks.
         webhook_networks: networks such as `10.1.0.0/16` in which webhooks may be, although they are not public.
         review: file on the head node with the documents of the review page; empty: the endpoint has none.
@@ -85,6 +94,8 @@ class ServeSettings:
     port: int = 8000
     keys: str = ""
     jobs: str = ""
+    models: dict[str, str] = field(default_factory=dict[str, str])
+    model_memory_mib: float = MODEL_MEMORY_MIB
     job_prefixes: tuple[str, ...] = ()
     webhook_hosts: tuple[str, ...] = ()
     webhook_networks: tuple[str, ...] = ()
@@ -97,8 +108,10 @@ class ServeSettings:
         for name in ("ocr_replicas", "model_replicas", "batch_size", "beams"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not (0 < self.follow_every_s < math.inf):
-            raise InputError(f"follow_every_s is {self.follow_every_s}; it must be a finite number above 0")
+        for name in ("follow_every_s", "model_memory_mib"):
+            if not (0 < getattr(self, name) < math.inf):
+                raise InputError(f"{name} is {getattr(self, name)}; it must be a finite number above 0")
+        check_names(self.models)
         if not (0 <= self.ocr_cache_seconds < math.inf):
             raise InputError(f"ocr_cache_seconds is {self.ocr_cache_seconds}; it must be a finite number of at least 0")
         Prefixes.of(self.job_prefixes)
@@ -118,13 +131,24 @@ class Ingress:
     """The HTTP ingress. It has one replica, which passes requests to the other deployments."""
 
     def __init__(
-        self, settings: ServeSettings, reader: DeploymentHandle, model: DeploymentHandle, lookup: Lookup | None
+        self,
+        settings: ServeSettings,
+        reader: DeploymentHandle,
+        model: DeploymentHandle,
+        lookup: Lookup | None,
+        find: Find,
     ) -> None:
         request_log.write_with_serve()
         metrics = Telemetry()
-        served = ServedVersion(model, lookup, settings.follow_every_s, metrics)
+        models = ServedModels(
+            ServedVersion(model, lookup, settings.follow_every_s, metrics),
+            {
+                name: VersionOnDemand(name, model, partial(find, address), settings.follow_every_s, metrics)
+                for name, address in settings.models.items()
+            },
+        )
         capacity = Capacity(settings.ocr_replicas, settings.model_replicas, settings.batch_size)
-        service = Service(reader, model, served, capacity, PageCache(settings.ocr_cache_seconds), metrics)
+        service = Service(reader, model, models, capacity, PageCache(settings.ocr_cache_seconds), metrics)
         limits = settings.limits
         self._settings = settings
         self._access = access = make_access(settings.keys, settings.audit, metrics)
@@ -159,12 +183,21 @@ class Ingress:
         return api
 
 
-def build_app(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None) -> Application:
+def own_version(address: str) -> Version:
+    """The version of a checkpoint that has no registry: its own one, for ever."""
+    return Version(address, "")
+
+
+def build_app(
+    settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None, find: Find = own_version
+) -> Application:
     """The application for `serve.run` on the connected cluster.
 
     Args:
-        fetch: gives the folder of the checkpoint in the process that reads it.
-        lookup: gives the version to serve, again and again; None serves that of `settings` for ever.
+        fetch: gives the folder of a checkpoint in the process that reads it.
+        lookup: gives the version of the default model to serve, again and again; None serves that of `settings` for
+            ever.
+        find: gives the version to serve of another model, from its entry in `settings.models`, again and again.
     """
     cpus = {"num_cpus": settings.cpus_per_replica}
     patience = settings.limits.timeout_s + _LAST_ANSWER_SECONDS
@@ -190,14 +223,24 @@ def build_app(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None
     return ingress.bind(
         settings,
         reader.bind(_limited_recognition(settings)),
-        model.bind(Version(settings.checkpoint, settings.model_version), fetch, settings.beams),
+        model.bind(
+            Version(settings.checkpoint, settings.model_version),
+            fetch,
+            settings.beams,
+            int(settings.model_memory_mib * 2**20),
+        ),
         lookup,
+        find,
     )
 
 
 @contextmanager
 def running(
-    settings: ServeSettings, name: str = "layoutray", fetch: Fetch = str, lookup: Lookup | None = None
+    settings: ServeSettings,
+    name: str = "layoutray",
+    fetch: Fetch = str,
+    lookup: Lookup | None = None,
+    find: Find = own_version,
 ) -> Generator[str]:
     """Serve on the connected Ray during the `with` block; yields the URL when all replicas are ready.
 
@@ -211,7 +254,7 @@ def running(
     if not serve.status().proxies:
         serve.start(http_options={"host": settings.host, "port": settings.port}, logging_config=request_log.FORMAT)
     try:
-        serve.run(build_app(settings, fetch, lookup), name=name, logging_config=request_log.FORMAT)
+        serve.run(build_app(settings, fetch, lookup, find), name=name, logging_config=request_log.FORMAT)
         _check_listening(settings)
         yield f"http://{settings.host}:{settings.port}"
     finally:

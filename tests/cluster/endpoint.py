@@ -10,15 +10,20 @@ import httpx
 from PIL import Image
 
 from layoutray.checkpoint import Fetch
-from layoutray.cluster.serve import ServeSettings, running
+from layoutray.cluster.serve import Find, ServeSettings, own_version, running
 from layoutray.cluster.serving.served_version import Lookup
 from layoutray.readers.synthetic_render import render_page
 
 
 @contextmanager
-def serving(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None) -> Iterator[httpx.Client]:
+def serving(
+    settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None, find: Find = own_version
+) -> Iterator[httpx.Client]:
     """A client of the endpoint, on the connected Ray."""
-    with running(settings, fetch=fetch, lookup=lookup) as url, httpx.Client(base_url=url, timeout=120) as client:
+    with (
+        running(settings, fetch=fetch, lookup=lookup, find=find) as url,
+        httpx.Client(base_url=url, timeout=120) as client,
+    ):
         yield client
 
 

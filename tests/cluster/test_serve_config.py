@@ -24,6 +24,7 @@ def arguments() -> dict[str, Any]:
 
 def test_it_builds_the_endpoint() -> None:
     assert isinstance(ours.application(arguments()), serve.Application)
+    assert isinstance(ours.application(arguments() | {"models": {"letters": "runs/letters"}}), serve.Application)
 
 
 def test_its_pods_have_what_it_asks_for() -> None:

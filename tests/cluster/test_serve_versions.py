@@ -117,7 +117,7 @@ def test_a_version_that_cannot_be_served_is_refused_and_the_present_one_goes_on(
     assert (said["model_version"], said["refused"]["model_version"], said["refused"]["code"]) == (present, bad, code)
     assert client.post("/v1/extract", json=BODY).json()["model_version"] == present
     counts = measured(client)
-    assert (counts[counter], counts[f'layoutray_model_version{{version="{present}"}}']) == (1, 1)
+    assert (counts[counter], counts[f'layoutray_model_version{{model="untrained",version="{present}"}}']) == (1, 1)
     time.sleep(1)
     assert measured(client)[counter] == 1, "it is not loaded again and again"
     roll(client, registry, present)

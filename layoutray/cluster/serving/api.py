@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Query, Request, Response
+from fastapi import Depends, FastAPI, Path, Query, Request, Response
 from pydantic import BaseModel
 
 from layoutray.cluster.serving import failures, schema, submission, telemetry
@@ -14,13 +14,19 @@ from layoutray.cluster.serving.auth import Access, Call, Caller, returned_on_fai
 from layoutray.cluster.serving.description import DescribedApi, request_body
 from layoutray.cluster.serving.failures import ApiError, within
 from layoutray.cluster.serving.limits import Admission, Limits
+from layoutray.cluster.serving.model_version import ModelDescription
 from layoutray.cluster.serving.request_log import request_id
-from layoutray.cluster.serving.schema import ServedPath
+from layoutray.cluster.serving.served_models import DEFAULT
+from layoutray.cluster.serving.served_version import ServedVersion
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.document import Page
 
 _HEALTH_SECONDS = 5.0
+
+_Name = Annotated[str, Path(description="one of `GET /v1/models`", examples=["invoices"])]
+_Words = Annotated[bool, Query(description="also return all words of the pages")]
+_Explain = Annotated[bool, Query(description="also return the words with the largest weights in the pooled states")]
 
 
 class Routes:
@@ -46,9 +52,11 @@ class Routes:
         api = DescribedApi()
         failures.handle_failures(api)
         errors, allow = failures.error_responses(), self._access.guard.allow
-        document_routes: list[tuple[ServedPath, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
+        document_routes: list[tuple[str, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
             ("/v1/extract", self.extract, schema.ExtractRequest, schema.ExtractResponse),
+            ("/v1/models/{name}/extract", self.extract_with, schema.ExtractRequest, schema.ExtractResponse),
             ("/v1/summarize", self.summarize, schema.SummarizeRequest, schema.SummarizeResponse),
+            ("/v1/models/{name}/summarize", self.summarize_with, schema.SummarizeRequest, schema.SummarizeResponse),
         ]
         for path, handler, request, response in document_routes:
             api.add_api_route(
@@ -88,39 +96,45 @@ class Routes:
         )
         return api
 
-    async def extract(
-        self,
-        request: Request,
-        words: Annotated[bool, Query(description="also return all words of the pages")] = False,
-    ) -> schema.ExtractResponse:
+    async def extract(self, request: Request, words: _Words = False) -> schema.ExtractResponse:
         """Extract entities and fields from a document: a file, or pages of words and boxes."""
-        _, answer, pages = await self.extract_document(request)
+        return await self._extract(request, DEFAULT, words)
+
+    async def extract_with(self, request: Request, name: _Name, words: _Words = False) -> schema.ExtractResponse:
+        """The same with another model than the default one. The first request to it waits until it is loaded."""
+        return await self._extract(request, name, words)
+
+    async def _extract(self, request: Request, model: str, words: bool) -> schema.ExtractResponse:
+        _, answer, pages = await self.extract_document(request, model)
         return with_words(answer, pages) if words else answer
 
     async def extract_document(
-        self, request: Request
+        self, request: Request, model_name: str = DEFAULT
     ) -> tuple[submission.UploadedFile | submission.WordPages, schema.ExtractResponse, Sequence[Page]]:
         """The document in a request of `request.state.caller`, its answer, and its pages. Raises ApiError."""
         async with self._admitted(request) as call:
-            model = await self._service.model_at("/v1/extract")
+            model = await self._service.model_at("/v1/extract", model_name)
             document = await submission.receive(request, self._limits, submission.word_pages)
-            call.asks(document.doc_id, model.model_version)
+            call.asks(document.doc_id, model)
             answer, pages = await self._service.extract(document, model, call.admit)
             call.record.outcome = answer.status
         return document, answer, pages
 
-    async def summarize(
-        self,
-        request: Request,
-        explain: Annotated[
-            bool, Query(description="also return the words with the largest weights in the pooled states")
-        ] = False,
-    ) -> schema.SummarizeResponse:
+    async def summarize(self, request: Request, explain: _Explain = False) -> schema.SummarizeResponse:
         """Summarise a document: a file, pages of words and boxes, or a text."""
+        return await self._summarize(request, DEFAULT, explain)
+
+    async def summarize_with(
+        self, request: Request, name: _Name, explain: _Explain = False
+    ) -> schema.SummarizeResponse:
+        """The same with another model than the default one. The first request to it waits until it is loaded."""
+        return await self._summarize(request, name, explain)
+
+    async def _summarize(self, request: Request, model_name: str, explain: bool) -> schema.SummarizeResponse:
         async with self._admitted(request) as call:
-            model = await self._service.model_at("/v1/summarize")
+            model = await self._service.model_at("/v1/summarize", model_name)
             document = await submission.receive(request, self._limits, submission.word_pages_or_text)
-            call.asks(document.doc_id, model.model_version)
+            call.asks(document.doc_id, model)
             answer = await self._service.summarize(document, model, call.admit, explain=explain)
             call.record.outcome = answer.status
             return answer
@@ -138,37 +152,56 @@ class Routes:
                     yield Call(caller, record)
 
     async def models(self) -> schema.ModelsResponse:
-        """The served model, its path and its entity types."""
+        """The served models, their paths and entity types; of a model that no request has asked for, its name."""
         async with within(_HEALTH_SECONDS):
-            model = await self._service.model()
-        served = schema.ModelResponse(
-            model_id=model.model_id,
-            model_version=model.model_version,
-            path=model.path,
-            entity_types=list(model.entity_types),
-            tried_on=model.tried_on,
-        )
-        return schema.ModelsResponse(models=[served])
+            default = await self._service.model()
+        others = [(name, served.description) for name, served in self._service.models.others()]
+        shown = [_shown(default.model_id, default), *(_shown(name, description) for name, description in others)]
+        return schema.ModelsResponse(models=shown)
 
     async def live(self) -> schema.LiveResponse:
         """200 when the process of the HTTP routes answers, whether or not a model does."""
         return schema.LiveResponse()
 
     async def ready(self) -> schema.HealthResponse:
-        """200 when a model replica answers, else 503; says if the version that the alias names cannot be served."""
+        """200 when a model replica answers, else 503; says if the version that an alias names cannot be served."""
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):
-                model = await self._service.check_model()
+                model = await self._service.models.default.ask()
         except TimeoutError as error:
             raise ApiError(
                 503, failures.UNAVAILABLE, f"no model replica answered in {_HEALTH_SECONDS:g} s", retryable=True
             ) from error
-        refusal = self._service.refusal
-        refused = refusal and schema.RefusedVersion(
-            model_version=refusal.version.label, code=refusal.code, message=refusal.message
+        others = {
+            name: schema.ModelHealth(
+                model_version=served.description and served.description.model_version, refused=_refused(served)
+            )
+            for name, served in self._service.models.others()
+        }
+        return schema.HealthResponse(
+            model_version=model.model_version, refused=_refused(self._service.models.default), models=others or None
         )
-        return schema.HealthResponse(model_version=model.model_version, refused=refused)
 
     async def metrics(self) -> Response:
         """Metrics since the start, for Prometheus."""
         return Response(self._telemetry.exposition(), media_type=telemetry.CONTENT_TYPE)
+
+
+def _shown(name: str, model: ModelDescription | None) -> schema.ModelResponse:
+    """A model as it is shown; None: no request has asked for it."""
+    if model is None:
+        return schema.ModelResponse(model_id=name)
+    return schema.ModelResponse(
+        model_id=name,
+        model_version=model.model_version,
+        path=model.served_at,
+        entity_types=list(model.entity_types),
+        tried_on=model.tried_on,
+    )
+
+
+def _refused(served: ServedVersion) -> schema.RefusedVersion | None:
+    refusal = served.refusal
+    return refusal and schema.RefusedVersion(
+        model_version=refusal.version.label, code=refusal.code, message=refusal.message
+    )

@@ -29,7 +29,8 @@ class AuditRecord:
         request_id: its id in the log of requests; empty for a document of a job.
         document: SHA-256 of the document; empty when it was not received.
         pages: of the document; 0 when it was not opened.
-        model_version: version of the model that was asked.
+        model: the model that was asked, as answers state it.
+        model_version: its version.
         milliseconds: from the request to the answer.
         outcome: `status` of the answer, or the error code.
     """
@@ -40,6 +41,7 @@ class AuditRecord:
     request_id: str = ""
     document: str = ""
     pages: int = 0
+    model: str = ""
     model_version: str = ""
     milliseconds: float = 0.0
     outcome: str = ""

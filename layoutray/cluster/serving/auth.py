@@ -13,6 +13,7 @@ from layoutray.cluster.serving import keys
 from layoutray.cluster.serving.audit import AuditLog, AuditRecord
 from layoutray.cluster.serving.failures import ApiError, in_database
 from layoutray.cluster.serving.keys import Key, KeyStore, Scope
+from layoutray.cluster.serving.model_version import ModelDescription
 from layoutray.cluster.serving.request_log import request_id
 from layoutray.cluster.serving.telemetry import Telemetry
 
@@ -193,9 +194,10 @@ class Call:
     caller: Caller
     record: AuditRecord
 
-    def asks(self, document: str, model_version: str) -> None:
+    def asks(self, document: str, model: ModelDescription) -> None:
         """Note which document the request sends, and which model answers."""
-        self.record.document, self.record.model_version = document, model_version
+        self.record.document = document
+        self.record.model, self.record.model_version = model.model_id, model.model_version
 
     async def admit(self, pages: int) -> None:
         """Note and count the pages of the document. Raises ApiError: see `Caller.take_pages`."""

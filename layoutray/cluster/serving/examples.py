@@ -59,9 +59,19 @@ BODIES: Sequence[BaseModel] = (
         models=[
             schema.ModelResponse(
                 **_MODEL, path="/v1/extract", entity_types=["date", "total"], tried_on="its own example"
-            )
+            ),
+            schema.ModelResponse(
+                model_id="invoices",
+                model_version="12",
+                path="/v1/models/invoices/extract",
+                entity_types=["number", "total"],
+                tried_on="its own example",
+            ),
+            schema.ModelResponse(model_id="letters"),
         ]
     ),
-    schema.HealthResponse(model_version="3"),
+    schema.HealthResponse(
+        model_version="3", models={"invoices": schema.ModelHealth(model_version="12"), "letters": schema.ModelHealth()}
+    ),
 )
 """One example for each body."""

@@ -43,14 +43,18 @@ _MEANINGS = {
     400: ("no file, or a body that cannot be parsed", "no_file"),
     401: ("no valid key; only at an endpoint with keys, as 403 and 429", "invalid_key"),
     403: ("the key lacks the scope that the path needs, or the prefix is not allowed", "missing_scope"),
-    404: ("unknown path, or the served model answers at another path: see /v1/models", "not_offered"),
+    404: ("unknown path or model, or the model answers at another path: see /v1/models", "not_offered"),
     409: ("the Idempotency-Key was used for another job; only at /v1/jobs", "idempotency_conflict"),
     413: ("too large or too many pages", "too_large"),
     415: ("not a PNG, JPEG, TIFF, PDF or JSON", "unsupported_type"),
     422: ("empty, damaged or encrypted file; invalid words or boxes", "unreadable"),
     429: ("more requests or pages than the key allows; try again after the seconds in Retry-After", "rate_limited"),
     500: ("internal error", "internal"),
-    503: ("overloaded, not ready or out of disk space; try again after the seconds in Retry-After", "overloaded"),
+    503: (
+        "overloaded, not ready, out of disk space, or a model that cannot be loaded; try again after the seconds in "
+        "Retry-After, if there is that header",
+        "overloaded",
+    ),
     504: ("timeout", "timeout"),
 }
 """What a status means, and one of its error codes."""
@@ -78,7 +82,7 @@ class ApiError(Exception):
         self.code = code
         self.retryable = retryable
         self.headers = dict(headers or {})
-        if status == 503:
+        if status == 503 and retryable:
             self.headers |= {"Retry-After": str(_RETRY_AFTER_SECONDS)}
 
     def detail(self) -> ErrorDetail:

@@ -30,6 +30,7 @@ from layoutray.cluster.serving.limits import Admission, Limits
 from layoutray.cluster.serving.page_ledger import PageLedger
 from layoutray.cluster.serving.prefixes import Prefixes
 from layoutray.cluster.serving.receivers import Receivers
+from layoutray.cluster.serving.served_models import DEFAULT
 from layoutray.cluster.serving.submission import ReceivedJob
 from layoutray.cluster.serving.webhooks import WebhookRunner
 from layoutray.errors import InputError
@@ -109,6 +110,10 @@ class JobRoutes:
         request: Request,
         response: Response,
         words: Annotated[bool, Query(description="also return all words of the pages")] = False,
+        model: Annotated[
+            str | None,
+            Query(min_length=1, description="name of the model, one of `GET /v1/models`; the default one if absent"),
+        ] = None,
         idempotency_key: Annotated[
             str | None,
             Header(
@@ -118,10 +123,11 @@ class JobRoutes:
     ) -> JobResponse:
         """Accept files, or the objects below an address, as a job. It is on the disk before the answer is sent."""
         caller: Caller = request.state.caller
+        options: Mapping[str, Any] = {"words": words} | ({} if model is None else {"model": model})
         async with within(self._limits.timeout_s):
+            self._runner.require_model(model or DEFAULT)
             with self._uploads.enter():
                 async with submission.receive_job(request, self._limits) as received:
-                    options = {"words": words}
                     wanted = self._submission(caller.name, received, options, idempotency_key)
                     job, new = await self._add(wanted, received)
         self._runner.hint()

@@ -74,6 +74,7 @@ class JobStatus:
         pages_done: pages of documents that are answered or failed, and pages that are answered of documents that wait.
         pages_left: the other pages of opened documents that wait.
         unopened: waiting documents whose number of pages is not known yet.
+        model: name of the model that answers; None for the default one.
     """
 
     id: str
@@ -85,3 +86,4 @@ class JobStatus:
     unopened: int
     created: float
     ended: float | None
+    model: str | None

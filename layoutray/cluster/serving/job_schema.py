@@ -57,6 +57,7 @@ class JobResponse(BaseModel):
 
     id: str
     state: Literal["running", "done", "cancelled"]
+    model: str | None = Field(default=None, description="name of the model that answers; null for the default one")
     files: int
     documents: DocumentCounts
     pages: PageCounts
@@ -105,6 +106,7 @@ def job_response(status: JobStatus) -> JobResponse:
     return JobResponse(
         id=status.id,
         state=status.state,
+        model=status.model,
         files=status.files,
         documents=DocumentCounts.model_validate(status.documents),
         pages=PageCounts(done=status.pages_done, left=status.pages_left),

@@ -20,6 +20,7 @@ from layoutray.cluster.serving.model_version import ModelDescription
 from layoutray.cluster.serving.outcome import Outcome
 from layoutray.cluster.serving.page_ledger import PageLedger
 from layoutray.cluster.serving.schema import ExtractResponse, SummarizeResponse
+from layoutray.cluster.serving.served_models import DEFAULT
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.submission import UploadedFile
 from layoutray.errors import DocumentError, Reason
@@ -52,6 +53,10 @@ class JobRunner:
         self._limits = limits
         self._swept = 0.0
         self._loop = LedgerLoop(at_once, self._next, self._process, lambda document: document.number, _WAIT_SECONDS)
+
+    def require_model(self, name: str) -> None:
+        """Raise ApiError (404) when there is no model of this name."""
+        self._service.models.of(name)
 
     def hint(self) -> None:
         """Say that the ledger has something new. Without it, the runner finds that itself, a second later."""
@@ -91,8 +96,8 @@ class JobRunner:
                 await caller.take_pages(record.pages)
                 await asyncio.to_thread(self._ledger.opened, document, record.pages, file.doc_id)
                 return "opened"
-            model = await self._service.model()
-            record.model_version = model.model_version
+            model = await self._service.model(document.options.get("model", DEFAULT))
+            record.model, record.model_version = model.model_id, model.model_version
             file = replace(file, known=_KnownPages(self._pages, document, model))
             answer = await self._ask(file, model, document)
         if _may_be_better(answer) and _has_starts_left(document):

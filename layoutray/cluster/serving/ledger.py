@@ -90,6 +90,7 @@ class Ledger:
         rows = self.database.rows("SELECT * FROM jobs WHERE id = ?", job)
         if not rows:
             return None
+        (about,) = rows
         (files,) = self.database.rows("SELECT count(*) AS files FROM files WHERE job = ?", job)
         counts: dict[DocumentState, int] = {"waiting": 0, "answered": 0, "failed": 0, "cancelled": 0}
         (known,) = self.database.rows(_KNOWN_PAGES, job)
@@ -100,11 +101,10 @@ class Ledger:
                 left, unopened = row["pages"] - known["pages"], row["unopened"]
             elif row["state"] != "cancelled":
                 done += row["pages"]
-        state: JobState = "running" if rows[0]["ended"] is None else "cancelled" if rows[0]["cancelled"] else "done"
-        status = JobStatus(
-            job, state, files["files"], counts, done, left, unopened, rows[0]["created"], rows[0]["ended"]
-        )
-        return rows[0]["owner"], status
+        state: JobState = "running" if about["ended"] is None else "cancelled" if about["cancelled"] else "done"
+        model = json.loads(about["options"]).get("model")
+        times = about["created"], about["ended"]
+        return about["owner"], JobStatus(job, state, files["files"], counts, done, left, unopened, *times, model)
 
     def num_waiting(self) -> int:
         """Documents of all jobs that wait."""

@@ -1,7 +1,8 @@
 """One version of the served model: load it, try it on a page, and describe it. What cannot be served is refused."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -35,10 +36,12 @@ class Version:
     Attributes:
         checkpoint: the name of its checkpoint, which always means the same one, as `Fetch` takes it.
         label: how answers state it; empty: the checkpoint's own version.
+        name: under which its model is served; empty for the default model.
     """
 
     checkpoint: str
     label: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,11 @@ class ModelDescription:
     """A version of the model that replicas have loaded.
 
     Attributes:
+        model_id: as answers state it: the name under which the model is served; of the default model, the name of its
+            recipe.
         model_version: as answers state it.
         task: name of its task.
-        path: where the endpoint serves it.
+        path: where the endpoint serves it, if it is the default model.
         writes: whether it reads whole documents and generates text (fields or a summary).
         fields: types of the document fields that it answers, by name.
         records: types of the records that it answers, by name.
@@ -92,14 +97,26 @@ class ModelDescription:
     explains: bool
     tried_on: TriedOn
 
+    @property
+    def served_at(self) -> str:
+        """Where the endpoint serves it."""
+        name = self.version.name
+        return self.path.replace("/v1/", f"/v1/models/{name}/") if name else self.path
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedVersion:
-    """A version in memory. `example`: the pages on which it was tried."""
+    """A version in memory.
+
+    Attributes:
+        example: the pages on which it was tried.
+        weights: bytes of its weights.
+    """
 
     model: Extractor | TextGenerator
     description: ModelDescription
     example: Sequence[Page]
+    weights: int
 
     def answer_example(self) -> None:
         """Raise an exception when the model cannot answer the example, or answers it with invalid confidences."""
@@ -140,23 +157,42 @@ def load_version(version: Version, fetch: Fetch, beams: int, device: torch.devic
         VersionError: `too_large` when its weights do not fit into the free memory, `broken` when it cannot be loaded
             or cannot answer the example.
     """
-    try:
+    with _broken_unless_loaded(version):
         folder = fetch(version.checkpoint)
-        _require_memory(version, folder, device)
+        weights = weights_bytes(folder)
+        _require_memory(version, weights, device)
         loaded = checkpoint.load(folder)
         _require_finite(loaded)
         model = load_model(loaded, beams, device)
         example = _example(folder)
         description = _describe(version, loaded, model, "its own example" if example else "a generated page")
-        ready = LoadedVersion(model, description, example or (_GENERATED_PAGE,))
+        ready = LoadedVersion(model, description, example or (_GENERATED_PAGE,), weights)
         ready.answer_example()
+        return ready
+
+
+def measured_weights(version: Version, fetch: Fetch) -> int:
+    """Bytes of the weights of a version that is not loaded. Raises VersionError (`broken`) if it cannot be read."""
+    with _broken_unless_loaded(version):
+        return weights_bytes(fetch(version.checkpoint))
+
+
+def weights_bytes(folder: str) -> int:
+    """Bytes of the weights of the checkpoint in `folder`."""
+    return sum(size for _, size in sources.sizes(sources.join(folder, _WEIGHTS)))
+
+
+@contextmanager
+def _broken_unless_loaded(version: Version) -> Generator[None]:
+    """Raise VersionError (`broken`) for any other exception in the `with` block."""
+    try:
+        yield
     except VersionError:
         raise
     except Exception as error:
         _log.exception("%s cannot be served", version.checkpoint)
         message = f"it cannot be loaded and tried ({type(error).__name__}); the log of the endpoint says why"
         raise VersionError(Refusal(version, "broken", message)) from error
-    return ready
 
 
 def _describe(
@@ -165,7 +201,7 @@ def _describe(
     writes = isinstance(model, TextGenerator)
     return ModelDescription(
         version,
-        model.model_id,
+        version.name or model.model_id,
         version.label or model.model_version,
         loaded.recipe.task.name,
         served_path(model),
@@ -178,12 +214,14 @@ def _describe(
     )
 
 
-def _require_memory(version: Version, folder: str, device: torch.device) -> None:
+def _require_memory(version: Version, weights: int, device: torch.device) -> None:
     """Raise VersionError unless the weights fit twice into free memory, and once into that of a GPU.
 
     They are read from their file beside the fresh model that takes them.
+
+    Args:
+        weights: their bytes.
     """
-    weights = sum(size for _, size in sources.sizes(sources.join(folder, _WEIGHTS)))
     free = {"memory": (2 * weights, estimate_available_memory())}
     if device.type == "cuda":
         free["GPU memory"] = weights, torch.cuda.mem_get_info(device)[0]

@@ -19,7 +19,13 @@ from layoutray.cluster import gpus
 from layoutray.cluster.serving import failures
 from layoutray.cluster.serving.failures import log_failure, problem_of
 from layoutray.cluster.serving.loaded_versions import LoadedVersions
-from layoutray.cluster.serving.model_version import ModelDescription, Refusal, Version, VersionError
+from layoutray.cluster.serving.model_version import (
+    LoadedVersion,
+    ModelDescription,
+    Refusal,
+    Version,
+    VersionError,
+)
 from layoutray.cluster.serving.request_log import write_with_serve
 from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
@@ -71,50 +77,57 @@ ModelResult = BatchResult[Any] | Problem
 class ModelReplica:
     """Runs the model on batches, one at a time."""
 
-    def __init__(self, first: Version, fetch: Fetch, beams: int) -> None:
+    def __init__(self, first: Version, fetch: Fetch, beams: int, budget: int) -> None:
         write_with_serve()
-        self._versions = LoadedVersions(first, fetch, beams, gpus.assigned_device())
+        self._versions = LoadedVersions(first, fetch, beams, gpus.assigned_device(), budget)
         self._one_run = threading.Lock()
-        self._failed = False
+        self._failed: set[Version] = set()
 
     async def describe(self) -> ModelDescription:
-        """The served version."""
+        """The served version of the default model."""
         return self._versions.served.description
 
     async def load(self, version: Version) -> ModelDescription | Refusal:
-        """Load a version beside the served one, unless it is loaded already."""
+        """Load a version beside the others, unless it is loaded already."""
         try:
             return (await self._versions.get(version)).description
         except VersionError as error:
             return error.refusal
 
     async def keep(self, versions: Sequence[Version]) -> None:
-        """Hold exactly `versions` in memory; the first of them is the served one."""
+        """Unload all other versions of a model: see `LoadedVersions.keep`."""
         await self._versions.keep(versions)
 
     async def check_health(self) -> None:
-        """Raise if the model has failed on a document and now fails on its example too; Serve replaces the replica.
+        """Raise if a model has failed on a document and now fails on its example too; Serve replaces the replica.
 
         After some errors, for example of CUDA, a process can no longer use its GPU.
         """
-        if self._failed:
-            await asyncio.to_thread(self._answer_example)
-            self._failed = False
+        for version in tuple(self._failed):
+            if loaded := self._versions.in_memory(version):
+                await asyncio.to_thread(self._answer_example, loaded)
+            self._failed.discard(version)
 
     async def answer(self, requests: Sequence[Request]) -> list[ModelResult]:
         """The result of each request, from the version that it names. Requests for different versions share no run."""
         answered: dict[int, ModelResult] = {}
         for version in dict.fromkeys(request.version for request in requests):
             numbers = [number for number, request in enumerate(requests) if request.version == version]
-            try:
-                model = (await self._versions.get(version)).model
-            except VersionError:
-                answered |= dict.fromkeys(numbers, _version_gone())
-                continue
-            group = [requests[number] for number in numbers]
-            run = _extract if isinstance(model, Extractor) else _generate
-            answered |= zip(numbers, await self._run(partial(run, model), group), strict=True)
+            results = await self._answer(version, [requests[number] for number in numbers])
+            answered |= zip(numbers, results, strict=True)
         return [answered[number] for number in range(len(requests))]
+
+    async def _answer(self, version: Version, requests: Sequence[Request]) -> Sequence[ModelResult]:
+        """The results of requests for one version; the same Problem for each when it cannot be loaded."""
+        try:
+            async with self._versions.use(version) as loaded:
+                run = _extract if isinstance(loaded.model, Extractor) else _generate
+                results = await self._run(partial(run, loaded.model), requests)
+        except VersionError as error:
+            return [_version_gone(error.refusal)] * len(requests)
+        if any(isinstance(result, Problem) and result.code == Reason.INTERNAL for result in results):
+            self._failed.add(version)
+        return results
 
     async def _run(
         self, model: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
@@ -125,13 +138,11 @@ class ModelReplica:
             with self._one_run:
                 return _run_batch(model, items)
 
-        results = await asyncio.to_thread(run)
-        self._failed |= any(isinstance(result, Problem) and result.code == Reason.INTERNAL for result in results)
-        return results
+        return await asyncio.to_thread(run)
 
-    def _answer_example(self) -> None:
+    def _answer_example(self, loaded: LoadedVersion) -> None:
         with self._one_run:
-            self._versions.served.answer_example()
+            loaded.answer_example()
 
 
 def _extract(extractor: Extractor, requests: Sequence[PageRequest]) -> list[tuple[Entity, ...]]:
@@ -147,8 +158,8 @@ def _generate(generator: TextGenerator, requests: Sequence[WriteRequest]) -> lis
     ]
 
 
-def _version_gone() -> Problem:
-    message = "the version of the model that was to answer cannot be loaded any more; try again"
+def _version_gone(refusal: Refusal) -> Problem:
+    message = f"the version of the model that was to answer cannot be loaded any more: {refusal.message}"
     return Problem(failures.UNAVAILABLE, "model", message, True)
 
 

@@ -5,14 +5,14 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-SCHEMA_VERSION = "1.3"
+SCHEMA_VERSION = "1.4"
 """Version of the response schemas. The first number changes when an existing client could break."""
 
 ServedPath = Literal["/v1/extract", "/v1/summarize"]
 """Path at which a model is served."""
 TriedOn = Literal["its own example", "a generated page"]
 """What a model answered before it was served."""
-RefusalCode = Literal["broken", "foreign", "too_large"]
+RefusalCode = Literal["broken", "foreign", "too_large", "no_room"]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 Polygon = Annotated[
     list[float],
@@ -259,16 +259,18 @@ class ModelResponse(_Body):
     """A served model."""
 
     model_id: str
-    model_version: str
-    path: ServedPath = Field(description="path that accepts documents")
-    entity_types: list[str] = Field(description="empty for a model without entity types")
-    tried_on: TriedOn = Field(description="what it answered before it was served")
+    model_version: str | None = Field(
+        default=None, description="null, as path and tried_on, until a request asks for the model"
+    )
+    path: str | None = Field(default=None, description="path that accepts documents")
+    entity_types: list[str] = Field(default=[], description="empty for a model without entity types")
+    tried_on: TriedOn | None = Field(default=None, description="what it answered before it was served")
 
 
 class ModelsResponse(_Body):
     """All served models."""
 
-    models: list[ModelResponse]
+    models: list[ModelResponse] = Field(description="the default model is the first one")
 
 
 class RefusedVersion(_Body):
@@ -277,6 +279,15 @@ class RefusedVersion(_Body):
     model_version: str
     code: RefusalCode
     message: str
+
+
+class ModelHealth(_Body):
+    """The state of a model that is not the default one."""
+
+    model_version: str | None = Field(default=None, description="the served version; absent until it was loaded once")
+    refused: RefusedVersion | None = Field(
+        default=None, description="only if a version was asked for and is not served"
+    )
 
 
 class LiveResponse(_Body):
@@ -292,4 +303,7 @@ class HealthResponse(_Body):
     model_version: str = Field(description="the served version")
     refused: RefusedVersion | None = Field(
         default=None, description="only if the alias that is followed names a version that cannot be served"
+    )
+    models: dict[str, ModelHealth] | None = Field(
+        default=None, description="the models that are not the default one, by name; only if there are any"
     )

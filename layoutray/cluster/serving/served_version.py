@@ -1,13 +1,18 @@
-"""Which version of the model answers requests: the one that an alias of the registry names, if it can be served."""
+"""Which version of a model answers requests: the one that an alias of the registry names, if it can be served."""
 
+import asyncio
 import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ray.serve.handle import DeploymentHandle
 
+from layoutray.cluster.serving import failures
+from layoutray.cluster.serving.calls import result_of
+from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.model_version import ModelDescription, Refusal, Version
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.errors import LayoutrayError
@@ -23,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class ServedVersion:
-    """The served version, and why the version of the alias is not it.
+    """The served version of the default model, and why the version of the alias is not it.
 
     A thread asks `lookup` for the version to serve. A new one is loaded by all replicas beside the served one, and
     then becomes the served one. The former one stays in their memory, so that a rollback needs no loading. A version
@@ -50,8 +55,12 @@ class ServedVersion:
 
     @property
     def description(self) -> ModelDescription | None:
-        """The served version; None until `learn` was called."""
+        """The served version; None until it was asked for."""
         return self._served
+
+    async def ask(self) -> ModelDescription:
+        """The served version, after a replica has answered. Raises ApiError (503) when none answers."""
+        return self.learn(await result_of(self._replicas.describe.remote(), "model"))
 
     def learn(self, description: ModelDescription) -> ModelDescription:
         """The served version. It is `description`, what a replica says, if it was not known."""
@@ -62,8 +71,8 @@ class ServedVersion:
     def _follow(self, lookup: Lookup, interval_s: float) -> None:
         while True:
             try:
-                served = self._served or self.learn(self._replicas.describe.remote().result())
-                self._update(lookup(), served)
+                if served := self._served or self._first():
+                    self._update(lookup(), served)
             except LayoutrayError as error:
                 self._telemetry.version("unknown")
                 _log.warning("version %s is served on: %s", self._served and self._served.model_version, error)
@@ -71,23 +80,30 @@ class ServedVersion:
                 _log.exception("the version to serve could not be changed; this is tried again")
             time.sleep(interval_s)
 
+    def _first(self) -> ModelDescription | None:
+        """The first version that is served; None if that is not decided here."""
+        return self.learn(self._replicas.describe.remote().result())
+
+    def _recent_refusal(self, wanted: Version) -> Refusal | None:
+        """The refusal of `wanted`, which is too recent to try it again."""
+        refusal = self.refusal
+        if not refusal or refusal.version != wanted or refusal.code == "no_room":  # there may be room now
+            return None
+        return refusal if time.monotonic() < self._refused_at + _RETRY_SECONDS else None
+
     def _update(self, wanted: Version, served: ModelDescription) -> None:
         """Serve `wanted` if it can be served."""
-        recently_refused = (
-            self.refusal and self.refusal.version == wanted and time.monotonic() < self._refused_at + _RETRY_SECONDS
-        )
-        if wanted != served.version and not recently_refused:
+        if wanted != served.version and not self._recent_refusal(wanted):
             offered = self._load(wanted, served)
             if isinstance(offered, Refusal):
-                self._refuse(offered, served)
+                self._refuse(offered)
             else:
                 self._former, self.refusal = served.version, None
                 self._serve(offered)
                 served = offered
         elif wanted == served.version:
             self.refusal = None
-        # Every time, since a replica that was started again knows only the first version.
-        self._broadcast("keep", [served.version, *([self._former] if self._former else [])])
+        self._keep(served)
 
     def _load(self, wanted: Version, served: ModelDescription) -> ModelDescription | Refusal:
         """What all replicas say about `wanted`: the first refusal, else its description.
@@ -107,12 +123,16 @@ class ServedVersion:
         answers: list[ModelDescription | Refusal] = self._broadcast("load", wanted)
         return next((answer for answer in answers if isinstance(answer, Refusal)), answers[0])
 
-    def _serve(self, description: ModelDescription) -> None:
-        self._served = description
-        self._telemetry.served(description.model_version)
-        _log.info("version %s is served", description.model_version)
+    def _keep(self, served: ModelDescription) -> None:
+        """Let the replicas unload the other versions. A replica that was started again knows only the first one."""
+        self._broadcast("keep", [served.version, *([self._former] if self._former else [])])
 
-    def _refuse(self, refusal: Refusal, served: ModelDescription) -> None:
+    def _serve(self, description: ModelDescription) -> None:
+        former, self._served = self._served, description
+        self._telemetry.served(description, former)
+        _log.info("version %s of model %s is served", description.model_version, description.model_id)
+
+    def _refuse(self, refusal: Refusal) -> None:
         self.refusal, self._refused_at = refusal, time.monotonic()
         self._telemetry.version(refusal.code)
         _log.warning(
@@ -120,11 +140,65 @@ class ServedVersion:
             refusal.version.checkpoint,
             refusal.code,
             refusal.message,
-            served.model_version,
+            self._served and self._served.model_version,
         )
 
     def _broadcast(self, method: str, *arguments: Any) -> list[Any]:
         return self._replicas.broadcast(method, *arguments).results(timeout_s=_LOADING_SECONDS)
+
+
+class VersionOnDemand(ServedVersion):
+    """The served version of another model than the default one. The first request for it has it loaded.
+
+    Args:
+        name: of the model.
+    """
+
+    def __init__(
+        self, name: str, replicas: DeploymentHandle, lookup: Lookup, interval_s: float, telemetry: Telemetry
+    ) -> None:
+        self._one_ask = asyncio.Lock()
+        self._kept: Version | None = None
+        self._wanted: Lookup = lambda: replace(lookup(), name=name)
+        super().__init__(replicas, self._wanted, interval_s, telemetry)
+
+    async def ask(self) -> ModelDescription:
+        """The served version; it is loaded if there was none. Raises ApiError (503) when it cannot be."""
+        async with self._one_ask:
+            return self._served or await self._load_first()
+
+    def _first(self) -> None:
+        """No version is served until a request asks for one."""
+
+    def _keep(self, served: ModelDescription) -> None:
+        """Let the replicas unload the other versions, once: they load what requests ask for."""
+        if self._kept != served.version:
+            super()._keep(served)
+            self._kept = served.version
+
+    async def _load_first(self) -> ModelDescription:
+        try:
+            wanted = await asyncio.to_thread(self._wanted)
+        except LayoutrayError as error:
+            self._telemetry.version("unknown")
+            _log.warning("a model cannot be loaded: %s", error)
+            message = "the registry does not say which version of the model to load; try again later"
+            raise ApiError(503, failures.UNAVAILABLE, message, retryable=True) from error
+        refusal = self._recent_refusal(wanted)
+        offered = refusal or await result_of(self._replicas.load.remote(wanted), "model")
+        if isinstance(offered, ModelDescription):
+            self.refusal = None
+            return self.learn(offered)
+        if not refusal:
+            self._refuse(offered)
+        raise _unserved(offered)
+
+
+def _unserved(refusal: Refusal) -> ApiError:
+    if refusal.code == "no_room":
+        return ApiError(503, "overloaded", f"the model cannot be loaded now: {refusal.message}", retryable=True)
+    message = f"the model cannot be served: {refusal.message}"
+    return ApiError(503, "model_refused", message, retryable=refusal.code == "broken")
 
 
 def _kind(description: ModelDescription) -> str:

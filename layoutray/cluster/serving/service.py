@@ -1,7 +1,6 @@
 """Answer a document: OCR, model, response."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,32 +8,26 @@ from functools import partial
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError
-from ray.serve.exceptions import DeploymentUnavailableError, ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
 
 from layoutray.answers import Entity, Problem
 from layoutray.cluster.serving import answer, failures, schema
 from layoutray.cluster.serving.batcher import Batcher
+from layoutray.cluster.serving.calls import call, result_of
 from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.failures import ApiError
-from layoutray.cluster.serving.model_version import ModelDescription, Refusal, Version
+from layoutray.cluster.serving.model_version import ModelDescription, Version
 from layoutray.cluster.serving.outcome import Outcome
 from layoutray.cluster.serving.page_cache import PageCache
 from layoutray.cluster.serving.page_reader import ReadPage
 from layoutray.cluster.serving.replicas import BatchResult, ModelResult, PageRequest, Request, WriteRequest
 from layoutray.cluster.serving.schema import ServedPath
-from layoutray.cluster.serving.served_version import ServedVersion
+from layoutray.cluster.serving.served_models import DEFAULT, ServedModels
 from layoutray.cluster.serving.submission import UploadedFile, WordPages
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.document import Page
 from layoutray.generation import NO_SELECTION, Text
 from layoutray.selection import Selection
-
-_REPLICA_DIED = (RayActorError, DeploymentUnavailableError, ReplicaUnavailableError)
-
-_log = logging.getLogger(__name__)
-
 
 Admit = Callable[[int], Awaitable[None]]
 """Called with the number of pages of a document before they are processed. It may raise ApiError."""
@@ -53,44 +46,41 @@ class Service:
         self,
         reader: DeploymentHandle,
         model: DeploymentHandle,
-        served: ServedVersion,
+        models: ServedModels,
         capacity: Capacity,
         kept: PageCache,
         telemetry: Telemetry,
     ) -> None:
         self._reader = reader
         self._model = model
-        self._served = served
+        self.models = models
         self._capacity = capacity
         self._kept = kept
         self._telemetry = telemetry
-        self._ask = Batcher[Request, ModelResult](self._ask_model, capacity.batch_size, capacity.batches)
+        # A batch is of one model, so that no page waits until another model is loaded.
+        self._ask = {
+            name: Batcher[Request, ModelResult](self._ask_model, capacity.batch_size, capacity.batches)
+            for name in models.names
+        }
 
-    async def model(self) -> ModelDescription:
-        """The served version of the model; a replica is asked for the first one. Raises ApiError as `check_model`."""
-        return self._served.description or await self.check_model()
-
-    async def check_model(self) -> ModelDescription:
-        """The served version, after a replica has answered. Raises ApiError (503) when none answers."""
-        description = await _call(self._model.describe.remote(), "model", None)
-        if isinstance(description, Problem):
-            raise failures.error_of_problem(description)
-        return self._served.learn(description)
-
-    @property
-    def refusal(self) -> Refusal | None:
-        """Why the version that the alias names is not served; None when it is."""
-        return self._served.refusal
-
-    async def model_at(self, path: ServedPath) -> ModelDescription:
-        """The served version, for one whole document.
+    async def model(self, name: str = DEFAULT) -> ModelDescription:
+        """The served version of a model; a replica is asked for the first one.
 
         Raises:
-            ApiError: 404 when it is served at another path than `path`, else as `model`.
+            ApiError: 404 when there is no such model, 503 when no replica answers, or when it cannot be loaded.
         """
-        model = await self.model()
+        served = self.models.of(name)
+        return served.description or await served.ask()
+
+    async def model_at(self, path: ServedPath, name: str = DEFAULT) -> ModelDescription:
+        """The served version of a model, for one whole document.
+
+        Raises:
+            ApiError: 404 when it is served at another path than `path` of the default model, else as `model`.
+        """
+        model = await self.model(name)
         if model.path != path:
-            message = f"model {model.model_id} is served at {model.path}, not at {path}"
+            message = f"model {model.model_id} is served at {model.served_at}"
             raise ApiError(404, "not_offered", message, retryable=False)
         return model
 
@@ -167,10 +157,7 @@ class Service:
         return await self._count_pages(file.data)
 
     async def _count_pages(self, data: Any) -> int:
-        num_pages: int | Problem = await _call(self._reader.count_pages.remote(data), "open", None)
-        if isinstance(num_pages, Problem):
-            raise failures.error_of_problem(num_pages)
-        return num_pages
+        return await result_of(self._reader.count_pages.remote(data), "open")
 
     async def _outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: asyncio.Semaphore) -> Outcome:
         file, number = source.file, source.number
@@ -197,7 +184,7 @@ class Service:
             self._telemetry.page_kept()
             return ReadPage(kept, 0.0)
         async with slots:
-            result: ReadPage | Problem = await _call(self._reader.read.remote(source.data, number), "ocr", number)
+            result: ReadPage | Problem = await call(self._reader.read.remote(source.data, number), "ocr", number)
         if isinstance(result, ReadPage):
             self._telemetry.page_read(result.seconds)
             self._kept.put(content, result.page)
@@ -205,7 +192,8 @@ class Service:
 
     async def _extract_page(self, version: Version, page: Page, ocr: float, started: float) -> Outcome:
         """Run a version on a page. `ocr`: seconds of OCR; `started`: start time of the page's processing."""
-        result: BatchResult[tuple[Entity, ...]] | Problem = await self._ask(PageRequest(version, page))
+        request = PageRequest(version, page)
+        result: BatchResult[tuple[Entity, ...]] | Problem = await self._ask[version.name](request)
         if isinstance(result, Problem):
             return Outcome(page, problem=replace(result, page_number=page.number), ocr=ocr)
         queue = max(time.perf_counter() - started - ocr - result.seconds, 0.0)
@@ -215,7 +203,8 @@ class Service:
     async def _generate(self, request: WriteRequest) -> tuple[Text, Selection | None, Outcome]:
         """The generated text of a document, its selection, and the times. Raises ApiError when the model failed."""
         started = time.perf_counter()
-        result: BatchResult[tuple[Text, Selection | None]] | Problem = await self._ask(request)
+        ask = self._ask[request.version.name]
+        result: BatchResult[tuple[Text, Selection | None]] | Problem = await ask(request)
         if isinstance(result, Problem):
             raise failures.error_of_problem(result)
         queue = max(time.perf_counter() - started - result.seconds, 0.0)
@@ -224,7 +213,7 @@ class Service:
 
     async def _ask_model(self, requests: Sequence[Request]) -> Sequence[ModelResult]:
         """The results of a batch; the same Problem for each request when the replica died."""
-        results: Sequence[ModelResult] | Problem = await _call(self._model.answer.remote(requests), "model", None)
+        results: Sequence[ModelResult] | Problem = await call(self._model.answer.remote(requests), "model")
         return [results] * len(requests) if isinstance(results, Problem) else results
 
 
@@ -239,19 +228,3 @@ class _PageOfFile:
 
 async def _keep_page(page: Page, ocr: float, started: float) -> Outcome:
     return Outcome(page, ocr=ocr, queue=max(time.perf_counter() - started - ocr, 0.0))
-
-
-async def _call(response: Any, stage: str, page_number: int | None) -> Any:
-    """Await the response of a replica.
-
-    Returns a Problem when the replica died. Cancels the call when the caller is cancelled.
-    """
-    try:
-        return await response
-    except asyncio.CancelledError:
-        response.cancel()
-        raise
-    except _REPLICA_DIED as error:
-        _log.warning("a replica died at stage %s: %s", stage, error)
-        message = "the replica that processed this died; another one is being started; try again"
-        return Problem(failures.UNAVAILABLE, stage, message, True, page_number)

@@ -8,13 +8,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summ
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from layoutray.cluster.serving.failures import ApiError
+from layoutray.cluster.serving.model_version import ModelDescription
 from layoutray.cluster.serving.schema import ExtractResponse, SummarizeResponse
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
-_MOST_VERSIONS = 16
-"""Versions with metrics of their own. The metrics of the version that answered least recently are removed."""
+_MOST_VERSIONS = 64
+"""Versions with metrics of their own, of all models. Those of the version that answered least recently are removed."""
 _CLIENT_GONE = 499
 """Status counted when the client disconnects before the answer; it is never sent."""
 
@@ -32,7 +33,10 @@ class Telemetry:
         )
         self._versions = self._counter("versions", "Versions of the model that were asked for, by outcome", ["outcome"])
         self._served = Gauge(
-            "layoutray_model_version", "1 for the served version", ["version"], registry=self._registry
+            "layoutray_model_version",
+            "1 for the served version of a model",
+            ["model", "version"],
+            registry=self._registry,
         )
         self._documents = self._counter("documents", "Answered documents", ["model", "version"])
         self._values = self._summary(
@@ -114,11 +118,12 @@ class Telemetry:
         self._pages.labels("failed").inc()
         self._failures.labels(reason).inc()
 
-    def served(self, version: str) -> None:
-        """Count a version that is served from now on."""
+    def served(self, version: ModelDescription, former: ModelDescription | None) -> None:
+        """Count a version that is served from now on. `former`: which was served before; None if there was none."""
         self.version("served")
-        self._served.clear()
-        self._served.labels(version).set(1)
+        if former:
+            self._served.remove(former.model_id, former.model_version)
+        self._served.labels(version.model_id, version.model_version).set(1)
 
     def version(self, outcome: str) -> None:
         """Count the outcome of a version: `served`, why it was refused, or `unknown` when the registry names none."""

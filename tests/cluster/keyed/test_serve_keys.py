@@ -137,12 +137,14 @@ def test_the_audit_log_says_who_sent_what_and_what_became_of_it(
         "request_id",
         "document",
         "pages",
+        "model",
         "model_version",
         "milliseconds",
         "outcome",
     ]
     assert (answered["key"], answered["path"], answered["document"]) == ("audited", "/v1/extract", answer["doc_id"])
     assert (answered["pages"], answered["outcome"]) == (1, "success")
+    assert answered["model"] == answer["model_id"]
     assert answered["model_version"] == Extractor.load(settings.checkpoint).model_version
     assert answered["milliseconds"] >= answer["timings"]["total_ms"]
     assert (unknown["key"], unknown["outcome"]) == ("", "invalid_key")

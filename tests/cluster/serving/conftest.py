@@ -8,20 +8,29 @@ import pytest
 from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.model_version import weights_bytes
 from layoutray.cluster.serving.proxy import HeaderCheck
 from layoutray.ocr.settings import Recognition
 from tests.browser import listening
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.serving.in_process import application
 
+MODELS = "invoices", "orders", "damaged"
+"""Models that are not the default one. There is room for one of them. The last one cannot be loaded."""
+
 
 @pytest.fixture(scope="package")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
     folder = tmp_path_factory.mktemp("in_process")
     save_untrained(folder / "checkpoint", fields={"date": {"many": True}, "total": {}})
+    for number, name in enumerate(MODELS):
+        save_untrained(folder / name, seed=number)
+    (folder / MODELS[-1] / "labels.json").unlink()
     KeyStore.open(str(folder / "keys.db"), create=True).close()
     return ServeSettings(
         str(folder / "checkpoint"),
+        models={name: str(folder / name) for name in MODELS},
+        model_memory_mib=1.5 * weights_bytes(str(folder / "invoices")) / 2**20,
         recognition=Recognition(profile="fast"),
         limits=Limits(max_upload_bytes=2**20, max_pages=3),
         keys=str(folder / "keys.db"),

@@ -16,6 +16,7 @@ from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.page_cache import PageCache
 from layoutray.cluster.serving.prefixes import Prefixes
 from layoutray.cluster.serving.receivers import Receivers
+from layoutray.cluster.serving.served_models import ServedModels
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
 
@@ -26,7 +27,8 @@ def job_client(
     """The client, and the ledger in `file`."""
     ledger, telemetry = Ledger.open(str(file)), Telemetry()
     access = make_access("", "", telemetry)
-    service = Service(None, None, None, Capacity(1, 1, 1), PageCache(0), telemetry)  # pyright: ignore[reportArgumentType]
+    models = ServedModels(None, {})  # pyright: ignore[reportArgumentType]
+    service = Service(None, None, models, Capacity(1, 1, 1), PageCache(0), telemetry)  # pyright: ignore[reportArgumentType]
     runner = JobRunner(ledger, service, access, limits, at_once=1)
     api = FastAPI()
     failures.handle_failures(api)

@@ -17,14 +17,14 @@ from tests.cluster.endpoint import refused
 
 pytestmark = pytest.mark.ocr
 
-# A schema cannot say that bytes are a picture, that a box lies on its page, or which prefixes the operator allows.
+# A schema cannot say that bytes are a picture, that a box lies on its page, or which prefixes and models there are.
 SETTINGS = """
 [checks]
 positive_data_acceptance.expected-statuses = ["2xx", 404, 409, 413, 415, 422]
 
 [[operations]]
 include-path = "/v1/jobs"
-checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 409, 413, 415, 422]
+checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 413, 415, 422]
 """
 
 

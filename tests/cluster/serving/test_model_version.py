@@ -84,7 +84,7 @@ def test_versions_are_loaded_once_and_kept_as_asked(tmp_path: Path) -> None:
     one, two, none = Version("one", "1"), Version("two", "2"), Version("none", "3")
 
     async def check() -> Sequence[str]:
-        versions = LoadedVersions(one, fetch, 1, CPU)
+        versions = LoadedVersions(one, fetch, 1, CPU, 0)
         loaded = await asyncio.gather(*(versions.get(two) for _ in range(3)))
         assert len({id(one) for one in loaded}) == 1
         assert versions.served.description.model_version == "1", "a loaded version is not yet the served one"

@@ -8,6 +8,7 @@ from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.model_version import ModelDescription, Version
 from layoutray.cluster.serving.page_cache import PageCache
+from layoutray.cluster.serving.served_models import ServedModels
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.submission import WordPages
 from layoutray.cluster.serving.telemetry import Telemetry
@@ -19,7 +20,7 @@ async def admit(_: int) -> None:
 
 
 def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
-    service = Service(None, None, None, Capacity(1, 1, 1), PageCache(0), Telemetry())  # pyright: ignore[reportArgumentType]
+    service = Service(None, None, ServedModels(None, {}), Capacity(1, 1, 1), PageCache(0), Telemetry())  # pyright: ignore[reportArgumentType]
     plain = ModelDescription(
         version=Version("plain", "1"),
         model_id="plain",

@@ -10,14 +10,14 @@ from layoutray.cluster.serving.telemetry import Telemetry
 def test_the_version_that_answered_least_recently_loses_its_metrics() -> None:
     (answer,) = (body for body in examples.BODIES if isinstance(body, ExtractResponse))
     telemetry = Telemetry()
-    for number in (*range(16), 0, 16):
+    for number in (*range(64), 0, 64):
         telemetry.document(answer.model_copy(update={"model_version": str(number)}))
     versions: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(telemetry.exposition().decode()):
         for sample in family.samples:
             if "model" in sample.labels and not family.name.endswith("_created"):
                 versions.setdefault(family.name, set()).add(sample.labels["version"])
-    kept = {str(number) for number in range(17)} - {"1"}
+    kept = {str(number) for number in range(65)} - {"1"}
     assert versions == dict.fromkeys(
         ("layoutray_documents", "layoutray_field_confidence", "layoutray_entity_confidence"), kept
     )
