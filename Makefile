@@ -29,10 +29,10 @@ test: setup chromium  ## run all tests except those that need a GPU or many minu
 	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --keep-going -j2 test-without-ray test-on-ray
 
 test-without-ray:
-	$(BIN)/python -m pytest -m "$(DAILY) and not ray"
+	$(BIN)/python -m pytest -m "$(DAILY) and not ray" --durations=30
 
 test-on-ray:
-	@RAY_worker_niceness=0 $(BIN)/python -m pytest -m "$(DAILY) and ray" $(ON_RAY) > build/test-on-ray.log 2>&1; passed=$$?; \
+	@RAY_worker_niceness=0 $(BIN)/python -m pytest -m "$(DAILY) and ray" --durations=30 $(ON_RAY) > build/test-on-ray.log 2>&1; passed=$$?; \
 	cat build/test-on-ray.log; exit $$passed
 
 chaos: setup  ## kill drivers, workers, nodes and links at random; check that no page is lost or doubled (CHAOS_SEED=N)
