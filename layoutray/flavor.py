@@ -19,8 +19,6 @@ with warnings.catch_warnings():
     from mlflow.types import ColSpec, DataType, Schema
     from mlflow.types.schema import Array, Object, Property
 
-NAME = "extractor"
-"""Name of the model in its run."""
 RECOGNITION = "ingest-folder"
 """Ingest recipe whose section `recognition` says how the model reads files; that of `layoutray serve`."""
 

@@ -1,15 +1,19 @@
 """The checkpoint of a run as a LoggedModel of MLflow, with the metrics and data sets of the run linked to it."""
 
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from mlflow.entities import LoggedModel, LoggedModelOutput, LoggedModelStatus, Metric
+from mlflow.entities import LoggedModel, LoggedModelOutput, LoggedModelStatus
 from mlflow.tracking import MlflowClient
 
 from layoutray import checkpoint, flavor
 from layoutray.errors import InputError
+from layoutray.experiments import evaluated, metric_names
 
+_REFUSED = re.compile(r"[/:.%\"']")
+"""Characters that MLflow refuses in the name of a model."""
 _STEP = "step"
 """In the metrics of a checkpoint: the step of the training at which it was saved."""
 
@@ -40,7 +44,8 @@ def log(client: MlflowClient, run_id: str, folder: Path, more: Mapping[str, byte
     run = client.get_run(run_id)
     metrics = checkpoint.read_json(folder / "metrics.json")
     with flavor.files(folder) as (files, facts):
-        model = client.create_logged_model(run.info.experiment_id, flavor.NAME, run_id, params=facts)
+        name = _REFUSED.sub("-", str(run.info.run_name))
+        model = client.create_logged_model(run.info.experiment_id, name, run_id, params=facts)
         for file in files:
             client.log_model_artifact(model.model_id, str(file))
     with tempfile.TemporaryDirectory() as scratch:
@@ -48,15 +53,9 @@ def log(client: MlflowClient, run_id: str, folder: Path, more: Mapping[str, byte
             file = Path(scratch, name)
             file.write_bytes(content)
             client.log_model_artifact(model.model_id, str(file))
-    client.finalize_logged_model(model.model_id, LoggedModelStatus.READY)
+    model = client.finalize_logged_model(model.model_id, LoggedModelStatus.READY)
     step = int(metrics.get(_STEP, 0))
     data = [one.dataset for one in run.inputs.dataset_inputs] if run.inputs else []
-    name, digest = (data[0].name, data[0].digest) if data else (None, None)
-    linked = [
-        Metric(one.key, one.value, one.timestamp, one.step, model.model_id, name, digest, run_id)
-        for key in metrics
-        for one in client.get_metric_history(run_id, key)
-        if one.step == step
-    ]
-    client.log_batch(run_id, metrics=linked)
+    named = {metric_names.of_checkpoint(key): value for key, value in metrics.items() if key != _STEP}
+    evaluated.log(client, model, step, named, data[0] if data else None)
     client.log_outputs(run_id, [LoggedModelOutput(model.model_id, step)])

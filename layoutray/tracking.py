@@ -1,9 +1,10 @@
-"""Runs and registered models in MLflow. Only this module and `aliases` import MLflow.
+"""Runs and registered models in MLflow.
 
 The driver opens a run once; workers get its id, so that a recovered worker continues the same run.
 """
 
 import hashlib
+import io
 import json
 import os
 import tempfile
@@ -18,16 +19,22 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from mlflow.artifacts import download_artifacts
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
+from mlflow.entities import Metric, Param
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from PIL import Image
 
 from layoutray import checkpoint, logged_model
 from layoutray.checkpoint import Fetch
 from layoutray.errors import InputError
+from layoutray.experiments import data, evaluated, metric_names, stores
+from layoutray.experiments import experiment as experiments
+from layoutray.experiments.data import DataUsed
+from layoutray.experiments.parameters import flat
+from layoutray.experiments.stores import absolute, without_password
+from layoutray.experiments.system import SystemLoad
 from layoutray.store import shards, sources
-from layoutray.store.card import Card
-from layoutray.store.local_copies import local_copy, locked
+from layoutray.store.local_copies import local_copy
 from layoutray.training.background import BackgroundReporter, Measurement
 
 CHAMPION = "champion"
@@ -40,7 +47,6 @@ _NOTE = "mlflow_run.json"
 _CLAIM = "layoutray.claim"
 """Tag of a run, and key of the note until the run's id is noted. Finds a run whose opening was killed."""
 _MODELS = "models:/"
-_LONGEST_LIST = 30
 
 
 def default_uri() -> str:
@@ -59,26 +65,32 @@ class Run:
     def client(self) -> MlflowClient:
         return MlflowClient(tracking_uri=self.uri)
 
-    def log_dataset(self, folder: str, card: Card, context: str) -> None:
-        """Log the data set of the run: its location, counts and digest."""
-        source = folder if "://" in folder else str(Path(folder).absolute())
-        kind = source.partition("://")[0] if "://" in source else "local"
-        profile = json.dumps({"pages": card.pages, "examples": card.examples})
-        dataset = Dataset(Path(folder).name, card.digest, kind, json.dumps({"uri": source}), profile=profile)
-        inputs = [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])]
-        try:
-            self.client.log_inputs(self.run_id, inputs)
-        except MlflowException:
-            # Of runs that log the same new data set at once, the first creates it; the others fail once, then find it.
-            self.client.log_inputs(self.run_id, inputs)
+    def log_data(self, used: DataUsed) -> None:
+        """Make a data set an input of the run."""
+        data.log(self.client, self.run_id, used)
 
     def log_metrics(self, step: int, values: Mapping[str, float]) -> None:
-        self.client.log_batch(self.run_id, metrics=[_metric(name, value, step) for name, value in values.items()])
+        now = int(time.time() * 1000)
+        self.log_measurements([Measurement(name, value, step, now) for name, value in values.items()])
 
     def log_measurements(self, measurements: Sequence[Measurement]) -> None:
         """Log at most 1,000 measurements in one call."""
         metrics = [Metric(one.name, one.value, one.time, one.step) for one in measurements]
         self.client.log_batch(self.run_id, metrics=metrics)
+
+    def log_evaluation(self, step: int, values: Mapping[str, float], used: DataUsed) -> None:
+        """Log metrics of the checkpoint of `step`, which were measured on a data set; also for the run's model."""
+        model = logged_model.of_run(self.client, self.run_id)
+        dataset = data.log(self.client, self.run_id, used)
+        if model:
+            evaluated.log(self.client, model, step, values, dataset)
+        else:
+            self.log_metrics(step, values)
+        self.describe()
+
+    def describe(self) -> None:
+        """Write what is known of the run into its description; see `experiments.description`."""
+        evaluated.describe(self.client, self.run_id)
 
     def last_steps(self) -> dict[str, int]:
         """The last logged step of each metric."""
@@ -89,11 +101,13 @@ class Run:
         return {name: max(metric.step for metric in history) for name, history in histories.items()}
 
     def log_picture(self, name: str, png: bytes) -> None:
-        """Store PNG bytes as `pictures/NAME.png`."""
+        """Store PNG bytes as `pictures/NAME.png`, and as a picture that MLflow draws among the charts."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / f"{name}.png"
             file.write_bytes(png)
             self.client.log_artifact(self.run_id, str(file), "pictures")
+        with Image.open(io.BytesIO(png)) as picture:
+            self.client.log_image(self.run_id, picture, key=f"pictures/{name}", synchronous=True)
 
     def log_checkpoint(self, folder: str | Path) -> None:
         """Store a checkpoint as the model of the run, unless it has one; see `logged_model.log`."""
@@ -126,7 +140,17 @@ class Run:
 
     def note(self, folder: str | Path) -> None:
         """Write into a checkpoint folder which run it belongs to, without any password."""
-        _write_note(folder, {"uri": _without_password(self.uri), "run_id": self.run_id})
+        _write_note(folder, {"uri": without_password(self.uri), "run_id": self.run_id})
+
+    def remove_claim(self) -> None:
+        """Remove the tag of `claim`, which nothing needs once the run is noted."""
+        self.client.delete_tag(self.run_id, _CLAIM)
+
+    @property
+    def checkpoint_step(self) -> int:
+        """The step of the training at which the run's model was saved; 0 if it has none."""
+        outputs = self.client.get_run(self.run_id).outputs
+        return outputs.model_outputs[0].step if outputs and outputs.model_outputs else 0
 
     @property
     def finished(self) -> bool:
@@ -154,18 +178,15 @@ def create_run(
     tags: Mapping[str, str],
     parent: Run | None = None,
 ) -> Run:
-    """Open a run, shown below `parent`; its parameters are the resolved recipe, nested keys joined by dots."""
+    """Open a run, shown below `parent`; the nested keys of its parameters are joined by dots."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     uri = absolute(uri)
-    with _locked(uri):
+    with stores.locked(uri):
         client = MlflowClient(tracking_uri=uri)
-        known = client.get_experiment_by_name(experiment)
-        experiment_id = (
-            known.experiment_id if known else client.create_experiment(experiment, artifact_location=_artifacts(uri))
-        )
+        experiment_id = experiments.find_or_create(client, experiment, stores.artifacts(uri))
     nested = {"mlflow.parentRunId": parent.run_id} if parent else {}
     run_id = client.create_run(experiment_id, run_name=name, tags={**tags, **nested}).info.run_id
-    client.log_batch(run_id, params=[Param(key, str(value)) for key, value in _flatten(parameters).items()])
+    client.log_batch(run_id, params=[Param(key, value) for key, value in flat(parameters).items()])
     return Run(uri, run_id)
 
 
@@ -176,7 +197,7 @@ def claim(folder: str | Path, uri: str) -> dict[str, str]:
     deletes it.
     """
     if key := _read_note(folder).get(_CLAIM):
-        with _locked(absolute(uri)):
+        with stores.locked(absolute(uri)):
             client = MlflowClient(tracking_uri=uri)
             experiments = [known.experiment_id for known in client.search_experiments()]
         for abandoned in client.search_runs(experiments, f"tags.`{_CLAIM}` = '{key}'"):
@@ -199,22 +220,27 @@ def noted(folder: str | Path, uri: str) -> Run | None:
     note = _read_note(folder)
     if "run_id" not in note:
         return None
-    run = Run(absolute(uri) if _without_password(absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
+    run = Run(absolute(uri) if without_password(absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
     try:
         run.client.get_run(run.run_id)
     except MlflowException as error:  # its message may contain a password
         raise InputError(
-            f"MLflow at {_without_password(run.uri)} does not know run {run.run_id}: {error.error_code}; "
+            f"MLflow at {without_password(run.uri)} does not know run {run.run_id}: {error.error_code}; "
             f"delete {sources.join(folder, _NOTE)} if it is gone for good"
         ) from None
     return run
 
 
 class MlflowReporter(BackgroundReporter):
-    """Logs the metrics of a training. Steps that the run has are not logged again."""
+    """Logs the metrics of a training, and the load of this machine. Steps that the run has are not logged again."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(run.last_steps, run.log_measurements)
+        self._load = SystemLoad()
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        named = {metric_names.of_training(name): value for name, value in values.items()}
+        super().metrics(step, named | self._load.measure())
 
 
 def resolve(model: str, uri: str) -> str:
@@ -270,7 +296,7 @@ def fetch(resolved: str, uri: str) -> str:
         local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
         if local is not None and local.is_dir():
             return str(local)
-        digest = hashlib.sha256(f"{_without_password(absolute(uri))} {address}".encode()).hexdigest()[:12]
+        digest = hashlib.sha256(f"{without_password(absolute(uri))} {address}".encode()).hexdigest()[:12]
         return str(local_copy(f"{quote(name, safe='')}-{number}-{digest}", partial(_download, address, uri)))
 
 
@@ -291,7 +317,7 @@ def refused(model: str, uri: str) -> Generator[None]:
     try:
         yield
     except MlflowException as error:
-        raise InputError(f"MLflow at {_without_password(uri)} cannot provide {model}: {error.error_code}") from None
+        raise InputError(f"MLflow at {without_password(uri)} cannot provide {model}: {error.error_code}") from None
 
 
 def _download(address: str, uri: str, folder: Path) -> Path:
@@ -305,46 +331,3 @@ def _read_note(folder: str | Path) -> dict[str, str]:
 
 def _write_note(folder: str | Path, content: Mapping[str, str]) -> None:
     shards.write_bytes(json.dumps(content).encode(), str(folder), _NOTE)
-
-
-def _metric(name: str, value: float, step: int) -> Metric:
-    return Metric(name, value, int(time.time() * 1000), step)
-
-
-def absolute(uri: str) -> str:
-    """`uri` of MLflow with an absolute path if it is a SQLite file: workers have another working folder."""
-    return f"sqlite:///{Path(uri.removeprefix('sqlite:///')).absolute()}" if uri.startswith("sqlite:///") else uri
-
-
-@contextmanager
-def _locked(uri: str) -> Generator[None]:
-    """Lock a SQLite file: two processes that create its tables at once break it, and MLflow takes no lock."""
-    if not uri.startswith("sqlite:///"):
-        yield
-        return
-    with locked(Path(uri.removeprefix("sqlite:///")).parent):
-        yield
-
-
-def _artifacts(uri: str) -> str | None:
-    """Location of artifacts: beside a SQLite file, whatever the working folder is; None lets a server decide."""
-    return (
-        (Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts").as_uri() if uri.startswith("sqlite:///") else None
-    )
-
-
-def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": _shown(value)}
-    return flat
-
-
-def _shown(value: Any) -> Any:
-    """A long list by its length: it may be the owner's data, and MLflow refuses long parameters."""
-    return f"{len(value)} values" if isinstance(value, list | tuple) and len(value) > _LONGEST_LIST else value
-
-
-def _without_password(uri: str) -> str:
-    scheme, separator, rest = uri.partition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}"

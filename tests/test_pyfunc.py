@@ -21,7 +21,7 @@ from tests.cluster.checkpoints import save_untrained
 from tests.cluster.endpoint import as_request
 from tests.mlflow_store import new_store
 from tests.ocr.files import encoded
-from tests.test_tracking import CARD
+from tests.test_tracking import CARD, examples
 
 IMAGE, ANNOTATION = render_page(Random("pyfunc"))
 BODY = as_request(IMAGE, ANNOTATION["words"])
@@ -41,9 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(folder: Path) -> PyFuncModel:
     uri = new_store(folder.parent)
     run = tracking.create_run(uri, "tests", "run", {}, {})
-    run.log_dataset(str(folder.parent / "examples"), CARD, "training")
-    run.log_metrics(3, {"dev.f1": 0.25})
-    run.log_metrics(7, {"dev.f1": 0.5})
+    run.log_data(examples(folder.parent))
+    run.log_metrics(7, {"dev/f1": 0.5})
     run.log_checkpoint(folder)
     run.log_checkpoint(folder)  # a training that was closed twice
     assert run.register("forms") == "1"
@@ -58,8 +57,9 @@ def test_it_is_the_logged_model_of_its_run_with_metrics_data_and_ocr_lane(model:
     logged = client.get_logged_model(output.model_id)
     assert (logged.status, logged.artifact_location) == ("READY", version.source)
     linked = [(one.key, one.value, one.step, one.dataset_name, one.dataset_digest) for one in logged.metrics]
-    assert linked == [("dev.f1", 0.5, 7, "examples", CARD.digest)]
-    assert [one.step for one in client.get_metric_history(version.run_id, "dev.f1")] == [3, 7]
+    assert linked == [("dev best/f1", 0.5, 7, "forms", CARD.digest)]
+    assert (logged.name, logged.source_run_id) == ("run", version.run_id)
+    assert client.get_run(version.run_id).data.metrics == {"dev/f1": 0.5, "dev best/f1": 0.5}
     assert logged.params["ocr_engine"] == recipe.load_ingest("ingest-folder").recognition.engine
     assert model.metadata.metadata["recognition"] == "ingest-folder"
 

@@ -23,13 +23,15 @@ from mlflow.tracking import MlflowClient
 from layoutray import checkpoint, tracking
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
+from layoutray.experiments.data import DataUsed
+from layoutray.report import curves, png
 from layoutray.store.card import Card
 from layoutray.tracking import MlflowReporter, Run
-from tests import fork_server
 from tests.jobs import recipe, vocabulary
 from tests.store.test_sources import server as s3  # noqa: F401  (a fixture)
 
 CARD = Card("entities", 64, ("O", "B-a", "I-a"), ("pages",), {"train": 4}, {"train": 9}, 1, "d16e57")
+PICTURE = png.png(curves.loss_curve({"loss": [(1, 2.0), (2, 1.0)]}, "loss"))
 QUIET = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
 
 
@@ -98,6 +100,10 @@ def history(run: Run, name: str) -> list[tuple[int, float]]:
     return sorted((metric.step, metric.value) for metric in run.client.get_metric_history(run.run_id, name))
 
 
+def examples(folder: Path) -> DataUsed:
+    return DataUsed("forms", CARD.digest, str(folder / "examples"), "training", {"pages": CARD.pages})
+
+
 def saved(folder: Path) -> Path:
     chosen = recipe("entities")
     model = checkpoint.build_model(chosen, vocabulary(), CARD.labels)
@@ -115,9 +121,9 @@ def test_a_long_list_of_the_owners_values_is_logged_as_their_number(uri: str) ->
 
 def test_a_run_has_recipe_data_set_metrics_and_pictures(uri: str, tmp_path: Path) -> None:
     run = opened(uri)
-    run.log_dataset(str(tmp_path / "examples"), CARD, "training")
+    run.log_data(examples(tmp_path))
     run.log_metrics(7, {"test.f1": 0.5})
-    run.log_picture("loss", b"\x89PNG picture")
+    run.log_picture("loss", PICTURE)
     run.finish()
     kept = run.client.get_run(run.run_id)
     assert kept.info.status == "FINISHED"
@@ -128,22 +134,24 @@ def test_a_run_has_recipe_data_set_metrics_and_pictures(uri: str, tmp_path: Path
     )
     assert kept.data.tags["arch"] == "skimformer"
     (given,) = kept.inputs.dataset_inputs
-    assert (given.dataset.name, given.dataset.digest, given.dataset.source_type) == ("examples", "d16e57", "local")
+    assert (given.dataset.name, given.dataset.digest, given.dataset.source_type) == ("forms", "d16e57", "local")
     assert json.loads(given.dataset.source) == {"uri": str(tmp_path / "examples")}
-    assert json.loads(given.dataset.profile) == {"pages": {"train": 4}, "examples": {"train": 9}}
+    assert json.loads(given.dataset.profile) == {"pages": {"train": 4}}
     assert history(run, "test.f1") == [(7, 0.5)]
-    assert Path(run.client.download_artifacts(run.run_id, "pictures/loss.png")).read_bytes() == b"\x89PNG picture"
+    assert Path(run.client.download_artifacts(run.run_id, "pictures/loss.png")).read_bytes() == PICTURE
+    shown = [file.path for file in run.client.list_artifacts(run.run_id, "images")]
+    assert any(path.startswith("images/pictures~loss+") for path in shown), "among the charts"
 
 
 def test_runs_that_bring_the_same_new_data_set_at_once_all_have_it(uri: str, tmp_path: Path) -> None:
     runs = [opened(uri) for _ in range(6)]
     for digest in ("first", "second", "third"):
-        card = dataclasses.replace(CARD, digest=digest)
+        used = dataclasses.replace(examples(tmp_path), digest=digest)
         together = threading.Barrier(len(runs))
 
-        def note(run: Run, card: Card = card, together: threading.Barrier = together) -> None:
+        def note(run: Run, used: DataUsed = used, together: threading.Barrier = together) -> None:
             together.wait()
-            run.log_dataset(str(tmp_path / "examples"), card, "training")
+            run.log_data(used)
 
         with ThreadPoolExecutor(len(runs)) as pool:
             list(pool.map(note, runs))
@@ -165,8 +173,8 @@ def test_a_second_reporter_on_the_run_logs_no_step_twice(uri: str) -> None:
     for step in range(5, 11):
         again.metrics(step, {"loss": step / 10, **({"dev.loss": 0.8} if step == 8 else {})})
     again.saved(10, None)
-    assert history(run, "loss") == [(step, step / 10) for step in range(1, 11)]
-    assert history(run, "dev.loss") == [(4, 0.4), (8, 0.8)]
+    assert history(run, "train/loss") == [(step, step / 10) for step in range(1, 11)]
+    assert history(run, "dev/loss") == [(4, 0.4), (8, 0.8)]
 
 
 def test_more_metrics_than_one_call_may_carry_all_arrive(file: str) -> None:
@@ -175,9 +183,8 @@ def test_more_metrics_than_one_call_may_carry_all_arrive(file: str) -> None:
     for step in range(1, 1201):
         reporter.metrics(step, {"loss": 1.0, "rate": 0.5})
     reporter.flush()
-    assert (
-        [step for step, _ in history(run, "loss")] == [step for step, _ in history(run, "rate")] == list(range(1, 1201))
-    )
+    for name in ("train/loss", "train/rate"):
+        assert [step for step, _ in history(run, name)] == list(range(1, 1201))
 
 
 def test_a_registered_checkpoint_comes_back_by_alias_and_by_version(uri: str, tmp_path: Path) -> None:
@@ -272,13 +279,6 @@ def test_a_run_can_be_gone_on_in_after_its_end(uri: str) -> None:
     assert not run.finished
 
 
-def test_processes_may_make_a_new_file_at_the_same_time(tmp_path: Path) -> None:
-    call = (f"sqlite:///{tmp_path}/new.db", "shared", "run", {}, {})
-    both = [fork_server.start(tracking.create_run, *call) for _ in range(2)]
-    assert list(map(fork_server.exit_code, both)) == [0, 0]
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["new.db"]
-
-
 def test_a_password_is_in_no_message_and_in_no_note(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,12 +300,12 @@ def test_a_password_is_in_no_message_and_in_no_note(
 def test_a_relative_sqlite_file_is_the_same_one_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = opened("sqlite:///runs.db")
-    run.log_picture("loss", b"picture")
+    run.log_picture("loss", PICTURE)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     run.log_metrics(1, {"loss": 1.0})
     assert history(run, "loss") == [(1, 1.0)]
-    assert list((tmp_path / "mlartifacts").rglob("loss.png"))
+    assert list((tmp_path / "mlartifacts").rglob("pictures/loss.png"))
 
 
 def test_the_default_place_is_the_environments_or_a_file_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,14 @@ import hashlib
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from layoutray import config, tracking
 from layoutray import recipe as recipes
 from layoutray.cli import comparison_report, encode, equal_minutes, options, terminal, tracked_training, tracked_trials
 from layoutray.cli.evaluation_options import SelectionOptions, add_selection_options
+from layoutray.cli.tracked_evaluation import MeasuredPages
 from layoutray.cli.tracked_trials import SeedOptions, Trials
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode as encode_pages
@@ -18,10 +19,11 @@ from layoutray.cluster.encode import encoding_settings
 from layoutray.cluster.sweep import Value
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric
-from layoutray.evaluation.compared_model import kept_comparison
+from layoutray.evaluation.compared_model import ComparedModel, kept_comparison
 from layoutray.evaluation.comparison import Comparison
 from layoutray.evaluation.leakage import document_words, known
 from layoutray.evaluation.page_selection import PageSelection
+from layoutray.experiments import origin
 from layoutray.recipe import Recipe
 from layoutray.store import json_text, shards, sources
 from layoutray.tasks import document_fields_of
@@ -81,15 +83,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plan = {"pages": chosen.pages, "recipes": [*contenders], "seeds": chosen.distinct_seeds, **vars(chosen.share())}
         return terminal.show_plan(next(iter(contenders.values())).recipe, plan)
     tracked_trials.claim(chosen.out, {"compared": "recipes"}, "trials of another verb")
-    with connect(), tracked_trials.closing(_open_parent(contenders, chosen)) as parent:
+    pages = MeasuredPages(selection)
+    with connect(), tracked_trials.closing(_open_parent(contenders, pages, chosen)) as parent:
         jobs = _jobs(contenders, chosen)
         trials = Trials.check(jobs, {name: [f"seed={job.recipe.seed}"] for name, job in jobs.items()})
         tracked_trials.train_every(trials, parent, chosen)
         models = {
-            name: [kept_comparison(str(jobs[_trial(name, seed)].out), selection) for seed in chosen.distinct_seeds]
+            name: [_measured(jobs[_trial(name, seed)], pages, chosen) for seed in chosen.distinct_seeds]
             for name in contenders
         }
-        _report(Comparison(models, _known_templates(selection)), chosen, parent)
+        _report(Comparison(models, _known_templates(selection)), pages, chosen, parent)
     return 0
 
 
@@ -134,7 +137,7 @@ def _parse(arguments: Sequence[str] | None) -> CompareOptions:
     )
     tracked_trials.add_seeds(parser, "of the trainings of each recipe")
     tracked_trials.add_trial_options(parser)
-    return options.parse(parser, arguments, CompareOptions)
+    return options.parse_training(parser, arguments, CompareOptions)
 
 
 def _contenders(chosen: CompareOptions) -> dict[str, _Contender]:
@@ -243,7 +246,7 @@ def _jobs(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[
     }
 
 
-def _open_parent(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> Run:
+def _open_parent(contenders: Mapping[str, _Contender], pages: MeasuredPages, chosen: CompareOptions) -> Run:
     """The run of the whole comparison: that of an earlier call with this folder, or a new one."""
     if earlier := tracking.noted(chosen.out, chosen.tracking_uri):
         earlier.reopen()
@@ -254,10 +257,31 @@ def _open_parent(contenders: Mapping[str, _Contender], chosen: CompareOptions) -
         "seeds": chosen.distinct_seeds,
         "pages": ", ".join(chosen.pages),
     }
-    tags = tracking.claim(chosen.out, chosen.tracking_uri)
-    run = tracking.create_run(chosen.tracking_uri, chosen.experiment, "compare", parameters, tags)
+    tags = _tags(contenders, pages) | origin.tags(chosen.command) | tracking.claim(chosen.out, chosen.tracking_uri)
+    experiment = chosen.experiment or pages.documents
+    run = tracking.create_run(chosen.tracking_uri, experiment, "compare", parameters, tags)
+    run.log_data(pages.data)
+    run.describe()
     run.note(chosen.out)
+    run.remove_claim()
     return run
+
+
+def _tags(contenders: Mapping[str, _Contender], pages: MeasuredPages) -> dict[str, str]:
+    def each(values: Iterable[str]) -> str:
+        return ", ".join(dict.fromkeys(values))
+
+    recipes = [one.recipe for one in contenders.values()]
+    tags = {"task": each(one.task.name for one in recipes), "arch": each(one.arch for one in recipes)}
+    return tags | {"data": pages.documents, "words": pages.words}
+
+
+def _measured(job: Job, pages: MeasuredPages, chosen: CompareOptions) -> ComparedModel:
+    """What is compared of a trained model; also in the run of its training."""
+    model = kept_comparison(str(job.out), pages.selection)
+    if run := tracking.noted(job.out, chosen.tracking_uri):
+        pages.log(run, run.checkpoint_step, model.metrics())
+    return model
 
 
 def _known_templates(selection: PageSelection) -> frozenset[str]:
@@ -269,7 +293,7 @@ def _known_templates(selection: PageSelection) -> frozenset[str]:
     return known(measured, training).templates
 
 
-def _report(comparison: Comparison, chosen: CompareOptions, parent: Run) -> None:
+def _report(comparison: Comparison, pages: MeasuredPages, chosen: CompareOptions, parent: Run) -> None:
     """Show the comparison; write `comparison.json` and `report.html`, also into the run."""
     rows = comparison.recipes()
     shown = [(one.name, one.f1.value, one.f1.low, one.f1.high, one.milliseconds, one.parameters) for one in rows]
@@ -284,6 +308,7 @@ def _report(comparison: Comparison, chosen: CompareOptions, parent: Run) -> None
     for name, text in files.items():
         shards.write_bytes(text.encode(), chosen.out, name)
         parent.client.log_text(parent.run_id, text, name)
-    parent.log_metrics(0, {f"{one.name}.{comparison.metric}": one.f1.value for one in rows})
+    parent.log_metrics(0, {pages.metric(f"{comparison.metric}.{one.name}"): one.f1.value for one in rows})
+    parent.describe()
     terminal.say(f"report: {sources.join(chosen.out, 'report.html')}")
     sys.stdout.write(files["comparison.json"])

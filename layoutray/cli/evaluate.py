@@ -9,6 +9,7 @@ from typing import Any
 
 from layoutray.cli import options, terminal
 from layoutray.cli.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.cli.tracked_evaluation import MeasuredPages
 from layoutray.errors import DocumentError
 from layoutray.evaluation.evaluate import Evaluation, WordEvaluation, evaluate
 from layoutray.evaluation.measurement import metrics_under_noise
@@ -48,9 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.json:
         chosen.json.write_text(text, encoding="utf-8")
     if run := tracked.run():
-        run.log_metrics(
-            int(tracked.loaded.metrics["step"]), {f"{selection.name}.{name}": value for name, value in metrics.items()}
-        )
+        MeasuredPages(selection).log(run, int(tracked.loaded.metrics["step"]), metrics)
         _log_pictures(evaluation, run, selection.name)
     return 0
 

@@ -77,7 +77,7 @@ def _parse(arguments: Sequence[str] | None) -> LearningCurveOptions:
         help="numbers of training documents, or `all` (default: 5 10 20 50 100 all)",
     )
     tracked_trials.add_seeds(parser, "each chooses documents and initial weights")
-    return options.parse(parser, arguments, LearningCurveOptions)
+    return options.parse_training(parser, arguments, LearningCurveOptions)
 
 
 def _size(text: str) -> int:
@@ -125,7 +125,7 @@ def _open_parent(first: Job, chosen: LearningCurveOptions) -> Run:
     """The run of the whole curve."""
     whole = replace(first, out=sources.absolute(chosen.out))
     varied = ["train.documents=*", "seed=*"]
-    return tracked_training.open_run(whole, Card.read(first.examples), chosen.tracking_uri, chosen.experiment, varied)
+    return tracked_training.open_run(whole, Card.read(first.examples), chosen, varied)
 
 
 def _report(curve: LearningCurve, title: str, out: str, parent: Run) -> None:

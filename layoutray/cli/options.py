@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +12,7 @@ from typing import TypeVar
 from layoutray.cli.verbs import VERBS
 
 Options = TypeVar("Options")
+Training = TypeVar("Training", bound="TrainingOptions")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +35,11 @@ class TrainingOptions(RecipeOptions):
     Attributes:
         init: checkpoints to start from; none trains from scratch.
         cpus, gpus, threads, max_failures: see `TrainingResources`.
+        experiment: of MLflow; empty for one called like the data.
+        command: the whole command, which repeats the training.
     """
 
+    command: str
     out: str
     init: Sequence[str]
     cpus: float
@@ -61,6 +66,14 @@ def parser(verb: str) -> argparse.ArgumentParser:
 def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Options]) -> Options:
     """The parsed `arguments` as dataclass `kind`, whose fields are the options of `made`."""
     return kind(**vars(made.parse_args(arguments)))
+
+
+def parse_training(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Training]) -> Training:
+    """`parse` for the options of a verb that trains, which are a `kind` of `TrainingOptions`."""
+    from layoutray.experiments.origin import command_line  # imports MLflow
+
+    given = sys.argv[1:] if arguments is None else arguments
+    return kind(command=command_line(made.prog, given), **vars(made.parse_args(arguments)))
 
 
 def add_recipe(made: argparse.ArgumentParser, kind: str) -> None:
@@ -92,7 +105,9 @@ def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: f
         help="checkpoint folder (on a disk that all nodes share) or s3:// address; an interrupted training resumes",
     )
     _add_resources(made, process, cpus, max_failures)
-    made.add_argument("--experiment", default="layoutray", help="MLflow experiment (default: %(default)s)")
+    made.add_argument(
+        "--experiment", default="", help="MLflow experiment (default: the name of the folder of the documents)"
+    )
     add_tracking_uri(made)
     add_recipe_options(made)
 

@@ -14,6 +14,7 @@ from layoutray.cli.tracked_trials import TrialOptions, Trials
 from layoutray.cluster import sweep
 from layoutray.cluster.sweep import Trial, Value
 from layoutray.errors import InputError, LayoutrayError
+from layoutray.experiments import metric_names
 from layoutray.report import png
 from layoutray.report.trials import metric_by_value
 from layoutray.store import shards, sources
@@ -70,7 +71,7 @@ def _parse(arguments: Sequence[str] | None) -> SweepOptions:
         metavar="KEY=VALUE,VALUE",
         help="recipe key, given by its dotted path, and the values to try",
     )
-    return options.parse(parser, arguments, SweepOptions)
+    return options.parse_training(parser, arguments, SweepOptions)
 
 
 def _planned(chosen: SweepOptions, key: str, values: Sequence[Value]) -> dict[Value, Job]:
@@ -111,9 +112,7 @@ def _key_and_values(over: Sequence[str]) -> tuple[str, list[Value]]:
 def _open_parent(first: Job, key: str, chosen: SweepOptions) -> Run:
     """The run of the whole sweep, with the recipe of its first job."""
     whole = replace(first, out=sources.absolute(chosen.out))
-    return tracked_training.open_run(
-        whole, Card.read(first.examples), chosen.tracking_uri, chosen.experiment, [f"{key}=*"]
-    )
+    return tracked_training.open_run(whole, Card.read(first.examples), chosen, [f"{key}=*"])
 
 
 def _best(results: Sequence[Trial], trials: Trials, key: str, parent: Run) -> Trial:
@@ -131,6 +130,8 @@ def _best(results: Sequence[Trial], trials: Trials, key: str, parent: Run) -> Tr
         terminal.say(reasons)
     points = sorted((trial.value, trial.metric) for trial in results if trial.metric is not None)
     parent.log_picture("metric_by_value", png.png(metric_by_value(points, best.value, key, objective)))
+    parent.log_metrics(0, {metric_names.of_checkpoint(objective): best.metric})
+    parent.describe()
     terminal.say(f"best: {trials.name(best.value)}, {best.job.out}")
     return best
 

@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 
-from layoutray import checkpoint, config, tracking
+from layoutray import checkpoint, tracking
 from layoutray.cli import terminal
+from layoutray.cli.options import TrainingOptions
+from layoutray.experiments import metric_names, origin
+from layoutray.experiments.data import DataUsed, titled
+from layoutray.experiments.parameters import of_recipe
 from layoutray.report import curves, png
 from layoutray.store import sources
 from layoutray.store.card import Card
 from layoutray.tracking import MlflowReporter, Run
 from layoutray.training.inputs import CheckedJob
 from layoutray.training.job import Job
-from layoutray.training.reporter import HISTORY, JsonLines, Reporter, read_history
+from layoutray.training.reporter import HISTORY, JsonLines, Reporter, read_history, training_minutes
 
 
 def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:
@@ -28,30 +32,39 @@ def describe_start(checked: CheckedJob) -> None:
 
 
 def open_run(
-    job: Job, card: Card, uri: str, experiment: str, varied: Sequence[str] = (), parent: Run | None = None
+    job: Job, card: Card, chosen: TrainingOptions, varied: Sequence[str] = (), parent: Run | None = None
 ) -> Run:
     """The run noted in the checkpoint folder if an interrupted training resumes there, else a new one.
 
     Args:
         card: of the job's examples.
+        chosen: options of the command.
         varied: `key=value` assignments in which the run differs from others of its recipe, for its name and parameters.
         parent: the run that this one belongs to.
     """
+    uri = chosen.tracking_uri
     if interrupted := tracking.noted(job.out, uri):
         interrupted.reopen()
         return interrupted
-    tags = {
-        "task": job.recipe.task.name,
-        "arch": job.recipe.arch,
-        "examples_digest": card.digest,
-        "init": ", ".join(job.init),
-    }
-    tags |= tracking.claim(job.out, uri)
-    name, parameters = " ".join([job.recipe.name, *varied]), config.override(job.recipe.to_dict(), varied)
-    run = tracking.create_run(uri, experiment, name, parameters, tags, parent)
-    run.log_dataset(job.examples, card, "training")
+    tags = {"task": job.recipe.task.name, "arch": job.recipe.arch, "data": card.title, "checkpoint": str(job.out)}
+    tags |= {"words": card.words} if card.words else {}
+    tags |= {"init": ", ".join(job.init)} if job.init else {}
+    tags |= origin.tags(chosen.command) | tracking.claim(job.out, uri)
+    name = " ".join([job.recipe.name, *varied])
+    parameters = of_recipe(job.recipe) | {one.partition("=")[0]: one.partition("=")[2] for one in varied}
+    run = tracking.create_run(uri, chosen.experiment or card.title, name, parameters, tags, parent)
+    run.log_data(data_of(job, card))
+    run.log_metrics(0, {metric_names.PAGES: card.pages.get("train", 0)})
+    run.describe()
     run.note(job.out)
+    run.remove_claim()
     return run
+
+
+def data_of(job: Job, card: Card) -> DataUsed:
+    """The examples of the job as a data set in MLflow."""
+    title = titled(card.title, card.words)
+    return DataUsed(title, card.digest, job.examples, "training", {"pages": card.pages, "examples": card.examples})
 
 
 def reporters(job: Job, run: Run) -> Sequence[Reporter]:
@@ -64,7 +77,9 @@ def close_run(job: Job, run: Run, name: str) -> None:
     series = read_history(sources.join(job.out, HISTORY))
     losses = {name: series[name] for name in ("loss", "dev.loss") if name in series}
     run.log_picture("loss", png.png(curves.loss_curve(losses, "loss")))
+    run.log_metrics(0, {metric_names.MINUTES: training_minutes(sources.join(job.out, HISTORY))})
     run.log_checkpoint(job.out)
+    run.describe()
     if name:
         register(run, name)
     run.finish()

@@ -153,9 +153,7 @@ def _train_waiting(trials: Trials, parent: Run, chosen: TrialOptions) -> list[Tr
     runs: dict[Value, Run] = {}
     try:
         for value, checked in trials.waiting.items():
-            runs[value] = tracked_training.open_run(
-                checked.job, checked.card, parent.uri, chosen.experiment, trials.varied[value], parent
-            )
+            runs[value] = tracked_training.open_run(checked.job, checked.card, chosen, trials.varied[value], parent)
         terminal.say(f"{len(runs)} trials; MLflow shows their progress in run {parent.run_id}")
         work = partial(_trial, {value: checked.job for value, checked in trials.waiting.items()}, runs)
         with connect():

@@ -87,7 +87,7 @@ def _parse(verb: str, arguments: Sequence[str] | None) -> TrainOptions:
         help="minimum number of workers to continue with after nodes are lost; 0 waits until all are back "
         "(default: %(default)s)",
     )
-    return options.parse(parser, arguments, TrainOptions)
+    return options.parse_training(parser, arguments, TrainOptions)
 
 
 def _train_on_ray(job: Job, workers: Workers, chosen: TrainOptions) -> None:
@@ -96,7 +96,7 @@ def _train_on_ray(job: Job, workers: Workers, chosen: TrainOptions) -> None:
         return
     checked = check(job, workers.count)
     tracked_training.describe_start(checked)
-    run = tracked_training.open_run(job, checked.card, chosen.tracking_uri, chosen.experiment)
+    run = tracked_training.open_run(job, checked.card, chosen)
     try:
         with ProgressBar(job.recipe.name) as bar, connect():
             on_ray.train(checked, workers, partial(tracked_training.reporters, job, run), bar)
@@ -117,7 +117,7 @@ def _train_here(job: Job, world: World, chosen: TrainOptions) -> None:
         train_in_place(inputs, world, CompositeReporter([]))
         return
     tracked_training.describe_start(inputs.checked)
-    run = tracked_training.open_run(job, inputs.card, chosen.tracking_uri, chosen.experiment)
+    run = tracked_training.open_run(job, inputs.card, chosen)
     try:
         with ProgressBar(job.recipe.name) as bar:
             reporters = [bar, *tracked_training.reporters(job, run)]

@@ -26,7 +26,7 @@ from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.cluster.worker_pool import WorkerPool
 from layoutray.document.filters import Filters
 from layoutray.errors import InputError, LayoutrayError, Reason
-from layoutray.prepare import record_codecs
+from layoutray.prepare import origin, record_codecs
 from layoutray.prepare.encode import Encoder, digest_of, filtered_pages, labels_for, pages_digest, vocabulary_for
 from layoutray.prepare.encode_output import SPLITS, EncodeOutput
 from layoutray.prepare.field_truth import count_values
@@ -221,6 +221,8 @@ def _card(encoder: Encoder, receipts: _Receipts, folders: Sequence[str], values:
         cut=total("cut"),
         texts_cut=total("texts_cut"),
         filtered={name: count for name, count in by_name("filtered", _FILTERS).items() if count},
+        documents=origin.names_of(folders),
+        words=origin.word_sources(folders),
     )
 
 

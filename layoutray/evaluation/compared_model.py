@@ -8,7 +8,7 @@ from typing import Any
 from layoutray.checkpoint import Checkpoint
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.kept_results import kept
-from layoutray.evaluation.measurement import Measurement, measure
+from layoutray.evaluation.measurement import Measurement, measure, noise_metric
 from layoutray.evaluation.page_selection import PageSelection
 
 NOISE = (0.05, 0.1)
@@ -34,6 +34,12 @@ class ComparedModel:
     coverage: float | None
     milliseconds: float
     parameters: int
+
+    def metrics(self) -> dict[str, float]:
+        """The F1, also under noise, and the coverage, by the names of `layoutray evaluate`."""
+        noisy = {noise_metric(one.metric, share): one.value for share, one in self.noisy.items()}
+        covered = {} if self.coverage is None else {"accepted_at_99": self.coverage}
+        return {self.clean.metric: self.clean.value} | covered | noisy
 
 
 def kept_comparison(folder: str, selection: PageSelection) -> ComparedModel:

@@ -56,7 +56,12 @@ def metrics_under_noise(loaded: Checkpoint, selection: PageSelection, shares: Se
         raise InputError(
             f"task {loaded.recipe.task.name} has no F1 of fields or entities, so noise cannot be measured; leave it out"
         )
-    return {f"{metric}_noise_{100 * share:g}": measure(loaded, selection, share).value for share in shares}
+    return {noise_metric(str(metric), share): measure(loaded, selection, share).value for share in shares}
+
+
+def noise_metric(metric: str, share: float) -> str:
+    """The name of `metric` when this share of the characters is wrong."""
+    return f"{metric}_noise_{100 * share:g}"
 
 
 def estimate(of_seeds: Sequence[Measurement]) -> Estimate:

@@ -18,6 +18,8 @@ class Card:
     Attributes:
         labels: names of the model's outputs.
         sources: folders of the data sets that were encoded.
+        documents: names of the folders of their documents.
+        words: word sources of the pages, such as `annotation` or an OCR engine.
         pages: pages by split. `filtered` of them were refused by a filter and `dead` could not be encoded.
         examples: examples by split.
         digest: identity of the content: pages, vocabulary and settings.
@@ -41,6 +43,8 @@ class Card:
     cut: int = 0
     texts_cut: int = 0
     filtered: dict[str, int] = field(default_factory=dict[str, int])
+    documents: tuple[str, ...] = ()
+    words: str = ""
 
     @classmethod
     def read(cls, folder: str) -> "Card":
@@ -51,8 +55,14 @@ class Card:
             raise InputError(
                 f"{folder} is not an EXAMPLES data set ({CARD} is missing); create one with `layoutray encode`"
             ) from error
-        values["labels"], values["sources"] = tuple(values["labels"]), tuple(values["sources"])
+        for name in ("labels", "sources", "documents"):
+            values[name] = tuple(values.get(name, ()))
         return cls(**values)
+
+    @property
+    def title(self) -> str:
+        """What the data is called: the names of its folders of documents."""
+        return " and ".join(self.documents or map(sources.name, self.sources))
 
     def write(self, folder: str) -> None:
         shards.write_bytes(json.dumps(asdict(self), indent=2, sort_keys=True).encode(), folder, CARD)

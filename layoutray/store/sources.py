@@ -85,6 +85,11 @@ def join(root: str | Path, *parts: str) -> str:
     return "/".join((str(root).rstrip("/"), *parts))
 
 
+def name(uri: str) -> str:
+    """The last part of a path or address."""
+    return uri.rstrip("/").rpartition("/")[2]
+
+
 def absolute(uri: str) -> str:
     """`uri` as an absolute path or address, for processes with another working folder, such as Ray's workers."""
     return uri if "://" in uri or uri.startswith("models:/") else str(Path(uri).absolute())

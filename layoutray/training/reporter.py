@@ -132,14 +132,14 @@ class JsonLines:
     def start(self, step: int, steps: int) -> None:
         """Keep earlier reports up to `step`; later steps are trained again."""
         self._rows = [row for row in _rows(self._file) if row["step"] <= step] if sources.exists(self._file) else []
-        self._rows.append({"event": "start", "step": step, "steps": steps})
+        self._rows.append({"event": "start", "step": step, "steps": steps, "time": time.time()})
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         self._rows.append({"event": "metrics", "step": step, **values})
 
     def saved(self, step: int, folder: Path | None) -> None:
         if folder is not None:
-            self._rows.append({"event": "saved", "step": step})
+            self._rows.append({"event": "saved", "step": step, "time": time.time()})
             parent, _, name = self._file.rpartition("/")
             shards.write_bytes("".join(json_text.dumps(row) + "\n" for row in self._rows).encode(), parent, name)
 
@@ -153,6 +153,16 @@ def read_history(file: str | Path) -> dict[str, list[tuple[int, float]]]:
             for name, value in row.items():
                 series.setdefault(name, []).append((step, float(value)))
     return series
+
+
+def training_minutes(file: str | Path) -> float:
+    """The time from each start to the last state before the next start; what was trained twice counts once."""
+    seconds, before = 0.0, 0.0
+    for row in _rows(str(file)):
+        if "time" in row:
+            seconds += row["time"] - before if row["event"] == "saved" else 0.0
+            before = row["time"]
+    return seconds / 60
 
 
 def _rows(file: str) -> Iterator[dict[str, Any]]:

@@ -98,11 +98,16 @@ def test_the_run_has_curves_scores_and_pictures(here: Path) -> None:
     kept = run.client.get_run(run.run_id)
     assert kept.info.status == "FINISHED"
     assert kept.data.params["train.steps"] == "4"
-    assert [metric.step for metric in run.client.get_metric_history(run.run_id, "loss")] == [1, 2, 3, 4]
+    assert [metric.step for metric in run.client.get_metric_history(run.run_id, "train/loss")] == [1, 2, 3, 4]
     reported = json.loads((here / "report.json").read_text())["metrics"]
-    assert {
-        name.removeprefix("test."): value for name, value in kept.data.metrics.items() if name.startswith("test.")
-    } == reported
+    shown = {name.rpartition("/")[2]: value for name, value in kept.data.metrics.items() if name.startswith("test ")}
+    assert shown == reported
+    assert kept.data.metrics["test tesserocr/f1"] == reported["f1"], "the name says who has read the words"
+    model = run.client.get_logged_model(kept.outputs.model_outputs[0].model_id)
+    measured = {metric.dataset_name for metric in model.metrics if metric.key.startswith("test ")}
+    assert measured == {"drawn, tesserocr"}
+    contexts = {tag.value for given in kept.inputs.dataset_inputs for tag in given.tags}
+    assert contexts == {"training", "test"}
     assert {"f1", "precision", "recall", "support"} <= reported.keys()
     expected = ("loss", "confusion_test", "reliability_test", "overlay_test_1")
     assert {f"pictures/{name}.png" for name in expected} <= pictures(run)

@@ -82,7 +82,12 @@ def test_the_comparison_has_a_run_above_those_of_its_trials(compared: Path) -> N
     assert {run.info.run_name for run in trials} == {"good seed=1", "poor seed=1"}
     assert {run.data.tags["mlflow.parentRunId"] for run in trials} == {parent.info.run_id}
     assert {run.info.status for run in runs} == {"FINISHED"}
-    assert set(parent.data.metrics) == {"good.f1", "poor.f1"}
+    assert set(parent.data.metrics) == {"train annotation by name/f1.good", "train annotation by name/f1.poor"}
+    assert (parent.data.tags["data"], parent.data.tags["arch"]) == ("ingested", "skimformer")
+    for trial in trials:
+        name = str(trial.info.run_name).removesuffix(" seed=1")
+        of_parent = parent.data.metrics[f"train annotation by name/f1.{name}"]
+        assert trial.data.metrics["train annotation/f1"] == of_parent, "with one seed, the model's is the recipe's"
     assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {"comparison.json", "report.html"}
 
 

@@ -102,7 +102,7 @@ def test_the_curve_has_a_run_above_those_of_its_trials(drawn: Path) -> None:
     assert trial.data.tags["mlflow.parentRunId"] == parent.info.run_id
     assert (trial.data.params["train.documents"], trial.data.params["seed"]) == ("24", "2")
     assert {run.info.status for run in runs} == {"FINISHED"}
-    assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {"curve.json", "pictures"}
+    assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {"curve.json", "pictures", "images"}
 
 
 @pytest.mark.ray

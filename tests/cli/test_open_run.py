@@ -25,16 +25,17 @@ def test_who_is_killed_before_the_note_has_one_run_afterwards(tmp_path: Path) ->
     store, out = new_store(tmp_path), tmp_path / "checkpoint"
     examples = encode(tmp_path, chosen, pages(12, 2))
     call = [recipe_file(tmp_path, chosen), examples, "--out", str(out), "--tracking-uri", store]
-    for moment in ("log_dataset", "note"):
+    for moment in ("log_data", "note"):
         assert fork_server.exit_code(fork_server.start(killed, moment, call)) == -signal.SIGKILL
     client = MlflowClient(tracking_uri=store)
-    (experiment,) = [known.experiment_id for known in client.search_experiments(filter_string="name = 'layoutray'")]
+    (experiment,) = [known.experiment_id for known in client.search_experiments(filter_string="name = 'ingested'")]
     (empty,) = client.search_runs([experiment])
     assert tracking.noted(out, store) is None
     assert pretrain(call) == 0
     (run,) = client.search_runs([experiment])
     assert run.info.status == "FINISHED"
-    assert run.data.metrics["loss"] > 0
+    assert run.data.metrics["train/loss"] > 0
+    assert "layoutray.claim" not in run.data.tags, "the tags of a run are for people"
     assert tracking.noted(out, store) == tracking.Run(store, run.info.run_id)
     deleted = {one.info.run_id for one in client.search_runs([experiment], run_view_type=ViewType.DELETED_ONLY)}
     assert len(deleted) == 2

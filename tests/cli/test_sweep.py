@@ -86,8 +86,8 @@ def test_every_value_has_a_run_like_that_of_a_single_training(swept: Path) -> No
     for value, run in trials.items():
         assert (run.info.status, run.info.run_name) == ("FINISHED", f"small {KEY}={value}")
         assert run.data.params["train.steps"] == "4"
-        assert [metric.step for metric in client.get_metric_history(run.info.run_id, "loss")] == [1, 2, 3, 4]
-        assert [metric.step for metric in client.get_metric_history(run.info.run_id, "dev.perplexity")] == [2, 4]
+        assert [metric.step for metric in client.get_metric_history(run.info.run_id, "train/loss")] == [1, 2, 3, 4]
+        assert [metric.step for metric in client.get_metric_history(run.info.run_id, "dev/perplexity")] == [2, 4]
         (output,) = run.outputs.model_outputs
         model = client.get_logged_model(output.model_id)
         assert {"model.safetensors", "recipe.json"} <= {
@@ -101,9 +101,11 @@ def test_every_value_has_a_run_like_that_of_a_single_training(swept: Path) -> No
 
 @pytest.mark.ray
 def test_the_sweep_has_a_run_with_its_table_and_picture(swept: Path) -> None:
-    parent, _ = runs_of("swept")
+    parent, trials = runs_of("swept")
+    best = min(run.data.metrics["dev best/perplexity"] for run in trials.values())
+    assert parent.data.metrics["dev best/perplexity"] == best
     assert (parent.info.status, parent.data.params[KEY], parent.data.params["train.steps"]) == ("FINISHED", "*", "4")
-    assert artifacts(parent) == {"trials.csv", "pictures"}
+    assert artifacts(parent) == {"trials.csv", "pictures", "images"}
     assert artifacts(parent, "pictures") == {"pictures/metric_by_value.png"}
     table = MlflowClient(tracking_uri=tracking.default_uri()).download_artifacts(parent.info.run_id, "trials.csv")
     first, second = csv.DictReader(Path(table).read_text().splitlines())

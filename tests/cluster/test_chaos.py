@@ -21,6 +21,7 @@ import pytest
 from layoutray import recipe as recipes
 from layoutray import tracking
 from layoutray.cluster.ingest import plan_ingest
+from layoutray.experiments import metric_names
 from layoutray.inference import Extractor
 from layoutray.prepare.manifest import Manifest
 from layoutray.prepare.output import Output
@@ -268,7 +269,8 @@ def test_a_training_is_the_undisturbed_one_whatever_dies(
     (run,) = tracked(store)
     assert jobs.finished(Job(recipes.load(file), job.examples, out))
     for name in ("loss", "dev.loss", "learning_rate"):
-        history = sorted((metric.step, metric.value) for metric in run.client.get_metric_history(run.run_id, name))
+        logged = run.client.get_metric_history(run.run_id, metric_names.of_training(name))
+        history = sorted((metric.step, metric.value) for metric in logged)
         assert history == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]], (
             f"{name}: every step once"
         )

@@ -20,6 +20,7 @@ from layoutray import checkpoint, tracking
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.train import StateReporter, Workers
 from layoutray.errors import CheckpointError, InputError
+from layoutray.experiments import metric_names
 from layoutray.tracking import MlflowReporter, Run
 from layoutray.training import job as jobs
 from layoutray.training import resume
@@ -91,7 +92,8 @@ def open_run(folder: Path) -> Run:
 
 
 def logged(tracked: Run, name: str) -> list[tuple[int, float]]:
-    return sorted((metric.step, metric.value) for metric in tracked.client.get_metric_history(tracked.run_id, name))
+    history = tracked.client.get_metric_history(tracked.run_id, metric_names.of_training(name))
+    return sorted((metric.step, metric.value) for metric in history)
 
 
 def close(series: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:

@@ -33,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = options.parser("picture curves")
     parser.add_argument("checkpoints", nargs="+", help="checkpoint folders or s3:// addresses with their history.jsonl")
     parser.add_argument(
-        "--metric", default="dev.perplexity", help="named as in MLflow, e.g. loss or dev.f1 (default: %(default)s)"
+        "--metric",
+        default="dev.perplexity",
+        help="named as in history.jsonl, e.g. loss or dev.f1 (default: %(default)s)",
     )
     options.add_tracking_uri(parser)
     options.add_picture_file(parser, "curves.png")

@@ -1,0 +1,61 @@
+"""Experiments of MLflow: opened in the UI's view of trainings, with a saved view of the columns that matter."""
+
+import json
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from mlflow.tracking import MlflowClient
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
+
+from layoutray.experiments import metric_names
+
+_KIND, _TRAINING = "mlflow.experimentKind", "custom_model_development"
+"""Tag, and its value for model training; without it, the UI may open an experiment in its view of language models."""
+_VIEW = "results"
+_VIEW_TAG = f"mlflow.sharedViewState.{_VIEW}"
+_DESCRIPTIONS = ("attributes.`Dataset`", "tags.`words`", "tags.`arch`")
+"""Columns that say what was trained on what; `_VIEW` has them before the metrics."""
+
+
+def find_or_create(client: MlflowClient, name: str, artifacts: str | None) -> str:
+    """Id of experiment `name`.
+
+    Args:
+        artifacts: where a new experiment keeps its files; None lets the server decide.
+    """
+    known = client.get_experiment_by_name(name)
+    experiment = known.experiment_id if known else client.create_experiment(name, artifact_location=artifacts)
+    if known is None or _KIND not in known.tags:
+        client.set_experiment_tag(experiment, _KIND, _TRAINING)
+    if known is None or MLFLOW_RUN_NOTE not in known.tags:
+        client.set_experiment_tag(experiment, MLFLOW_RUN_NOTE, _description(experiment))
+    return experiment
+
+
+def show_columns(client: MlflowClient, experiment: str, metrics: Iterable[str]) -> None:
+    """Add the headlines among `metrics` to the columns of the experiment's saved view."""
+    tags = client.get_experiment(experiment).tags
+    present = _state(tags[_VIEW_TAG])["selectedColumns"] if _VIEW_TAG in tags else []
+    shown = [column.removeprefix("metrics.`").removesuffix("`") for column in present if column.startswith("metrics.")]
+    columns = [*_DESCRIPTIONS, *(f"metrics.`{name}`" for name in metric_names.headlines({*shown, *metrics}))]
+    if columns != present:
+        client.set_experiment_tag(experiment, _VIEW_TAG, _envelope({"selectedColumns": columns}))
+
+
+def _state(envelope: str) -> dict[str, Any]:
+    return json.loads(json.loads(envelope)["state"])
+
+
+def _envelope(state: dict[str, Any]) -> str:
+    """A saved view, as the UI stores it."""
+    now = int(time.time() * 1000)
+    return json.dumps({"name": "Results", "createdAt": now, "updatedAt": now, "state": json.dumps(state)})
+
+
+def _description(experiment: str) -> str:
+    return (
+        f"[Results](#/experiments/{experiment}/runs?viewStateShareKey={_VIEW}) is a saved view of the runs with the "
+        "columns that matter first. Each run's page says what was trained on what, how good it is, and which command "
+        "repeats it."
+    )

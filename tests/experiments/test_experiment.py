@@ -1,0 +1,54 @@
+"""Experiments in a real store of MLflow, with the tags that its UI reads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mlflow.tracking import MlflowClient
+
+from layoutray.experiments import experiment
+from tests.mlflow_store import new_store
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> MlflowClient:
+    return MlflowClient(tracking_uri=new_store(tmp_path))
+
+
+def view(client: MlflowClient, found: str) -> dict[str, Any]:
+    """The state of the saved view, as the UI reads it."""
+    kept = json.loads(client.get_experiment(found).tags["mlflow.sharedViewState.results"])
+    assert kept["name"] == "Results"
+    return json.loads(kept["state"])
+
+
+def test_a_new_experiment_opens_in_the_view_of_trainings_and_says_where_its_results_are(client: MlflowClient) -> None:
+    made = experiment.find_or_create(client, "forms", None)
+    tags = client.get_experiment(made).tags
+    assert tags["mlflow.experimentKind"] == "custom_model_development"
+    assert f"#/experiments/{made}/runs?viewStateShareKey=results" in tags["mlflow.note.content"]
+    assert experiment.find_or_create(client, "forms", None) == made
+
+
+def test_what_people_have_set_on_an_experiment_stays(client: MlflowClient) -> None:
+    made = client.create_experiment("forms")
+    client.set_experiment_tag(made, "mlflow.experimentKind", "genai_development")
+    client.set_experiment_tag(made, "mlflow.note.content", "our forms")
+    assert experiment.find_or_create(client, "forms", None) == made
+    tags = client.get_experiment(made).tags
+    assert (tags["mlflow.experimentKind"], tags["mlflow.note.content"]) == ("genai_development", "our forms")
+
+
+def test_the_saved_view_collects_the_columns_that_matter(client: MlflowClient) -> None:
+    made = experiment.find_or_create(client, "forms", None)
+    experiment.show_columns(client, made, ["train/loss", "dev best/f1", "speed/minutes"])
+    experiment.show_columns(client, made, ["test tesserocr/f1", "dev by name/f1.total"])
+    assert view(client, made)["selectedColumns"] == [
+        "attributes.`Dataset`",
+        "tags.`words`",
+        "tags.`arch`",
+        "metrics.`test tesserocr/f1`",
+        "metrics.`dev best/f1`",
+        "metrics.`speed/minutes`",
+    ]
