@@ -3,27 +3,33 @@
 EACL 2026, arXiv:2507.08606.
 
 A BERT that knows where tokens stand only relative to each other: there are no embeddings of boxes. For each pair of
-tokens, the distance and the direction from one box to the other, in polar coordinates, change the attention score.
-Distances are cut into buckets at quantiles. Training starts from a trained text encoder.
+tokens, vectors of their distance in the text, their distance on the page and their direction are added to the key
+(`nn.relative_keys`). Training starts from a trained text encoder.
 
-    symbol             name here                         meaning
+    symbol             name here                            meaning
     text, 1D position  word_, position_, segment_embedding
-    ρ                  polar_bias.distance               distance of two centres, in thousandths of width and height
-    θ                  polar_bias.direction              direction from the query's centre to the key's
-    s_ij               (q_i·k_j)/√d + b_ρ + b_θ          score of a query and a key; biases differ by head
+    relative 1D        relative_keys.sequential             of the distance in tokens, in 32 buckets up to 128
+    ρ                  relative_keys.distance               of the distance of two centres, in quarters
+    θ                  relative_keys.direction              of the direction from the query to the key, in 12 classes
+    s_ij               q_i·(k_j + a_1D + a_ρ + a_θ)/√d      score of a query and a key; heads and layers share a
 
-What stands above is what the paper's abstract and reviews of it state, together with its name. Its formulas, its
-hyper-parameters and its published weights were not at hand, so this file has not been compared with them. These choices
-are ours:
-- Both biases are numbers per head that are added to the score, the form of LayoutLMv3's Cartesian biases, whose place
-  they take. A form that multiplies queries with embeddings of ρ and θ would also fit the abstract.
-- A token stands at the centre of its word's box; special tokens at the page's top left corner.
-- 32 buckets of ρ. Their borders are quantiles of 3 million pairs of words on the training pages of FUNSD, CORD and
-  SROIE, a million each. Those of the paper come from its own pretraining pages.
-- 16 sectors of θ; the first four directions (right, down, left, up) are centres of sectors. A pair in the same place
-  has no direction, and a sector of its own.
-- Biases are shared by all layers and start at zero, which leaves a trained encoder unchanged at first. `polar_bias =
-  "scaled"` multiplies them by 30, for short trainings (`nn.relative_bias`).
+Boxes are in thousandths of width and height. Borders of the quarters are the quartiles of all distances between two
+tokens of the window. Directions are right, above, left and below where the boxes overlap in y or in x, else eight
+sectors of 45 degrees. A token is in a class of its own to itself. Special tokens have a box without area; pairs with
+such a box have neither distance nor direction.
+
+Formulas and classes are those of the authors' code (github.com/buthaya/docpolarbert, MIT), and the states are equal
+(`tests/architectures/test_docpolarbert.py`). Their weights were not at hand.
+
+Departures from that code:
+- Quartiles are those of each window, so that a window's result does not depend on its batch. Theirs are of a batch.
+- All tables learn, and start at zero, which leaves a trained encoder unchanged at first. Theirs start from
+  N(0, 0.02²), and their table of distances in the text gets no gradient.
+- A pair with a box without area has no direction. Theirs has one if the boxes overlap in x or in y. In their code, a
+  distance of exactly 5 is taken for such a pair.
+- `relative_keys = "scaled"` multiplies the tables by 10, for short trainings. The factor was not tuned.
+- Their positions count from 0 and there are two segments, as with `core = "bert"` and `segments = 2`.
+- Tasks are those of `layoutray`; their second pretraining task, the prediction of positions, is not here.
 """
 
 import math
@@ -31,24 +37,26 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
-from layoutray.nn.attention import SelfAttention, mask_keys
+from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.initialise import initialise
-from layoutray.nn.relative_bias import BIAS_SCALE, pairwise_differences
+from layoutray.nn.relative_bias import BUCKETS, pairwise_differences, relative_buckets
+from layoutray.nn.relative_keys import RelativeKeys
 from layoutray.nn.weight_names.bert import FROM_PEER
 from layoutray.tensors import Batch, Encoded
 
-DISTANCES = (
-    *(54, 78, 99, 119, 138, 157, 176, 196, 215, 235, 254, 273, 292, 311, 330, 350),
-    *(370, 390, 411, 432, 454, 476, 499, 523, 548, 575, 605, 638, 675, 720, 784),
-)
-"""Borders between buckets of distances, in thousandths; a distance on a border belongs to the upper bucket."""
-SECTORS = 16
-"""Sectors of directions. Number `SECTORS` stands for the same place."""
+FARTHEST_IN_TEXT = 128
+QUARTERS = 4
+DISTANCES = 1 + QUARTERS
+"""Classes of distances: the smallest one (0, of a token to itself), and the quarters."""
+DIRECTIONS = 13
+"""Classes of directions: the token itself; right, above, left, below; eight sectors counter-clockwise from right."""
+SCALE = 10.0
+"""Factor of `scaled` tables: at a learning rate of 3e-4, 300 steps of Adam move a number by at most 0.05."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class DocPolarBertConfig:
 
     Attributes:
         core: the underlying encoder, which determines the first position: pad id + 1 in `roberta`, 0 in `bert`.
-        polar_bias: `plain`, or `scaled` by 30 for short trainings.
+        relative_keys: `plain`, or `scaled` by 10 for short trainings.
         hidden: width of the states.
         layers: number of layers.
         heads: attention heads per layer.
@@ -71,7 +79,7 @@ class DocPolarBertConfig:
     """
 
     core: Literal["roberta", "bert"] = "roberta"
-    polar_bias: Literal["plain", "scaled"] = "plain"
+    relative_keys: Literal["plain", "scaled"] = "plain"
     hidden: int = 768
     layers: int = 12
     heads: int = 12
@@ -87,49 +95,82 @@ class DocPolarBertConfig:
         check_heads(self, "hidden", "heads")
 
 
-class PolarBias(nn.Module):
-    """b_ρ + b_θ: a bias of the distance and one of the direction from the query's centre to the key's."""
-
-    borders: Tensor
+class PolarKeys(nn.Module):
+    """The vectors of three relations: distance in the text, distance on the page, and direction."""
 
     def __init__(self, config: DocPolarBertConfig) -> None:
         super().__init__()
-        self.scale = 1.0 if config.polar_bias == "plain" else BIAS_SCALE
-        self.distance = nn.Embedding(len(DISTANCES) + 1, config.heads)
-        self.direction = nn.Embedding(SECTORS + 1, config.heads)
-        self.register_buffer("borders", torch.tensor(DISTANCES), persistent=False)
+        size = config.hidden // config.heads
+        self.scale = 1.0 if config.relative_keys == "plain" else SCALE
+        self.sequential = nn.Embedding(BUCKETS, size)
+        self.distance = nn.Embedding(DISTANCES, size)
+        self.direction = nn.Embedding(DIRECTIONS, size)
 
     @torch.no_grad()
     def reset(self) -> None:
-        """Set both tables to zero."""
-        self.distance.weight.zero_()
-        self.direction.weight.zero_()
+        """Set all tables to zero."""
+        for table in (self.sequential, self.distance, self.direction):
+            table.weight.zero_()
 
-    def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch heads length length"]:
-        """The bias of each query (rows) and key (columns); boxes are in thousandths of the page."""
-        distances, sectors = polar_buckets(boxes, self.borders)
-        return self.scale * (self.distance(distances) + self.direction(sectors)).permute(0, 3, 1, 2)
+    def forward(self, boxes: Int[Tensor, "batch length 4"], mask: Bool[Tensor, "batch length"]) -> RelativeKeys:
+        """The relations of all pairs of tokens; boxes are in thousandths of the page."""
+        tables = [self.sequential.weight, self.distance.weight, self.direction.weight]
+        nothing = tables[0].new_zeros(1, tables[0].shape[1])
+        vectors = self.scale * torch.cat([*tables, nothing])
+        positions = torch.arange(boxes.shape[1], device=boxes.device)
+        sequential = relative_buckets(pairwise_differences(positions.unsqueeze(0)), FARTHEST_IN_TEXT)
+        apart = ~pairs_with_area(boxes)
+        distances = (BUCKETS + distance_classes(boxes)).masked_fill(apart, len(vectors) - 1)
+        directions = direction_classes(boxes)
+        directions = (BUCKETS + DISTANCES + directions).masked_fill(apart & (directions > 0), len(vectors) - 1)
+        return RelativeKeys(vectors, (sequential, distances, directions), mask)
 
 
-def polar_buckets(
-    boxes: Int[Tensor, "batch length 4"], borders: Int[Tensor, " buckets"]
-) -> tuple[Int[Tensor, "batch length length"], Int[Tensor, "batch length length"]]:
-    """Bucket of the distance, and sector of the direction, from each query (rows) to each key (columns).
+def pairs_with_area(boxes: Int[Tensor, "batch length 4"]) -> Bool[Tensor, "batch length length"]:
+    """Whether both boxes are wider or higher than nothing; those of special tokens and of padding are not."""
+    placed = (boxes[..., :2] != boxes[..., 2:]).any(-1)
+    return placed.unsqueeze(-1) & placed.unsqueeze(-2)
 
-    Sectors are numbered clockwise on the page, from the one around the direction to the right.
+
+def distance_classes(boxes: Int[Tensor, "batch length 4"]) -> Int[Tensor, "batch length length"]:
+    """0 for the smallest distance of the window, 1 to `QUARTERS` for the quarters. Without area, any class."""
+    centres = (boxes[..., :2] + boxes[..., 2:]) / 2
+    distances = pairwise_differences(centres.transpose(-1, -2)).pow(2).sum(1).sqrt()
+    pairs = pairs_with_area(boxes)
+    ordered = distances.masked_fill(~pairs, math.inf).flatten(1).sort(1).values
+    last = (pairs.sum((1, 2)) - 1).clamp(min=0)
+    ranks = last.unsqueeze(1) * torch.linspace(0, 1, QUARTERS + 1, device=boxes.device)
+    below, above = (ordered.gather(1, whole.long()) for whole in (ranks.floor(), ranks.ceil()))
+    borders = torch.lerp(below, above, ranks.frac())
+    return torch.searchsorted(borders, distances.flatten(1)).clamp(max=QUARTERS).view_as(distances)
+
+
+def direction_classes(boxes: Int[Tensor, "batch length 4"]) -> Int[Tensor, "batch length length"]:
+    """The class of the direction from each query (rows) to each key (columns).
+
+    0 is the token itself. Where boxes overlap in y, a key is 1, to the right, or 3, to the left. Where they overlap in
+    x, it is 2, above, or 4, below, also where they overlap in both. Else it is 5 plus the sector of 45 degrees.
     """
-    # Twice the centres are whole numbers, so that distances are compared exactly.
-    right = pairwise_differences(boxes[..., 0] + boxes[..., 2])
-    down = pairwise_differences(boxes[..., 1] + boxes[..., 3])
-    squared = right**2 + down**2
-    distances = torch.bucketize(squared, 4 * borders**2, right=True)
-    turns = torch.atan2(down.float(), right.float()) / (2 * math.pi)
-    sectors = (turns * SECTORS).round().long() % SECTORS
-    return distances, sectors.masked_fill(squared == 0, SECTORS)
+    right, down = (pairwise_differences(boxes[..., side] + boxes[..., side + 2]).float() for side in (0, 1))
+    degrees = (360 - torch.atan2(down, right) * 180 / math.pi) % 360
+    same_column, same_line = (_overlap(boxes[..., side], boxes[..., side + 2]) for side in (0, 1))
+    classes = (degrees // 45).long() + 5
+    classes = classes.masked_fill(same_line & ((degrees < 90) | (degrees > 270)), 1)
+    classes = classes.masked_fill(same_line & (degrees > 90) & (degrees < 270), 3)
+    classes = classes.masked_fill(same_column & (degrees < 180), 2)
+    classes = classes.masked_fill(same_column & (degrees > 180), 4)
+    return classes.masked_fill(torch.eye(boxes.shape[1], dtype=torch.bool, device=boxes.device), 0)
+
+
+def _overlap(
+    start: Int[Tensor, "batch length"], end: Int[Tensor, "batch length"]
+) -> Bool[Tensor, "batch length length"]:
+    """Whether two intervals have a point in common."""
+    return (end.unsqueeze(-1) >= start.unsqueeze(-2)) & (end.unsqueeze(-2) >= start.unsqueeze(-1))
 
 
 class DocPolarBert(nn.Module):
-    """A BERT or RoBERTa with polar biases in its attention scores."""
+    """A BERT or RoBERTa whose keys depend on where the query stands."""
 
     def __init__(self, config: DocPolarBertConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -142,12 +183,12 @@ class DocPolarBert(nn.Module):
         self.segment_embedding = nn.Embedding(config.segments, config.hidden)
         self.norm = nn.LayerNorm(config.hidden, eps=config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
-        self.polar_bias = PolarBias(config)
+        self.relative_keys = PolarKeys(config)
         self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
 
     def forward(self, batch: Batch) -> Encoded:
         states = self.embed(batch.input_ids)
-        visible = mask_keys(self.polar_bias(batch.boxes), batch.mask)
+        visible = self.relative_keys(batch.boxes, batch.mask)
         for layer in self.layers:
             states = layer(states, visible)
         return Encoded.of_all_tokens(states, batch.mask)
@@ -167,10 +208,10 @@ def _layer(config: DocPolarBertConfig) -> EncoderLayer:
 
 
 def build(config: DocPolarBertConfig, *, vocab_size: int, pad_id: int) -> DocPolarBert:
-    """A DocPolarBERT with RoBERTa's initial weights and with biases of zero."""
+    """A DocPolarBERT with RoBERTa's initial weights and with tables of zero."""
     encoder = DocPolarBert(config, vocab_size=vocab_size, pad_id=pad_id)
     initialise(encoder, config.hidden)
-    encoder.polar_bias.reset()
+    encoder.relative_keys.reset()
     return encoder
 
 
@@ -182,7 +223,7 @@ ARCHITECTURE = Architecture(
         "small": DocPolarBertConfig(hidden=256, layers=4, heads=4, feed_forward=1024),
         "minilm": DocPolarBertConfig(
             core="bert",
-            polar_bias="scaled",
+            relative_keys="scaled",
             hidden=384,
             layers=6,
             feed_forward=1536,

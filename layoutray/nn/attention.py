@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from layoutray.nn.dropout import FastDropout
 from layoutray.nn.gathered_attention import KeyLists, gathered_context
+from layoutray.nn.relative_keys import RelativeKeys
 from layoutray.tensors import Places
 
 
@@ -35,10 +36,11 @@ AttentionMask = (
     | Bool[Tensor, "batch heads length length"]
     | Float[Tensor, "batch heads length length"]
     | KeyLists
+    | RelativeKeys
     | PackedMask
 )
-"""Which keys are visible: a mask for all queries; a mask or list of keys per query and head; a bias of scores; or the
-keys of the same window."""
+"""Which keys are visible: a mask for all queries; a mask or list of keys per query and head; a bias of scores; a mask
+with vectors that are added to the keys; or the keys of the same window."""
 
 _MASKED_SCORE = -1e9
 """Score of a masked key, which gets weight 0. Finite in every type: a query without visible keys gets no NaN."""
@@ -117,6 +119,9 @@ class SelfAttention(MultiHeadAttention):
         if isinstance(mask, KeyLists):
             query = split_heads(self.query(states), self.heads)
             return self.join_heads(gathered_context(query, *memory, mask, _current(self.dropout)))
+        if isinstance(mask, RelativeKeys):
+            query = split_heads(self.query(states), self.heads)
+            return self.join_heads(_context(query, memory, mask_keys(mask.scores(query), mask.mask), self.dropout))
         if isinstance(mask, PackedMask) or mask.ndim > 2:
             return self.attend(states, memory, mask)
         return self.attend(states, memory, mask[:, None, None, :])

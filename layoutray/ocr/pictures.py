@@ -22,6 +22,7 @@ from layoutray.ocr.settings import Recognition
 _DECODERS: dict[str, type[ImageFile]] = {"PNG": PngImageFile, "JPEG": JpegImageFile, "TIFF": TiffImageFile}
 _DEEP_MODES = frozenset({"I", "F", "I;16", "I;16B", "I;16L", "I;16N"})
 _PHOTOMETRIC, _WHITE_IS_ZERO = 262, 0
+_ORIENTATION, _AS_STORED = 274, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,18 @@ def decode(data: bytes, kind: str, number: int, settings: Recognition) -> Render
         pixels = _eight_bits(image)
     height, width = pixels.shape[:2]
     return Rendered(pixels, width, height)
+
+
+def is_turned(data: bytes, kind: str) -> bool:
+    """Whether the EXIF data of a file says that its picture is to be turned or mirrored; False if they are unreadable.
+
+    Raises:
+        DocumentError: (stage `open`) when the file is damaged.
+    """
+    with _opened(data, kind, "open") as image:
+        with contextlib.suppress(ValueError, SyntaxError, TypeError, OSError, KeyError):
+            return image.getexif().get(_ORIENTATION, _AS_STORED) != _AS_STORED
+        return False
 
 
 def check_size(width: int, height: int, settings: Recognition) -> None:

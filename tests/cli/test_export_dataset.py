@@ -12,6 +12,7 @@ import datasets
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from layoutray.cli.main import main
 from layoutray.document import Box, Page, Provenance, Word
@@ -115,6 +116,14 @@ def test_the_package_datasets_opens_it_with_names_splits_and_pictures(tmp_path: 
         assert [names[tag] for tag in row["ner_tags"]] == [word.tag for word in page.words]
         assert row["bboxes"][0] == [round(side * 1000) for side in _sides(page.words[0])]
         assert row["image"].size == (600, 800)
+
+
+def test_a_picture_that_exif_turns_is_exported_upright(tmp_path: Path) -> None:
+    picture = put_picture(tmp_path / "scan.jpg", 80, 60, orientation=6)
+    made = [replace(pages(1)[0], image=str(picture), width=60, height=80)]
+    (page,) = round_trip(made, "coco", tmp_path)
+    with Image.open(page.image) as exported:
+        assert (exported.format, exported.size) == ("PNG", (60, 80))
 
 
 def test_coco_has_a_box_for_each_entity(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ import pytest
 from PIL import Image
 
 from layoutray.errors import DocumentError, Reason
-from layoutray.ocr.pictures import decode
+from layoutray.ocr.pictures import decode, is_turned
 from layoutray.ocr.settings import Recognition
 from tests.ocr.files import encoded
 
@@ -91,6 +91,15 @@ def test_exif_orientation_is_followed(orientation: int, shape: tuple[int, int], 
     assert got.shape == shape
     assert got[dark] < 30
     assert got[shape[0] // 2, shape[1] // 2] > 220
+
+
+@pytest.mark.parametrize("orientation", [1, 2, 3, 6, 8])
+def test_it_is_known_which_pictures_exif_turns(orientation: int) -> None:
+    assert is_turned(marked_corner(orientation), "JPEG") == (orientation != 1)
+
+
+def test_a_picture_without_exif_is_not_turned() -> None:
+    assert not is_turned(encoded(Image.new("L", (4, 4)), "PNG"), "PNG")
 
 
 def test_damaged_exif_does_not_cost_the_picture() -> None:

@@ -13,7 +13,7 @@ from tests.training.test_start import BERT, KINDS, TEXT, VOCABULARY, fresh, of, 
 
 @pytest.mark.parametrize("core", ["roberta", "bert"])
 @pytest.mark.parametrize(
-    ("arch", "new"), [("layoutlmv3", ("boxes", "relative_bias")), ("docpolarbert", ("polar_bias",))]
+    ("arch", "new"), [("layoutlmv3", ("boxes", "relative_bias")), ("docpolarbert", ("relative_keys",))]
 )
 def test_they_read_as_their_roberta_or_bert(arch: str, new: tuple[str, ...], core: str, tmp_path: Path) -> None:
     kind = KINDS[core]

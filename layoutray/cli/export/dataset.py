@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from layoutray.cli.export.documents import pages_folder
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.exchange import entity_json, layoutlm
+from layoutray.ocr import pictures, render
 from layoutray.report.page_picture import page_picture
 from layoutray.store import sources
 from layoutray.store.data_set import DataSet
@@ -45,6 +47,11 @@ class _Source:
 
     pages: DataSet
     num_pages: Mapping[str, int]
+
+    @cached_property
+    def tags(self) -> list[str]:
+        """All tags of all splits, which share their numbers."""
+        return layoutlm.tag_names(self.pages.read_pages())
 
     def of(self, split: str) -> list[Page]:
         """The pages of a split, in order of document and number."""
@@ -101,7 +108,6 @@ def _require_single_pages(folder: str, source: _Source) -> None:
 
 
 def _write_parquet(source: _Source, split: str, out: Path) -> int:
-    tags = layoutlm.tag_names(source.pages.read_pages())
     pages = source.pages.read_pages(pc.field("split") == split)
     first = next(pages, None)
     if first is None:
@@ -109,7 +115,7 @@ def _write_parquet(source: _Source, split: str, out: Path) -> int:
     file = out / "data" / f"{layoutlm.FILES[split]}-00000-of-00001.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("wb") as sink:
-        writer = layoutlm.SplitWriter(sink, tags, _picture)
+        writer = layoutlm.SplitWriter(sink, source.tags, _picture)
         for page in chain([first], pages):
             writer.write(page, source.num_pages[page.doc_id])
         return writer.close()
@@ -150,12 +156,14 @@ def _save_picture(page: Page, folder: Path) -> str:
 
 
 def _picture(page: Page) -> tuple[str, bytes] | None:
-    """Name and bytes: PNG and JPEG files as they are, other pictures as PNG of the page's size."""
+    """Name and bytes: PNG and JPEG files as they are, other pictures, and those that EXIF turns, as PNG of the page."""
     if not page.image:
         return None
     suffix = Path(page.image).suffix.lower()
     if suffix in _AS_THEY_ARE:
-        return f"{page.doc_id}{suffix}", sources.read_bytes(page.image)
+        content = sources.read_bytes(page.image)
+        if not pictures.is_turned(content, render.sniff(content)):
+            return f"{page.doc_id}{suffix}", content
     sink = io.BytesIO()
     page_picture(page).save(sink, "PNG")
     return f"{page.doc_id}-{page.number}.png", sink.getvalue()
