@@ -46,7 +46,7 @@ class Runs:
         """Folder of the encoded data set `name`; encodes it if it does not exist."""
         folder = self.out / name
         if not (folder / "dataset.json").is_file():
-            self._verb("encode", folder.with_suffix(".log"), recipe, pages, "--out", str(folder), *_set(keys))
+            self.verb("encode", folder.with_suffix(".log"), recipe, pages, "--out", str(folder), *_set(keys))
         return folder
 
     def train(
@@ -62,7 +62,7 @@ class Runs:
         initial = [argument for start in starts for argument in ("--init", str(start))]
         settings = [*_set(keys), *(argument for pair in self._options.overrides for argument in ("--set", pair))]
         log_file = folder.with_name(f"{folder.name}.log")
-        self._verb(
+        self.verb(
             verb,
             log_file,
             recipe,
@@ -82,7 +82,7 @@ class Runs:
         scores = folder.with_name(f"{name}.json")
         if not scores.is_file():
             excluded = [] if without is None else ["--without", str(without)]
-            self._verb(
+            self.verb(
                 "evaluate",
                 folder.with_name(f"{name}.evaluate.log"),
                 str(folder),
@@ -101,7 +101,7 @@ class Runs:
         if not (out / REVIEW).is_file():
             log_file = folder.with_name(f"{folder.name}.select.log")
             documents = ["--labelled", str(labelled), "--count", str(count), "--out", str(out)]
-            self._verb("select", log_file, str(folder), str(pages), *documents)
+            self.verb("select", log_file, str(folder), str(pages), *documents)
         with (out / REVIEW).open(encoding="utf-8", newline="") as file:
             return [row["doc_id"] for row in csv.DictReader(file)]
 
@@ -140,7 +140,7 @@ class Runs:
         log(self._benchmark, asdict(self._options), report, pictures)
         sys.stdout.write(json.dumps(report) + "\n")
 
-    def _verb(self, verb: str, log_file: Path, *arguments: str) -> None:
+    def verb(self, verb: str, log_file: Path, *arguments: str) -> None:
         """Run a verb with one thread, because several trainings share the machine."""
         with log_file.open("w", encoding="utf-8") as stream:
             command = [sys.executable, "-m", f"pipelines.{verb}", *arguments]

@@ -1,6 +1,7 @@
 """Some documents of a data set and of its examples, as a data set and examples of their own."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from layoutray.prepare.manifest import Manifest
 from layoutray.store import example_files, shards, sources
 from layoutray.store.card import Card
 from layoutray.store.data_set import DataSet
-from layoutray.store.schema import PAGES
+from layoutray.store.schema import DOCUMENTS, PAGES
 
 
 def training_documents(examples: Path) -> list[str]:
@@ -23,6 +25,29 @@ def write_pages_of(doc_ids: Collection[str], pages: Path, out: Path) -> None:
     """Write the pages of some documents of the data set `pages` as the data set `out`."""
     tables = DataSet(str(pages)).scan_pages(filter=_is_one_of(doc_ids))
     shards.write_all(tables, PAGES, DataSet(str(out)).pages, shards.part_name(doc_ids))
+
+
+def write_data_set_of(doc_ids: Collection[str], pages: Path, out: Path) -> None:
+    """Write some documents of the data set `pages`, with their values and a manifest, as the data set `out`."""
+    write_pages_of(doc_ids, pages, out)
+    tables = DataSet(str(pages)).scan_documents(filter=_is_one_of(doc_ids))
+    shards.write_all(tables, DOCUMENTS, DataSet(str(out)).documents, shards.part_name(doc_ids))
+    splits = pa.concat_tables(DataSet(str(out)).scan_pages(["split"]))["split"].to_pylist()
+    part = replace(
+        Manifest.read(str(pages)),
+        documents_in=len(doc_ids),
+        documents_out=len(doc_ids),
+        documents_dead=0,
+        duplicates=[],
+        without_picture=0,
+        pages_in=len(splits),
+        pages_out=len(splits),
+        pages_dead=0,
+        reasons={},
+        splits=dict(Counter(splits)),
+        rows=len(splits),
+    )
+    part.write(str(out))
 
 
 def write_examples_of(doc_ids: Collection[str], examples: Path, out: Path) -> None:
