@@ -1,5 +1,6 @@
 """The checkpoint of a run as a LoggedModel of MLflow, with the metrics and data sets of the run linked to it."""
 
+import json
 import re
 import tempfile
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from mlflow.entities import LoggedModel, LoggedModelOutput, LoggedModelStatus
 from mlflow.tracking import MlflowClient
+from mlflow.utils import mlflow_tags
 
 from layoutray import checkpoint, flavor
 from layoutray.errors import InputError
@@ -14,6 +16,8 @@ from layoutray.experiments import evaluated, metric_names
 
 _REFUSED = re.compile(r"[/:.%\"']")
 """Characters that MLflow refuses in the name of a model."""
+_ORIGIN = (mlflow_tags.MLFLOW_USER, mlflow_tags.MLFLOW_SOURCE_NAME, mlflow_tags.MLFLOW_SOURCE_TYPE)
+"""Tags of a run that its model has too."""
 _STEP = "step"
 """In the metrics of a checkpoint: the step of the training at which it was saved."""
 
@@ -45,7 +49,8 @@ def log(client: MlflowClient, run_id: str, folder: Path, more: Mapping[str, byte
     metrics = checkpoint.read_json(folder / "metrics.json")
     with flavor.files(folder) as (files, facts):
         name = _REFUSED.sub("-", str(run.info.run_name))
-        model = client.create_logged_model(run.info.experiment_id, name, run_id, params=facts)
+        tags = {tag: run.data.tags[tag] for tag in _ORIGIN if tag in run.data.tags}
+        model = client.create_logged_model(run.info.experiment_id, name, run_id, tags=tags, params=facts)
         for file in files:
             client.log_model_artifact(model.model_id, str(file))
     with tempfile.TemporaryDirectory() as scratch:
@@ -59,3 +64,24 @@ def log(client: MlflowClient, run_id: str, folder: Path, more: Mapping[str, byte
     named = {metric_names.of_checkpoint(key): value for key, value in metrics.items() if key != _STEP}
     evaluated.log(client, model, step, named, data[0] if data else None)
     client.log_outputs(run_id, [LoggedModelOutput(model.model_id, step)])
+
+
+def register(client: MlflowClient, run_id: str, name: str) -> str:
+    """Make the model of a run the next version of the registered model `name`, and link both. Returns the version.
+
+    Raises:
+        InputError: if the run has no model.
+    """
+    model = required(client, run_id)
+    version = client.create_model_version(
+        name,
+        model.artifact_location,
+        run_id,
+        description=model.tags.get(mlflow_tags.MLFLOW_RUN_NOTE),
+        model_id=model.model_id,
+    ).version
+    # The tag from which the UI learns the versions of a model; MLflow's client does not set it.
+    versions = json.loads(model.tags.get(mlflow_tags.MLFLOW_MODEL_VERSIONS, "[]"))
+    versions.append({"name": name, "version": version})
+    client.set_logged_model_tags(model.model_id, {mlflow_tags.MLFLOW_MODEL_VERSIONS: json.dumps(versions)})
+    return str(version)

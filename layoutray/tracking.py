@@ -65,6 +65,13 @@ class Run:
     def client(self) -> MlflowClient:
         return MlflowClient(tracking_uri=self.uri)
 
+    @property
+    def address(self) -> str:
+        """The page of the run in MLflow's UI; its id alone, if the runs are in a file."""
+        experiment = self.client.get_run(self.run_id).info.experiment_id
+        is_server = self.uri.startswith(("http://", "https://"))
+        return experiments.address(without_password(self.uri), experiment, self.run_id) if is_server else self.run_id
+
     def log_data(self, used: DataUsed) -> None:
         """Make a data set an input of the run."""
         data.log(self.client, self.run_id, used)
@@ -129,14 +136,11 @@ class Run:
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
-        model = logged_model.required(client, self.run_id)
-        version = client.create_model_version(
-            name, model.artifact_location, self.run_id, model_id=model.model_id
-        ).version
+        version = logged_model.register(client, self.run_id, name)
         client.set_registered_model_alias(name, CANDIDATE, version)
         if CHAMPION not in client.get_registered_model(name).aliases:
             client.set_registered_model_alias(name, CHAMPION, version)
-        return str(version)
+        return version
 
     def note(self, folder: str | Path) -> None:
         """Write into a checkpoint folder which run it belongs to, without any password."""

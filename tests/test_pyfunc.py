@@ -59,6 +59,7 @@ def test_it_is_the_logged_model_of_its_run_with_metrics_data_and_ocr_lane(model:
     linked = [(one.key, one.value, one.step, one.dataset_name, one.dataset_digest) for one in logged.metrics]
     assert linked == [("dev best/f1", 0.5, 7, "forms", CARD.digest)]
     assert (logged.name, logged.source_run_id) == ("run", version.run_id)
+    assert json.loads(logged.tags["mlflow.modelVersions"]) == [{"name": "forms", "version": 1}]
     assert client.get_run(version.run_id).data.metrics == {"dev/f1": 0.5, "dev best/f1": 0.5}
     assert logged.params["ocr_engine"] == recipe.load_ingest("ingest-folder").recognition.engine
     assert model.metadata.metadata["recognition"] == "ingest-folder"

@@ -293,7 +293,8 @@ def test_a_password_is_in_no_message_and_in_no_note(
     assert server.removeprefix("http://") in unknown
     run = opened(secret)
     run.note(tmp_path)
-    assert "s3cret" not in (tmp_path / "mlflow_run.json").read_text()
+    assert "s3cret" not in (tmp_path / "mlflow_run.json").read_text() + run.address
+    assert run.address.startswith(f"{server}/#/experiments/"), "its page"
     assert tracking.noted(tmp_path, secret) == run
 
 

@@ -83,7 +83,7 @@ def close_run(job: Job, run: Run, name: str) -> None:
     if name:
         register(run, name)
     run.finish()
-    terminal.say(f"checkpoint: {job.out}\nMLflow run: {run.run_id}")
+    terminal.say(f"checkpoint: {job.out}\nMLflow run: {run.address}")
 
 
 def close_finished(job: Job, uri: str, name: str) -> None:

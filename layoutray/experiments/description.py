@@ -1,63 +1,89 @@
-"""The description of a run on its page in MLflow: what was trained on what, how good it is, what repeats it."""
+"""The description of a run on its page in MLflow: what was trained on what, how good it is, what repeats it.
+
+The UI folds a description after about five lines, so it has three short paragraphs.
+"""
 
 from collections.abc import Mapping
+from itertools import groupby
 
 from mlflow.entities import Run
 
 from layoutray.experiments import metric_names
+from layoutray.experiments.experiment import TRAINING_VIEW
 from layoutray.experiments.origin import COMMAND
+from layoutray.store import sources
 
 _START, _END = "<!-- layoutray -->", "<!-- end -->"
 """Around the generated part; what people write behind it stays."""
 _TITLES = {
     metric_names.MINUTES: "minutes",
     "speed/tokens_per_second": "tokens a second",
-    "speed/mfu": "share of the peak speed (MFU)",
-    metric_names.PAGES: "training pages",
+    "speed/mfu": "MFU",
+    metric_names.PAGES: "pages",
     "accepted_at_99": "coverage at a precision of 99 %",
     "field_f1": "F1 of fields",
     "f1": "F1 of entities",
 }
 
 
-def markdown(run: Run, before: str) -> str:
+def of_run(run: Run, before: str) -> str:
     """The description of `run`, in Markdown.
 
     Args:
         before: the present description, of which the text after the generated part is kept.
     """
-    tags = run.data.tags
-    parts = [_START, _what(tags), _links(run), _table(run.data.metrics), _how(tags), _END]
-    return "\n\n".join(part for part in parts if part) + before.partition(_END)[2]
+    models = run.outputs.model_outputs if run.outputs else []
+    place = f"#/experiments/{run.info.experiment_id}/models"
+    links = [f"[Its model]({place}/{one.model_id}?{TRAINING_VIEW})." for one in models[:1]]
+    return _text(run, links) + before.partition(_END)[2]
+
+
+def of_model(run: Run, before: str) -> str:
+    """The description of the model of `run`, like `of_run`."""
+    return _text(run, []) + before.partition(_END)[2]
+
+
+def _text(run: Run, links: list[str]) -> str:
+    what = " ".join([_what(run.data.tags), *links])
+    parts = [_START, what, _results(run.data.metrics), _command(run.data.tags), _END]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _what(tags: Mapping[str, str]) -> str:
     """What was trained on what."""
     words = f", words from {tags['words']}" if tags.get("words") else ""
     data = f" on **{tags['data']}**{words}" if "data" in tags else ""
-    start = f", started from {tags['init']}" if "init" in tags else ""
+    start = f", started from {_names(tags['init'])}" if "init" in tags else ""
     return f"**{tags['arch']}** for task `{tags['task']}`{data}{start}." if "task" in tags else ""
 
 
-def _links(run: Run) -> str:
-    models = run.outputs.model_outputs if run.outputs else []
-    place = f"#/experiments/{run.info.experiment_id}/models"
-    return "".join(f"[The model]({place}/{one.model_id}) with its metrics and data sets." for one in models[:1])
+def _names(init: str) -> str:
+    """Checkpoints without the folders above them; models of the registry as they are."""
+    return ", ".join(one if one.startswith("models:") else sources.name(one) for one in init.split(", "))
 
 
-def _table(metrics: Mapping[str, float]) -> str:
-    rows = [f"| {_title(name)} | {_number(metrics[name])} |" for name in metric_names.headlines(metrics)]
-    return "\n".join(["| measure | value |", "| --- | --- |", *rows]) if rows else ""
+def _results(metrics: Mapping[str, float]) -> str:
+    """The metrics that say how good and how expensive it is, a sentence for each section."""
+    sections = groupby(metric_names.headlines(metrics), _section)
+    return " ".join(
+        f"{section.capitalize()}: {', '.join(f'{_title(name)} **{_number(metrics[name])}**' for name in names)}."
+        for section, names in sections
+    )
+
+
+def _section(name: str) -> str:
+    section = name.partition("/")[0]
+    return "training" if section in ("speed", "data") else section
 
 
 def _title(name: str) -> str:
-    section, _, metric = name.rpartition("/")
-    return _TITLES[name] if name in _TITLES else f"{_TITLES.get(metric, metric)}, {section}"
+    metric = name.rpartition("/")[2]
+    return _TITLES.get(name) or _TITLES.get(metric, metric)
 
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _how(tags: Mapping[str, str]) -> str:
-    return f"Repeat it:\n\n```\n{tags[COMMAND]}\n```" if COMMAND in tags else ""
+def _command(tags: Mapping[str, str]) -> str:
+    return f"Repeat it: `{tags[COMMAND]}`" if COMMAND in tags else ""

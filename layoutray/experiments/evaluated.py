@@ -23,8 +23,8 @@ def log(
 def describe(client: MlflowClient, run_id: str) -> None:
     """Write the description of the run and of its model, and show its headlines in the experiment's saved view."""
     run = client.get_run(run_id)
-    text = description.markdown(run, run.data.tags.get(MLFLOW_RUN_NOTE, ""))
-    client.set_tag(run_id, MLFLOW_RUN_NOTE, text)
+    client.set_tag(run_id, MLFLOW_RUN_NOTE, description.of_run(run, run.data.tags.get(MLFLOW_RUN_NOTE, "")))
     for output in run.outputs.model_outputs if run.outputs else []:
-        client.set_logged_model_tags(output.model_id, {MLFLOW_RUN_NOTE: text})
+        before = client.get_logged_model(output.model_id).tags.get(MLFLOW_RUN_NOTE, "")
+        client.set_logged_model_tags(output.model_id, {MLFLOW_RUN_NOTE: description.of_model(run, before)})
     experiment.show_columns(client, run.info.experiment_id, run.data.metrics)

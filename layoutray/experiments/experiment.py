@@ -11,11 +11,20 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 from layoutray.experiments import metric_names
 
 _KIND, _TRAINING = "mlflow.experimentKind", "custom_model_development"
-"""Tag, and its value for model training; without it, the UI may open an experiment in its view of language models."""
+"""Tag, and its value for model training. MLflow 3.17 ignores it: each browser remembers a view, see TRAINING_VIEW."""
+TRAINING_VIEW = "workflowType=machine_learning"
+"""Parameter of an address of the UI: a browser that has never chosen a view opens it in that of language models."""
 _VIEW = "results"
 _VIEW_TAG = f"mlflow.sharedViewState.{_VIEW}"
 _DESCRIPTIONS = ("attributes.`Dataset`", "tags.`words`", "tags.`arch`")
 """Columns that say what was trained on what; `_VIEW` has them before the metrics."""
+_FIRST = ("attributes.`Run Name`", "runDateAndNestInfo")
+"""Columns that every view has."""
+
+
+def address(uri: str, experiment: str, run: str) -> str:
+    """The page of a run in the UI of the server at `uri`, which has no password."""
+    return f"{uri.rstrip('/')}/#/experiments/{experiment}/runs/{run}?{TRAINING_VIEW}"
 
 
 def find_or_create(client: MlflowClient, name: str, artifacts: str | None) -> str:
@@ -40,7 +49,8 @@ def show_columns(client: MlflowClient, experiment: str, metrics: Iterable[str]) 
     shown = [column.removeprefix("metrics.`").removesuffix("`") for column in present if column.startswith("metrics.")]
     columns = [*_DESCRIPTIONS, *(f"metrics.`{name}`" for name in metric_names.headlines({*shown, *metrics}))]
     if columns != present:
-        client.set_experiment_tag(experiment, _VIEW_TAG, _envelope({"selectedColumns": columns}))
+        state = {"selectedColumns": columns, "columnOrder": [*_FIRST, *columns]}
+        client.set_experiment_tag(experiment, _VIEW_TAG, _envelope(state))
 
 
 def _state(envelope: str) -> dict[str, Any]:
@@ -55,7 +65,6 @@ def _envelope(state: dict[str, Any]) -> str:
 
 def _description(experiment: str) -> str:
     return (
-        f"[Results](#/experiments/{experiment}/runs?viewStateShareKey={_VIEW}) is a saved view of the runs with the "
-        "columns that matter first. Each run's page says what was trained on what, how good it is, and which command "
-        "repeats it."
+        f"[Results](#/experiments/{experiment}/runs?viewStateShareKey={_VIEW}&{TRAINING_VIEW}): the runs, with the "
+        "columns that matter first."
     )

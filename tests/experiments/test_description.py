@@ -16,7 +16,7 @@ TAGS = {
     "arch": "skimformer",
     "data": "forms",
     "words": "tesserocr",
-    "init": "models:/start/1",
+    "init": "/data/minilm, models:/start/1",
     "command": "layoutray finetune small examples",
 }
 TEST = DataUsed("forms, tesserocr", "d16e57", "pages", "test", {"pages": 12})
@@ -32,16 +32,14 @@ def description(run: Run) -> str:
 
 
 def test_it_says_what_was_trained_on_what_how_good_it_is_and_what_repeats_it(run: Run) -> None:
-    run.log_metrics(3, {"dev best/f1": 0.875, "train/loss": 0.1, "speed/tokens_per_second": 12345.6})
+    measured = {"dev best/f1": 0.875, "train/loss": 0.1, "speed/tokens_per_second": 12345.6, "data/pages": 42}
+    run.log_metrics(3, measured)
     run.describe()
-    text = description(run)
-    assert (
-        "**skimformer** for task `entities` on **forms**, words from tesserocr, started from models:/start/1." in text
-    )
-    assert "| F1 of entities, dev best | 0.875 |" in text
-    assert "| tokens a second | 12,346 |" in text
-    assert "loss" not in text
-    assert "```\nlayoutray finetune small examples\n```" in text
+    assert description(run).split("\n\n")[1:-1] == [
+        "**skimformer** for task `entities` on **forms**, words from tesserocr, started from minilm, models:/start/1.",
+        "Dev best: F1 of entities **0.875**. Training: tokens a second **12,346**, pages **42**.",
+        "Repeat it: `layoutray finetune small examples`",
+    ]
 
 
 def test_what_people_write_below_it_stays(run: Run) -> None:
@@ -64,9 +62,12 @@ def test_an_evaluation_is_in_the_run_its_model_and_its_data_set(run: Run, tmp_pa
     model = run.client.get_logged_model(kept.outputs.model_outputs[0].model_id)
     (metric,) = [one for one in model.metrics if one.key == "test tesserocr/f1"]
     assert (metric.value, metric.step, metric.dataset_name, metric.dataset_digest) == (0.75, 3, TEST.title, "d16e57")
-    assert f"models/{model.model_id}" in description(run)
-    assert model.tags[NOTE] == description(run)
-    assert "| F1 of entities, test tesserocr | 0.75 |" in description(run)
+    link = (
+        f"[Its model](#/experiments/{kept.info.experiment_id}/models/{model.model_id}?workflowType=machine_learning)."
+    )
+    assert link in description(run)
+    assert description(run).replace(f" {link}", "") == model.tags[NOTE]
+    assert "Test tesserocr: F1 of entities **0.75**." in description(run)
 
 
 def test_metrics_of_a_run_without_a_model_are_its_own(run: Run) -> None:

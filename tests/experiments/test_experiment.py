@@ -27,7 +27,8 @@ def test_a_new_experiment_opens_in_the_view_of_trainings_and_says_where_its_resu
     made = experiment.find_or_create(client, "forms", None)
     tags = client.get_experiment(made).tags
     assert tags["mlflow.experimentKind"] == "custom_model_development"
-    assert f"#/experiments/{made}/runs?viewStateShareKey=results" in tags["mlflow.note.content"]
+    address = f"#/experiments/{made}/runs?viewStateShareKey=results&workflowType=machine_learning"
+    assert address in tags["mlflow.note.content"]
     assert experiment.find_or_create(client, "forms", None) == made
 
 
@@ -44,7 +45,9 @@ def test_the_saved_view_collects_the_columns_that_matter(client: MlflowClient) -
     made = experiment.find_or_create(client, "forms", None)
     experiment.show_columns(client, made, ["train/loss", "dev best/f1", "speed/minutes"])
     experiment.show_columns(client, made, ["test tesserocr/f1", "dev by name/f1.total"])
-    assert view(client, made)["selectedColumns"] == [
+    state = view(client, made)
+    assert state["columnOrder"] == ["attributes.`Run Name`", "runDateAndNestInfo", *state["selectedColumns"]]
+    assert state["selectedColumns"] == [
         "attributes.`Dataset`",
         "tags.`words`",
         "tags.`arch`",
@@ -52,3 +55,8 @@ def test_the_saved_view_collects_the_columns_that_matter(client: MlflowClient) -
         "metrics.`dev best/f1`",
         "metrics.`speed/minutes`",
     ]
+
+
+def test_the_page_of_a_run_opens_in_the_view_of_trainings() -> None:
+    page = "http://host:5000/#/experiments/1/runs/ab12?workflowType=machine_learning"
+    assert experiment.address("http://host:5000/", "1", "ab12") == page
