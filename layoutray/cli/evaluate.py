@@ -44,12 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     evaluation = evaluate(tracked.loaded, selection, beams=chosen.beams, truth=chosen.truth)
     metrics = evaluation.metrics | metrics_under_noise(tracked.loaded, selection, chosen.noise)
     _show(evaluation, metrics, tracked.loaded.recipe, selection)
-    text = json_text.dumps(_report(evaluation, metrics, chosen.checkpoint, selection), indent=2) + "\n"
+    measured = MeasuredPages(selection)
+    text = json_text.dumps(_report(evaluation, metrics, chosen.checkpoint, measured), indent=2) + "\n"
     sys.stdout.write(text)
     if chosen.json:
         chosen.json.write_text(text, encoding="utf-8")
     if run := tracked.run():
-        MeasuredPages(selection).log(run, int(tracked.loaded.metrics["step"]), metrics)
+        measured.log(run, int(tracked.loaded.metrics["step"]), metrics)
         _log_pictures(evaluation, run, selection.name)
     return 0
 
@@ -89,12 +90,13 @@ def _show(evaluation: Evaluation, metrics: Mapping[str, float], recipe: Recipe, 
 
 
 def _report(
-    evaluation: Evaluation, metrics: Mapping[str, float], checkpoint: str, selection: PageSelection
+    evaluation: Evaluation, metrics: Mapping[str, float], checkpoint: str, measured: MeasuredPages
 ) -> dict[str, Any]:
     return {
         "checkpoint": checkpoint,
-        "pages": list(selection.folders),
-        "split": selection.name,
+        "pages": list(measured.selection.folders),
+        "split": measured.selection.name,
+        "words": measured.words,
         "dead": evaluation.encoded.failed_pages,
         "cut": evaluation.encoded.cut_documents,
         "texts_cut": evaluation.encoded.cut_texts,

@@ -1,5 +1,6 @@
 """A checkpoint as a folder of the transformers library: configuration, weights, tokenizer and model card."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,8 @@ def write(folder: Path, loaded: Checkpoint, model: Any, card: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_tokenizer(folder, loaded.tokenizer, loaded.recipe.max_length)
     model.save_pretrained(folder)
+    # The library writes the weights for their owner alone.
+    shutil.copymode(folder / "config.json", folder / "model.safetensors")
     (folder / "README.md").write_text(card, encoding="utf-8")
 
 

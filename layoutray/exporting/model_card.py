@@ -39,16 +39,24 @@ class Evaluated:
         folders: of the pages.
         split: name of the selection, for example `test`.
         metrics: by the names of reports.
+        words: word sources of the pages; empty if the report does not say.
     """
 
     folders: Sequence[str]
     split: str
     metrics: Mapping[str, float]
+    words: str = ""
 
     @property
     def name(self) -> str:
         """Names of the data sets."""
         return ", ".join(map(_base, self.folders)) or "the data it was trained on"
+
+    @property
+    def lane(self) -> str:
+        """Word sources of the pages: those of the report, else those of the manifests."""
+        found = (word for folder in self.folders for word in _origin(folder).lane)
+        return self.words or " and ".join(dict.fromkeys(found)) or "unknown"
 
     def shown(self) -> Iterator[tuple[str, float]]:
         """The metrics that the card shows."""
@@ -119,6 +127,7 @@ def _metadata(loaded: Checkpoint, every: Sequence[Evaluated], stated: Statements
             dataset_type=_slug(one.name),
             dataset_name=one.name,
             dataset_split=one.split,
+            dataset_args={"words": one.lane},
             metric_type=name,
             metric_name=_NAMES[name],
             metric_value=round(value, 6),
@@ -177,22 +186,28 @@ def _evaluation(loaded: Checkpoint, every: Sequence[Evaluated]) -> list[str]:
         return ["No evaluation was kept with the checkpoint."]
     lines = ["| data | split | words from | metric | value |", "| --- | --- | --- | --- | --- |"]
     for one in every:
-        lane = " and ".join(dict.fromkeys(word for folder in one.folders for word in _origin(folder).lane)) or "unknown"
+        lane = one.lane
         lines += [
             f"| {one.name} | {one.split} | {lane} | {_NAMES[name]} | {value:.4g} |" for name, value in one.shown()
         ]
     seed = f"One training with seed {loaded.recipe.seed}; the spread over seeds was not measured here."
-    chosen = "Pages of `dev` chose the step at which training was saved, so figures on `dev` are optimistic."
-    return [*lines, "", f"{seed} {chosen} Made with layoutray {VERSION}, checkpoint `{loaded.version}`."]
+    chosen = "Pages of `dev` chose the step at which training was saved, so figures on `dev` are optimistic. "
+    on_dev = chosen if any(one.split == "dev" for one in every) else ""
+    return [*lines, "", f"{seed} {on_dev}Made with layoutray {VERSION}, checkpoint `{loaded.version}`."]
 
 
 def _calibration(loaded: Checkpoint, every: Sequence[Evaluated]) -> list[str]:
     lines = [
         f"Divide the logits by the temperature {loaded.temperature:.4g} before the softmax; it was fitted on dev and "
         "is in `config.json` under `layoutray`."
+        if loaded.temperature != 1.0
+        else "Probabilities are the softmax of the logits. No temperature was fitted."
     ]
     measured = [(one, one.metrics["ece"]) for one in every if "ece" in one.metrics]
-    lines += [f"On {one.name}, {one.split}, the expected calibration error is then {ece:.4g}." for one, ece in measured]
+    lines += [
+        f"On {one.name}, {one.split}, the expected calibration error of word labels is then {ece:.4g}."
+        for one, ece in measured
+    ]
     return lines if measured else [*lines, "How far the probabilities can be trusted was not measured."]
 
 

@@ -226,7 +226,7 @@ def test_cut_documents_and_cut_texts_are_counted_separately(
     assert evaluate.main([*short, "--split", "train"]) == 0
     shown = capsys.readouterr()
     found = json.loads(shown.out)
-    assert (found["cut"], found["texts_cut"]) == (3, 3)
+    assert (found["cut"], found["texts_cut"], found["words"]) == (3, 3, "annotation")
     assert "on train, 3 documents" in shown.err
     assert "3 documents have more tokens than max_length, 20;" in shown.err
     assert "3 target texts have more tokens than task.writing.max_length, 3;" in shown.err

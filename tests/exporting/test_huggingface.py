@@ -111,6 +111,7 @@ def test_with_layoutray_our_architectures_load_and_are_imported_again(name: str,
         encoded, expected = made.model.scores(given)
         found = model(**inputs).logits
     assert model.config.id2label == dict(enumerate(LABELS))
+    assert (folder / "model.safetensors").stat().st_mode == (folder / "config.json").stat().st_mode
     assert inputs["input_ids"].tolist() == given.input_ids.tolist()
     row, kept = encoded.mask.nonzero(as_tuple=True)
     torch.testing.assert_close(found[row, encoded.origin[row, kept]], expected[row, kept], atol=1e-5, rtol=0)

@@ -3,15 +3,22 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from huggingface_hub import ModelCard
 
 from layoutray.cli.main import main
+from layoutray.exporting.model_card import Evaluated, Statements, model_card
 from tests.exporting.exported import export, make
 
-REPORT = {"pages": ["/private/place/receipts"], "split": "test", "metrics": {"f1": 0.61, "ece": 0.11, "support": 40}}
+REPORT = {
+    "pages": ["/private/place/receipts"],
+    "split": "test",
+    "words": "rapidocr",
+    "metrics": {"f1": 0.61, "ece": 0.11, "support": 40},
+}
 
 
 def card(folder: Path, *options: str) -> ModelCard:
@@ -32,6 +39,9 @@ def test_its_metadata_are_the_metrics(tmp_path: Path) -> None:
         ("test", "ece"): 0.11,
         ("test", "support"): 40,
     }
+    lanes = {one.dataset_split: one.dataset_args for one in made.data.eval_results}
+    assert lanes == {"dev": {"words": "unknown"}, "test": {"words": "rapidocr"}}
+    assert "| receipts | test | rapidocr | entity F1 | 0.61 |" in made.content
     assert (made.data.license, made.data.language, made.data.pipeline_tag) == (
         "apache-2.0",
         ["en"],
@@ -48,6 +58,13 @@ def test_it_names_what_was_not_stated_and_no_private_place(tmp_path: Path) -> No
     for part in ("## Intended use", "## Limits", "`date`, `total`", "`layoutray` must be installed"):
         assert part in text
     assert "/private" not in text
+
+
+def test_it_claims_no_temperature_and_no_dev_where_there_was_none(tmp_path: Path) -> None:
+    made = replace(make(tmp_path, {"arch": "hf"}), temperature=1.0, metrics={})
+    text = model_card(made, [Evaluated(("receipts",), "test", {"f1": 0.5})], Statements(), needs_layoutray=False)
+    assert "No temperature was fitted." in text
+    assert "dev" not in text
 
 
 @pytest.mark.parametrize("model", [{"arch": "hf", "model_type": "layoutlm"}, {"arch": "docpolarbert"}])

@@ -77,7 +77,7 @@ def _evaluated(file: Path) -> Evaluated:
     match report:
         case {"pages": list() as folders, "split": str() as split, "metrics": dict() as metrics}:
             numbers: dict[str, Any] = {name: value for name, value in metrics.items() if type(value) in (int, float)}
-            return Evaluated(tuple(map(str, folders)), split, numbers)
+            return Evaluated(tuple(map(str, folders)), split, numbers, str(report.get("words", "")))
         case _:
             raise InputError(
                 f"{file} is not a report of an evaluation: it lacks pages, split or metrics; "
