@@ -1,8 +1,8 @@
-"""Experiments of MLflow: opened in the UI's view of trainings, with a saved view of the columns that matter."""
+"""Experiments of MLflow, with saved views of the columns that matter: of the runs, and of groups of them."""
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mlflow.tracking import MlflowClient
@@ -14,10 +14,24 @@ _KIND, _TRAINING = "mlflow.experimentKind", "custom_model_development"
 """Tag, and its value for model training. MLflow 3.17 ignores it: each browser remembers a view, see TRAINING_VIEW."""
 TRAINING_VIEW = "workflowType=machine_learning"
 """Parameter of an address of the UI: a browser that has never chosen a view opens it in that of language models."""
-_VIEW = "results"
-_VIEW_TAG = f"mlflow.sharedViewState.{_VIEW}"
+_RESULTS, _GROUPS = "results", "results-by-words"
+"""Keys of the saved views."""
+_VIEWS = {
+    _RESULTS: ("Results", {}),
+    _GROUPS: (
+        "Results by data and words",
+        {
+            "groupBy": {
+                "aggregateFunction": "average",
+                "groupByKeys": [{"mode": "tag", "groupByData": "data"}, {"mode": "tag", "groupByData": "words"}],
+            }
+        },
+    ),
+}
+"""Name of each view, and its state besides the columns, as the UI keeps it."""
+_VIEW_TAG = "mlflow.sharedViewState."
 _DESCRIPTIONS = ("attributes.`Dataset`", "tags.`words`", "tags.`arch`")
-"""Columns that say what was trained on what; `_VIEW` has them before the metrics."""
+"""Columns that say what was trained on what; the views have them before the metrics."""
 _FIRST = ("attributes.`Run Name`", "runDateAndNestInfo")
 """Columns that every view has."""
 
@@ -43,28 +57,23 @@ def find_or_create(client: MlflowClient, name: str, artifacts: str | None) -> st
 
 
 def show_columns(client: MlflowClient, experiment: str, metrics: Iterable[str]) -> None:
-    """Add the headlines among `metrics` to the columns of the experiment's saved view."""
-    tags = client.get_experiment(experiment).tags
-    present = _state(tags[_VIEW_TAG])["selectedColumns"] if _VIEW_TAG in tags else []
+    """Add the headlines among `metrics` to the columns of the experiment's saved views."""
+    kept = client.get_experiment(experiment).tags.get(_VIEW_TAG + _RESULTS)
+    present = json.loads(json.loads(kept)["state"])["selectedColumns"] if kept else []
     shown = [column.removeprefix("metrics.`").removesuffix("`") for column in present if column.startswith("metrics.")]
     columns = [*_DESCRIPTIONS, *(f"metrics.`{name}`" for name in metric_names.headlines({*shown, *metrics}))]
     if columns != present:
-        state = {"selectedColumns": columns, "columnOrder": [*_FIRST, *columns]}
-        client.set_experiment_tag(experiment, _VIEW_TAG, _envelope(state))
+        order = {"selectedColumns": columns, "columnOrder": [*_FIRST, *columns]}
+        for key, (name, more) in _VIEWS.items():
+            client.set_experiment_tag(experiment, _VIEW_TAG + key, _envelope(name, order | more))
 
 
-def _state(envelope: str) -> dict[str, Any]:
-    return json.loads(json.loads(envelope)["state"])
-
-
-def _envelope(state: dict[str, Any]) -> str:
+def _envelope(name: str, state: Mapping[str, Any]) -> str:
     """A saved view, as the UI stores it."""
     now = int(time.time() * 1000)
-    return json.dumps({"name": "Results", "createdAt": now, "updatedAt": now, "state": json.dumps(state)})
+    return json.dumps({"name": name, "createdAt": now, "updatedAt": now, "state": json.dumps(state)})
 
 
 def _description(experiment: str) -> str:
-    return (
-        f"[Results](#/experiments/{experiment}/runs?viewStateShareKey={_VIEW}&{TRAINING_VIEW}): the runs, with the "
-        "columns that matter first."
-    )
+    place = f"#/experiments/{experiment}/runs?{TRAINING_VIEW}&viewStateShareKey="
+    return f"[Results]({place}{_RESULTS}) · [Results by data and words]({place}{_GROUPS})"

@@ -16,10 +16,10 @@ def client(tmp_path: Path) -> MlflowClient:
     return MlflowClient(tracking_uri=new_store(tmp_path))
 
 
-def view(client: MlflowClient, found: str) -> dict[str, Any]:
-    """The state of the saved view, as the UI reads it."""
-    kept = json.loads(client.get_experiment(found).tags["mlflow.sharedViewState.results"])
-    assert kept["name"] == "Results"
+def view(client: MlflowClient, found: str, key: str) -> dict[str, Any]:
+    """The state of a saved view, as the UI reads it."""
+    kept = json.loads(client.get_experiment(found).tags[f"mlflow.sharedViewState.{key}"])
+    assert kept["name"].startswith("Results")
     return json.loads(kept["state"])
 
 
@@ -27,8 +27,9 @@ def test_a_new_experiment_opens_in_the_view_of_trainings_and_says_where_its_resu
     made = experiment.find_or_create(client, "forms", None)
     tags = client.get_experiment(made).tags
     assert tags["mlflow.experimentKind"] == "custom_model_development"
-    address = f"#/experiments/{made}/runs?viewStateShareKey=results&workflowType=machine_learning"
-    assert address in tags["mlflow.note.content"]
+    for key in ("results", "results-by-words"):
+        address = f"(#/experiments/{made}/runs?workflowType=machine_learning&viewStateShareKey={key})"
+        assert address in tags["mlflow.note.content"]
     assert experiment.find_or_create(client, "forms", None) == made
 
 
@@ -41,11 +42,13 @@ def test_what_people_have_set_on_an_experiment_stays(client: MlflowClient) -> No
     assert (tags["mlflow.experimentKind"], tags["mlflow.note.content"]) == ("genai_development", "our forms")
 
 
-def test_the_saved_view_collects_the_columns_that_matter(client: MlflowClient) -> None:
+def test_the_saved_views_collect_the_columns_that_matter(client: MlflowClient) -> None:
     made = experiment.find_or_create(client, "forms", None)
     experiment.show_columns(client, made, ["train/loss", "dev best/f1", "speed/minutes"])
     experiment.show_columns(client, made, ["test tesserocr/f1", "dev by name/f1.total"])
-    state = view(client, made)
+    state, grouped = view(client, made, "results"), view(client, made, "results-by-words")
+    assert [key["groupByData"] for key in grouped.pop("groupBy")["groupByKeys"]] == ["data", "words"]
+    assert grouped == state
     assert state["columnOrder"] == ["attributes.`Run Name`", "runDateAndNestInfo", *state["selectedColumns"]]
     assert state["selectedColumns"] == [
         "attributes.`Dataset`",
