@@ -205,7 +205,7 @@ def _calibration(loaded: Checkpoint, every: Sequence[Evaluated]) -> list[str]:
     ]
     measured = [(one, one.metrics["ece"]) for one in every if "ece" in one.metrics]
     lines += [
-        f"On {one.name}, {one.split}, the expected calibration error of word labels is then {ece:.4g}."
+        f"On {one.name}, {one.split}, the expected calibration error of word labels is {ece:.4g}."
         for one, ece in measured
     ]
     return lines if measured else [*lines, "How far the probabilities can be trusted was not measured."]
