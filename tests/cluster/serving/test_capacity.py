@@ -2,13 +2,17 @@
 
 import asyncio
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
+from fastapi.testclient import TestClient
 
+from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.capacity import Capacity, Scaling, Slots
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.limits import Admission
 from layoutray.errors import InputError
+from tests.cluster.serving.in_process import application
 
 
 def test_places_that_come_later_are_used() -> None:
@@ -98,6 +102,14 @@ def test_an_endpoint_that_stops_answers_what_is_in_flight_and_refuses_the_rest()
             await drained
 
     asyncio.run(check())
+
+
+@pytest.mark.ocr
+def test_a_second_ingress_does_not_start(endpoint: ServeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = SimpleNamespace(app_name="layoutray", world_size=2)
+    monkeypatch.setattr("ray.serve.get_replica_context", lambda: context)
+    with application(endpoint) as app, pytest.raises(InputError, match="2 replicas; it must have one"), TestClient(app):
+        pass
 
 
 def test_times_of_scaling_are_positive() -> None:
