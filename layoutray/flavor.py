@@ -17,12 +17,13 @@ with warnings.catch_warnings():
     import mlflow.pyfunc
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, Schema
-    from mlflow.types.schema import Array, Object, Property
+    from mlflow.types.schema import AnyType, Array, Object, Property
 
 RECOGNITION = "ingest-folder"
 """Ingest recipe whose section `recognition` says how the model reads files; that of `layoutray serve`."""
 
-_WORD = Object([Property("text", DataType.string), Property("box", Array(DataType.double))])
+# MLflow takes no integers as doubles, and JSON has integers. The model itself says what a box must be.
+_WORD = Object([Property("text", DataType.string), Property("box", Array(AnyType()))])
 _PAGE = Object([Property("width", DataType.long), Property("height", DataType.long), Property("words", Array(_WORD))])
 _SIGNATURE = ModelSignature(
     inputs=Schema(

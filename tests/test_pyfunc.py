@@ -78,6 +78,19 @@ def test_pages_of_words_are_answered_as_by_the_extractor(model: PyFuncModel, fol
     assert [field["name"] for field in answer["document"]["fields"]] == ["total"]
 
 
+@pytest.mark.parametrize("box", [[1, 1, 20, 9], [1.5, 1.0, 20.0, 9.5], [1, 1, 20.5, 9]])
+def test_boxes_are_whole_numbers_or_not(model: PyFuncModel, box: list[float]) -> None:
+    page = {"width": 100, "height": 50, "words": [{"text": "TOTAL", "box": box}]}
+    (answer,) = model.predict(pd.DataFrame({"pages": [[page]]}))
+    assert answer["status"] == "success"
+
+
+def test_a_box_that_is_none_is_refused(model: PyFuncModel) -> None:
+    page = {"width": 100, "height": 50, "words": [{"text": "TOTAL", "box": [1, 1, "a", 9]}]}
+    (answer,) = model.predict(pd.DataFrame({"pages": [[page]]}))
+    assert answer["error"]["code"] == "invalid_request"
+
+
 def test_it_states_what_it_takes_and_gives_an_example(model: PyFuncModel) -> None:
     info = mlflow.models.get_model_info("models:/forms/1")
     assert info.signature is not None

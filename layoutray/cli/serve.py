@@ -48,6 +48,7 @@ class ServeOptions(RecipeOptions):
         timeout: seconds per document.
         keep_jobs: hours.
         ocr_cache_seconds: see `ServeSettings`.
+        max_ocr_replicas, max_model_replicas: see `ServeSettings`.
         models: `NAME=MODEL` of the models that are not the default one.
         model_memory: MiB.
         keys, audit, open, jobs, job_prefixes, webhook_hosts, webhook_networks, review: see `ServeSettings`.
@@ -61,6 +62,8 @@ class ServeOptions(RecipeOptions):
     port: int
     ocr_replicas: int
     model_replicas: int
+    max_ocr_replicas: int | None
+    max_model_replicas: int | None
     gpus: float | None
     beams: int
     follow_every: float
@@ -96,6 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             limits=Limits(timeout_s=chosen.timeout, keep_jobs_s=chosen.keep_jobs * 3600),
             ocr_replicas=chosen.ocr_replicas,
             model_replicas=chosen.model_replicas,
+            max_ocr_replicas=chosen.max_ocr_replicas,
+            max_model_replicas=chosen.max_model_replicas,
             gpus_per_model=chosen.gpus,
             beams=chosen.beams,
             follow_every_s=chosen.follow_every,
@@ -216,10 +221,7 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
         "(default: %(default)s)",
     )
     parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
-    parser.add_argument("--ocr-replicas", type=int, default=1, help="processes that read pages (default: %(default)s)")
-    parser.add_argument(
-        "--model-replicas", type=int, default=1, help="processes that hold the model (default: %(default)s)"
-    )
+    _add_replicas(parser)
     options.add_gpus(parser, "model replica")
     options.add_beams(parser)
     parser.add_argument(
@@ -272,6 +274,20 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
         help="what the weights of these models may take in each model replica; to load one, those that were not used "
         "for the longest time are unloaded (default: %(default)s)",
     )
+
+
+def _add_replicas(parser: argparse.ArgumentParser) -> None:
+    for kind, task in (("ocr", "read pages"), ("model", "hold the models")):
+        parser.add_argument(
+            f"--{kind}-replicas", type=int, metavar="N", default=1, help=f"processes that {task} (default: %(default)s)"
+        )
+        parser.add_argument(
+            f"--max-{kind}-replicas",
+            type=int,
+            metavar="N",
+            default=None,
+            help=f"start more of these processes, up to N, while pages wait for them (default: --{kind}-replicas)",
+        )
 
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:

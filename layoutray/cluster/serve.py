@@ -1,17 +1,22 @@
 """The endpoint as a Ray Serve application: an HTTP ingress, OCR replicas and model replicas."""
 
+import asyncio
 import ipaddress
 import logging
 import math
 import socket
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from fastapi import FastAPI
 from ray import serve
+from ray.exceptions import RayError
 from ray.serve import Application
+from ray.serve.config import AutoscalingConfig
+from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle
 
 from layoutray.checkpoint import Fetch
@@ -19,7 +24,7 @@ from layoutray.cluster import gpus
 from layoutray.cluster.serving import request_log, review
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.auth import make_access
-from layoutray.cluster.serving.capacity import Capacity
+from layoutray.cluster.serving.capacity import Capacity, Scaling
 from layoutray.cluster.serving.job_api import JobRoutes
 from layoutray.cluster.serving.jobs import JobRunner
 from layoutray.cluster.serving.ledger import Ledger
@@ -36,6 +41,8 @@ from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
+
+_log = logging.getLogger(__name__)
 
 _LAST_ANSWER_SECONDS = 5.0
 """A replica that is to stop finishes its requests first, and has this time beyond their limit."""
@@ -56,9 +63,11 @@ class ServeSettings:
             that `fetch` takes.
         model_version: version stated in answers; empty: the checkpoint's own.
         ocr_replicas, model_replicas: processes for OCR and for the model.
+        max_ocr_replicas, max_model_replicas: if more, their number grows up to these while pages wait, as `scaling`
+            says; None: it stays.
         cpus_per_replica: CPUs that each replica requests from Ray. The start waits until their sum is free.
         gpus_per_model: GPUs that each model replica requests from Ray; None is one if the cluster has one for each
-            replica, else 0.
+            replica that there may be, else 0.
         batch_size: most pages (or documents, for text generation) in one model batch.
         beams: beam width of text generation (1 = greedy).
         follow_every_s: seconds between looks at the registry for another version, when an alias is followed.
@@ -84,6 +93,9 @@ class ServeSettings:
     limits: Limits = field(default_factory=Limits)
     ocr_replicas: int = 1
     model_replicas: int = 1
+    max_ocr_replicas: int | None = None
+    max_model_replicas: int | None = None
+    scaling: Scaling = field(default_factory=Scaling)
     cpus_per_replica: float = 0.5
     gpus_per_model: float | None = None
     batch_size: int = 8
@@ -108,6 +120,10 @@ class ServeSettings:
         for name in ("ocr_replicas", "model_replicas", "batch_size", "beams"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for kind in ("ocr_replicas", "model_replicas"):
+            least, most = getattr(self, kind), getattr(self, f"max_{kind}")
+            if most is not None and most < least:
+                raise InputError(f"max_{kind} is {most}; it must be at least {kind}, {least}")
         for name in ("follow_every_s", "model_memory_mib"):
             if not (0 < getattr(self, name) < math.inf):
                 raise InputError(f"{name} is {getattr(self, name)}; it must be a finite number above 0")
@@ -151,22 +167,21 @@ class Ingress:
         service = Service(reader, model, models, capacity, PageCache(settings.ocr_cache_seconds), metrics)
         limits = settings.limits
         self._settings = settings
+        self._capacity = capacity
+        metrics.count_replicas(capacity)
         self._access = access = make_access(settings.keys, settings.audit, metrics)
-        self._routes = Routes(
-            service,
-            limits,
-            metrics,
-            access,
-            max_files=settings.ocr_replicas + limits.max_queued_requests,
-            max_words=settings.model_replicas * settings.batch_size + limits.max_queued_requests,
-        )
+        self._routes = Routes(service, limits, metrics, access, capacity)
         self._jobs: JobRoutes | None = None
         if settings.jobs:
             ledger = Ledger.open(settings.jobs)
-            runner = JobRunner(ledger, service, access, limits, at_once=settings.ocr_replicas + 1)
+            runner = JobRunner(ledger, service, access, limits, at_once=capacity.pages_in_ocr)
             prefixes = Prefixes.of(settings.job_prefixes)
             receivers = Receivers.of(settings.webhook_hosts, settings.webhook_networks)
             self._jobs = JobRoutes(ledger, runner, access, limits, prefixes, receivers)
+
+    async def drain(self) -> None:
+        """Refuse further documents, and wait until those in flight are answered."""
+        await self._routes.drain()
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         api = self._routes.api()
@@ -180,7 +195,27 @@ class Ingress:
                 self._routes,
                 self._access.guard,
             )
+        api.router.lifespan_context = self._lifespan
         return api
+
+    @asynccontextmanager
+    async def _lifespan(self, _: FastAPI) -> AsyncGenerator[None]:
+        """Count replicas and process jobs until the application stops."""
+        context = serve.get_replica_context()
+        if context.world_size > 1:
+            raise InputError(
+                f"the deployment Ingress has {context.world_size} replicas; it must have one, which alone knows the "
+                "metrics, the documents in flight and the jobs in progress"
+            )
+        running = [self._capacity.follow(partial(_count_replicas, context.app_name))]
+        if self._jobs:
+            running.append(self._jobs.run())
+        tasks = [asyncio.create_task(one) for one in running]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
 
 
 def own_version(address: str) -> Version:
@@ -202,15 +237,16 @@ def build_app(
     cpus = {"num_cpus": settings.cpus_per_replica}
     patience = settings.limits.timeout_s + _LAST_ANSWER_SECONDS
     reader = serve.deployment(
-        num_replicas=settings.ocr_replicas,
+        **_number(settings.ocr_replicas, settings.max_ocr_replicas, settings.scaling),
         max_ongoing_requests=1,
         ray_actor_options=cpus,
         graceful_shutdown_timeout_s=patience,
     )(PageReader)
+    models = settings.max_model_replicas or settings.model_replicas
     model = serve.deployment(
-        num_replicas=settings.model_replicas,
+        **_number(settings.model_replicas, settings.max_model_replicas, settings.scaling),
         max_ongoing_requests=_UNBOUNDED,
-        ray_actor_options={**cpus, "num_gpus": gpus.of_each(settings.model_replicas, settings.gpus_per_model)},
+        ray_actor_options={**cpus, "num_gpus": gpus.of_each(models, settings.gpus_per_model)},
         graceful_shutdown_timeout_s=patience,
     )(ModelReplica)
     ingress = serve.deployment(
@@ -258,7 +294,21 @@ def running(
         _check_listening(settings)
         yield f"http://{settings.host}:{settings.port}"
     finally:
-        serve.delete(name)
+        try:
+            _drain(name, settings.limits.timeout_s)
+        finally:
+            serve.delete(name)
+
+
+def _drain(name: str, seconds: float) -> None:
+    """Let an application answer the documents in flight. Its deployments stop at the same time, so this comes first."""
+    application = serve.status().applications.get(name)
+    if application is None or application.status != "RUNNING":
+        return
+    try:
+        serve.get_app_handle(name).drain.remote().result(timeout_s=seconds)
+    except (TimeoutError, RayError, RayServeException) as error:
+        _log.warning("documents in flight may have no answer: %s", error)
 
 
 def _is_loopback(host: str) -> bool:
@@ -276,6 +326,28 @@ def _check_listening(settings: ServeSettings) -> None:
             f"nothing listens on {settings.host}:{settings.port}: Serve already runs on this cluster with another "
             "host or port; restart the cluster to change them"
         ) from error
+
+
+def _number(least: int, most: int | None, scaling: Scaling) -> dict[str, Any]:
+    """Options of a deployment for its number of replicas: `least`, or up to `most` while calls wait at them."""
+    if most is None or most == least:
+        return {"num_replicas": least}
+    autoscaling = AutoscalingConfig(
+        min_replicas=least,
+        max_replicas=most,
+        target_ongoing_requests=1,  # each replica runs one page or batch at a time
+        look_back_period_s=scaling.look_back_s,
+        upscale_delay_s=scaling.more_after_s,
+        downscale_delay_s=scaling.fewer_after_s,
+    )
+    return {"autoscaling_config": autoscaling}
+
+
+def _count_replicas(application: str) -> tuple[int, int]:
+    """The readers and model replicas of an application that run now."""
+    deployments = serve.status().applications[application].deployments
+    readers, models = (deployments[kind.__name__].replica_states.items() for kind in (PageReader, ModelReplica))
+    return sum(n for state, n in readers if state == "RUNNING"), sum(n for state, n in models if state == "RUNNING")
 
 
 def _limited_recognition(settings: ServeSettings) -> Recognition:

@@ -9,9 +9,10 @@ from pathlib import Path
 from layoutray import checkpoint, devices
 from layoutray.checkpoint import Checkpoint
 from layoutray.store import json_text, shards, sources
-from layoutray.tasks import TaskModel
+from layoutray.tasks import TagsWords, TaskModel, WritesTexts
 from layoutray.training import job as jobs
 from layoutray.training import resume
+from layoutray.training.example import request_like
 from layoutray.training.feed import recipe_feed
 from layoutray.training.inputs import TrainingInputs
 from layoutray.training.loop import Feeds, Learner, Loop
@@ -51,6 +52,7 @@ def train(
     if world.leads:
         if feeds.dev is None:  # nothing was evaluated, so the last model is kept
             keep_best(inputs.model, {"step": float(progress.step)}, 1.0)
+        _write_example(inputs)
         shards.write_bytes(json_text.dumps(asdict(progress)).encode(), str(job.out), jobs.FINISHED)
     return progress
 
@@ -97,6 +99,13 @@ def _feeds(inputs: TrainingInputs) -> Feeds:
     if len(inputs.dev):
         dev = recipe_feed(recipe, inputs.tokenizer, inputs.dev, evaluated=recipe.train.dev_examples)
     return Feeds(recipe_feed(recipe, inputs.tokenizer, inputs.train), dev)
+
+
+def _write_example(inputs: TrainingInputs) -> None:
+    """Write the example of a checkpoint that answers documents."""
+    if isinstance(inputs.job.recipe.task, TagsWords | WritesTexts):
+        body = request_like(inputs.train.take([0])[0], inputs.tokenizer)
+        shards.write_bytes(json_text.dumps(body).encode(), str(inputs.job.out), checkpoint.EXAMPLE)
 
 
 def _save_checkpoint(

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from layoutray.cluster.serving import failures, schema, submission, telemetry
 from layoutray.cluster.serving.answer import with_words
 from layoutray.cluster.serving.auth import Access, Call, Caller, returned_on_failure
+from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.description import DescribedApi, request_body
 from layoutray.cluster.serving.failures import ApiError, within
 from layoutray.cluster.serving.limits import Admission, Limits
@@ -34,18 +35,23 @@ class Routes:
 
     Args:
         access: who may use the routes, and the log of what they did.
-        max_files: documents that come as files, for OCR, that may be in flight at once.
-        max_words: documents that come as words that may be in flight at once.
+        capacity: how many documents may be in flight, besides those that may wait.
     """
 
     def __init__(
-        self, service: Service, limits: Limits, metrics: Telemetry, access: Access, *, max_files: int, max_words: int
+        self, service: Service, limits: Limits, metrics: Telemetry, access: Access, capacity: Capacity
     ) -> None:
+        waiting = limits.max_queued_requests
         self._service = service
         self._limits = limits
         self._telemetry = metrics
         self._access = access
-        self._files, self._words = Admission(max_files), Admission(max_words)
+        self._files = Admission(lambda: capacity.readers + waiting)
+        self._words = Admission(lambda: capacity.models * capacity.batch_size + waiting)
+
+    async def drain(self) -> None:
+        """Refuse further documents, and wait until those in flight are answered."""
+        await asyncio.gather(self._files.drain(), self._words.drain())
 
     def api(self) -> FastAPI:
         """The FastAPI application with all routes."""

@@ -1,6 +1,16 @@
 """How much the replicas take at once."""
 
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+
+from layoutray.errors import InputError
+
+_LOOK_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -8,7 +18,7 @@ class Capacity:
     """The replicas behind one ingress.
 
     Attributes:
-        readers, models: their numbers.
+        readers, models: how many run now, at least 1: while none runs, what waits is for the one that is being started.
         batch_size: most pages of a model batch.
     """
 
@@ -23,3 +33,63 @@ class Capacity:
     def batches(self) -> int:
         """Batches at the model replicas: one that runs and one that comes next at each."""
         return 2 * self.models
+
+    async def follow(self, count: Callable[[], tuple[int, int]]) -> None:
+        """Keep the numbers of replicas up to date until cancelled.
+
+        Args:
+            count: gives the numbers of readers and model replicas that run.
+        """
+        while True:
+            try:
+                readers, models = await asyncio.to_thread(count)
+                self.readers, self.models = max(readers, 1), max(models, 1)
+            except Exception:
+                _log.exception("the replicas cannot be counted; the former numbers stay")
+            await asyncio.sleep(_LOOK_SECONDS)
+
+
+class Slots:
+    """Places, whose number may change.
+
+    Args:
+        number: gives the number of places now.
+    """
+
+    def __init__(self, number: Callable[[], int]) -> None:
+        self._number = number
+        self._taken = 0
+        self._given_back = asyncio.Event()
+
+    @asynccontextmanager
+    async def take(self) -> AsyncGenerator[None]:
+        """Hold a place during the block; wait until there is one."""
+        while self._taken >= self._number():
+            self._given_back.clear()
+            await self._given_back.wait()
+        self._taken += 1
+        try:
+            yield
+        finally:
+            self._taken -= 1
+            self._given_back.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """When the number of replicas changes, if it may. More of them are started if pages or batches wait.
+
+    Attributes:
+        look_back_s: seconds over which the queue is averaged.
+        more_after_s: seconds for which a queue must last before replicas are added.
+        fewer_after_s: seconds for which replicas must have been too many before some are stopped.
+    """
+
+    look_back_s: float = 10.0
+    more_after_s: float = 10.0
+    fewer_after_s: float = 300.0
+
+    def __post_init__(self) -> None:
+        for name in ("look_back_s", "more_after_s", "fewer_after_s"):
+            if not 0 < getattr(self, name) < 86_400:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be above 0 and below 86400 seconds")

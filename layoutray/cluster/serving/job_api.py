@@ -3,8 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Header, Query, Request, Response
@@ -68,10 +67,10 @@ class JobRoutes:
         self._limits = limits
         self._prefixes = prefixes
         self._receivers = receivers
-        self._uploads = Admission(_UPLOADS)
+        self._uploads = Admission(lambda: _UPLOADS)
 
     def add_to(self, api: FastAPI) -> None:
-        """Add the routes to `api`. Once it has started, jobs are processed until it stops."""
+        """Add the routes to `api`."""
         errors, job = failures.error_responses(), "/v1/jobs/{job}"
         known = {200: {"model": JobResponse, "description": "a job that was submitted before"}}
         content = {
@@ -94,16 +93,10 @@ class JobRoutes:
             described: dict[str, Any] = {"responses": errors, **more}
             api.add_api_route(path, handler, methods=[method], dependencies=dependencies, **described)
         api.webhooks.add_api_route("job-ended", _job_ended, methods=["POST"])
-        api.router.lifespan_context = self._lifespan
 
-    @asynccontextmanager
-    async def _lifespan(self, _: FastAPI) -> AsyncGenerator[None]:
-        tasks = [asyncio.create_task(runner.run()) for runner in (self._runner, self._webhooks)]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
+    async def run(self) -> None:
+        """Process jobs and call webhooks until cancelled."""
+        await asyncio.gather(self._runner.run(), self._webhooks.run())
 
     async def submit(
         self,

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -39,12 +39,14 @@ class JobRunner:
     """Processes documents that wait in the ledger. Opens documents before it answers any: pages left are soon known.
 
     Args:
-        at_once: documents in progress.
+        at_once: gives the number of documents that may be in progress.
         limits: `timeout_s` is that of one page here, as no client waits; `keep_jobs_s` says when an ended job is
             deleted.
     """
 
-    def __init__(self, ledger: Ledger, service: Service, access: Access, limits: Limits, *, at_once: int) -> None:
+    def __init__(
+        self, ledger: Ledger, service: Service, access: Access, limits: Limits, *, at_once: Callable[[], int]
+    ) -> None:
         self._ledger = ledger
         self._pages = PageLedger(ledger.database)
         self._service = service

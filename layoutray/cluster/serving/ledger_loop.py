@@ -19,7 +19,7 @@ class LedgerLoop(Generic[Item]):
     """Takes items from a ledger and processes them.
 
     Args:
-        at_once: items in progress.
+        at_once: gives the number of items that may be in progress.
         take: gives the next item, except those with the keys that are in progress; None if there is none.
         process: processes an item. Like `take`, it may raise sqlite3.Error, for example because the disk is full.
         key: of an item.
@@ -28,7 +28,7 @@ class LedgerLoop(Generic[Item]):
 
     def __init__(
         self,
-        at_once: int,
+        at_once: Callable[[], int],
         take: Callable[[Collection[Hashable]], Awaitable[Item | None]],
         process: Callable[[Item], Awaitable[None]],
         key: Callable[[Item], Hashable],
@@ -38,7 +38,7 @@ class LedgerLoop(Generic[Item]):
         self._process = process
         self._key = key
         self._pause_seconds = pause_s
-        self._slots = asyncio.Semaphore(at_once)
+        self._at_once = at_once
         self._started: dict[Hashable, asyncio.Task[None]] = {}
         self._hint = asyncio.Event()
 
@@ -50,20 +50,24 @@ class LedgerLoop(Generic[Item]):
         """Process items until cancelled."""
         try:
             while True:
-                await self._slots.acquire()
-                try:
-                    item = await self._take(frozenset(self._started))
-                except sqlite3.Error as error:
-                    _log.error("the job ledger cannot be read: %s", error)
-                    item = None
+                item = await self._next()
                 if item is None:
-                    self._slots.release()
                     await self._wait()
                 else:
                     self._started[self._key(item)] = asyncio.create_task(self._run(item))
         finally:
             for task in self._started.values():
                 task.cancel()
+
+    async def _next(self) -> Item | None:
+        """The next item; None if there is none, or if enough are in progress."""
+        if len(self._started) >= self._at_once():
+            return None
+        try:
+            return await self._take(frozenset(self._started))
+        except sqlite3.Error as error:
+            _log.error("the job ledger cannot be read: %s", error)
+            return None
 
     async def _wait(self) -> None:
         # Not `wait_for`, which in Python 3.11 forgets a cancellation that comes together with the hint.
@@ -80,5 +84,4 @@ class LedgerLoop(Generic[Item]):
             await asyncio.sleep(self._pause_seconds)
         finally:
             del self._started[self._key(item)]
-            self._slots.release()
             self.hint()

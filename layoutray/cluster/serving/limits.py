@@ -1,13 +1,15 @@
 """Limits of the endpoint: upload size, pages, time, and documents in flight."""
 
+import asyncio
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.errors import InputError
 
+_LOOK_SECONDS = 0.05
 _POSITIVE = (
     "max_upload_bytes",
     "max_pages",
@@ -57,23 +59,36 @@ class Admission:
     """Limits the documents in flight. This bounds all later queues and the memory that uploads take.
 
     Args:
-        max_in_flight: documents that may be in flight at once.
+        max_in_flight: gives the number of documents that may be in flight at once.
     """
 
-    def __init__(self, max_in_flight: int) -> None:
+    def __init__(self, max_in_flight: Callable[[], int]) -> None:
         self._max_in_flight = max_in_flight
         self._in_flight = 0
+        self._stopping = False
 
     @contextmanager
     def enter(self) -> Generator[None]:
-        """Count one document as in flight during the block. Raises ApiError (503) when too many documents are."""
-        if self._in_flight >= self._max_in_flight:
-            message = (
-                f"{self._in_flight} documents are in flight; at most {self._max_in_flight} are allowed; try again later"
-            )
+        """Count one document as in flight during the block.
+
+        Raises:
+            ApiError: 503 when too many documents are in flight, and after `drain`.
+        """
+        most = self._max_in_flight()
+        if self._stopping:
+            message = "the endpoint stops; send the document again when it has started again"
+            raise ApiError(503, "stopping", message, retryable=True)
+        if self._in_flight >= most:
+            message = f"{self._in_flight} documents are in flight; at most {most} are allowed; try again later"
             raise ApiError(503, "overloaded", message, retryable=True)
         self._in_flight += 1
         try:
             yield
         finally:
             self._in_flight -= 1
+
+    async def drain(self) -> None:
+        """Refuse further documents, and wait until none is in flight."""
+        self._stopping = True
+        while self._in_flight:
+            await asyncio.sleep(_LOOK_SECONDS)

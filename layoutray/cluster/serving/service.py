@@ -14,7 +14,7 @@ from layoutray.answers import Entity, Problem
 from layoutray.cluster.serving import answer, failures, schema
 from layoutray.cluster.serving.batcher import Batcher
 from layoutray.cluster.serving.calls import call, result_of
-from layoutray.cluster.serving.capacity import Capacity
+from layoutray.cluster.serving.capacity import Capacity, Slots
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.model_version import ModelDescription, Version
 from layoutray.cluster.serving.outcome import Outcome
@@ -147,7 +147,7 @@ class Service:
         data = ray.put(file.data)  # once for all pages: replicas on the same node share the copy
         num_pages = await self._count_pages(data)
         await admit(num_pages)
-        slots = asyncio.Semaphore(self._capacity.pages_in_ocr())
+        slots = Slots(self._capacity.pages_in_ocr)
         return await asyncio.gather(
             *(self._outcome_of_page(_PageOfFile(file, data, number), step, slots) for number in range(1, num_pages + 1))
         )
@@ -159,7 +159,7 @@ class Service:
     async def _count_pages(self, data: Any) -> int:
         return await result_of(self._reader.count_pages.remote(data), "open")
 
-    async def _outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: asyncio.Semaphore) -> Outcome:
+    async def _outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: Slots) -> Outcome:
         file, number = source.file, source.number
         outcome = await file.known.get(number)
         if outcome is None:
@@ -167,7 +167,7 @@ class Service:
             await file.known.put(number, outcome)
         return outcome
 
-    async def _new_outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: asyncio.Semaphore) -> Outcome:
+    async def _new_outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: Slots) -> Outcome:
         started = time.perf_counter()
         file, number = source.file, source.number
         result = await self._read(source, slots)
@@ -177,13 +177,13 @@ class Service:
         page = Page(file.doc_id, number, read.width, read.height, read.words, file.source, "", "", read.provenance)
         return await step(page, result.seconds, started)
 
-    async def _read(self, source: "_PageOfFile", slots: asyncio.Semaphore) -> ReadPage | Problem:
+    async def _read(self, source: "_PageOfFile", slots: Slots) -> ReadPage | Problem:
         """A page with its words: kept ones if there are, else from a reader."""
         content, number = source.file.doc_id, source.number
         if kept := self._kept.get(content, number):
             self._telemetry.page_kept()
             return ReadPage(kept, 0.0)
-        async with slots:
+        async with slots.take():
             result: ReadPage | Problem = await call(self._reader.read.remote(source.data, number), "ocr", number)
         if isinstance(result, ReadPage):
             self._telemetry.page_read(result.seconds)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
-from starlette.datastructures import FormData, UploadFile
-from starlette.exceptions import HTTPException
+from starlette.datastructures import FormData, Headers, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.types import Message
 
@@ -26,6 +26,7 @@ from layoutray.ocr.render import sniff
 from layoutray.readers.texts import COLUMNS, LINES, typeset_pages
 
 _MAX_NAME = 1024
+_MAX_FIELDS = 8
 _MAX_JSON_JOB = 64 * 1024
 """Bytes of a job that names a prefix."""
 _JOB_USAGE = (
@@ -115,14 +116,8 @@ async def receive_job(request: Request, limits: Limits) -> AsyncGenerator[Receiv
         raise ApiError(
             415, "unsupported_type", f"the Content-Type is {kind or 'missing'}; {_JOB_USAGE}", retryable=False
         )
-    try:
-        form = await _limited(request, limits.max_job_bytes).form(max_files=limits.max_job_files, max_fields=8)
-    except HTTPException as error:
-        raise failures.error_of_http(error) from error
-    try:
+    async with _form(_limited(request, limits.max_job_bytes), limits.max_job_files) as form:
         yield await asyncio.to_thread(_job_of_form, form, limits)
-    finally:
-        await form.close()
 
 
 def _job_of_form(form: FormData, limits: Limits) -> ReceivedJob:
@@ -163,15 +158,42 @@ def _media_type(request: Request) -> str:
 
 
 async def _receive_file(request: Request, limits: Limits) -> UploadedFile:
-    try:
-        async with _limited(request, limits.max_upload_bytes + _ENVELOPE_BYTES).form(max_files=1, max_fields=8) as form:
-            file = form.get("file")
-            if not isinstance(file, UploadFile):
-                raise ApiError(400, "no_file", f"the form has no file in a field `file`; {_USAGE}", retryable=False)
-            data, source = await file.read(), file.filename or ""
-    except HTTPException as error:
-        raise failures.error_of_http(error) from error
+    async with _form(_limited(request, limits.max_upload_bytes + _ENVELOPE_BYTES), max_files=1) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise ApiError(400, "no_file", f"the form has no file in a field `file`; {_USAGE}", retryable=False)
+        data, source = await file.read(), file.filename or ""
     return uploaded_file(data, source, limits)
+
+
+class _WholeForm(MultiPartParser):
+    """Parses a form, and refuses one without its last boundary: its last part would be lost."""
+
+    def __init__(self, headers: Headers, stream: AsyncGenerator[bytes], max_files: int) -> None:
+        self._ended = False
+        super().__init__(headers, self._checked(stream), max_files=max_files, max_fields=_MAX_FIELDS)
+
+    def on_end(self) -> None:
+        self._ended = True
+
+    async def _checked(self, stream: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+        async for chunk in stream:
+            yield chunk
+        if not self._ended:  # raised here, the parser closes the files that it has begun
+            raise MultiPartException("the form is cut: its last boundary is missing")
+
+
+@asynccontextmanager
+async def _form(request: Request, max_files: int) -> AsyncGenerator[FormData]:
+    """The form in `request`, whose files are open during the block. Raises ApiError (400) when it is none."""
+    try:
+        form = await _WholeForm(request.headers, request.stream(), max_files).parse()
+    except MultiPartException as error:
+        raise ApiError(400, "malformed_request", error.message, retryable=False) from error
+    try:
+        yield form
+    finally:
+        await form.close()
 
 
 def uploaded_file(data: bytes, source: str, limits: Limits) -> UploadedFile:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.model_version import ModelDescription
 from layoutray.cluster.serving.schema import ExtractResponse, SummarizeResponse
@@ -54,6 +55,12 @@ class Telemetry:
         self._batch_pages = self._histogram(
             "batch_pages", "Pages or documents in a model batch", (1, 2, 4, 8, 16, 32, 64)
         )
+
+    def count_replicas(self, capacity: Capacity) -> None:
+        """Show the numbers of replicas as they are at each time."""
+        replicas = Gauge("layoutray_replicas", "Replicas that run", ["kind"], registry=self._registry)
+        replicas.labels("ocr").set_function(lambda: capacity.readers)
+        replicas.labels("model").set_function(lambda: capacity.models)
 
     @contextmanager
     def request(self) -> Generator[None]:

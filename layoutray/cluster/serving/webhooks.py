@@ -28,7 +28,7 @@ class WebhookRunner:
         self._ledger = ledger
         self._deliveries = deliveries
         self._receivers = receivers
-        self._loop = LedgerLoop(_AT_ONCE, self._next, self._call, lambda webhook: webhook.host, _PAUSE_SECONDS)
+        self._loop = LedgerLoop(lambda: _AT_ONCE, self._next, self._call, lambda webhook: webhook.host, _PAUSE_SECONDS)
 
     async def run(self) -> None:
         """Call webhooks until cancelled."""

@@ -29,7 +29,7 @@ def job_client(
     access = make_access("", "", telemetry)
     models = ServedModels(None, {})  # pyright: ignore[reportArgumentType]
     service = Service(None, None, models, Capacity(1, 1, 1), PageCache(0), telemetry)  # pyright: ignore[reportArgumentType]
-    runner = JobRunner(ledger, service, access, limits, at_once=1)
+    runner = JobRunner(ledger, service, access, limits, at_once=lambda: 1)
     api = FastAPI()
     failures.handle_failures(api)
     JobRoutes(ledger, runner, access, limits, Prefixes.of(prefixes), Receivers.of(hosts, [])).add_to(api)

@@ -14,7 +14,7 @@ def test_a_loop_that_is_told_of_something_new_while_it_is_cancelled_ends() -> No
         raise AssertionError("there is nothing to process")
 
     async def cancelled() -> bool:
-        loop = LedgerLoop[object](1, nothing, process, hash, 0.0)
+        loop = LedgerLoop[object](lambda: 1, nothing, process, hash, 0.0)
         task = asyncio.create_task(loop.run())
         await asyncio.sleep(0.05)
         loop.hint()

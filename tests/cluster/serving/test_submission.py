@@ -1,7 +1,9 @@
 """Documents are taken out of requests within limits, and words get the lines that they stand on."""
 
 import asyncio
+import gc
 import json
+import warnings
 from typing import Any
 
 import pytest
@@ -50,6 +52,34 @@ def test_a_file_may_be_as_large_as_the_limit_and_no_larger() -> None:
     with pytest.raises(ApiError, match="larger than the limit of 5000 bytes") as caught:
         received(form("a", PNG.ljust(5001)), kind, limits)
     assert caught.value.status == 413
+
+
+@pytest.mark.parametrize("kept", [40, 90, 1_200_000])
+def test_a_form_that_is_cut_is_refused_and_leaves_no_file_open(kept: int) -> None:
+    whole = form("a", PNG.ljust(1_500_000))
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", ResourceWarning)
+        with pytest.raises(ApiError, match="the form is cut") as caught:
+            received(whole[:kept], "multipart/form-data; boundary=B", piece=65536)
+        gc.collect()
+    assert (caught.value.status, caught.value.code) == (400, "malformed_request")
+    assert [str(one.message) for one in warned if "file" in str(one.message)] == []
+
+
+def test_a_job_whose_last_file_is_cut_is_not_a_job_without_it() -> None:
+    body = form("a", PNG).removesuffix(b"--\r\n") + b"\r\n" + form("b", PNG.ljust(2000))[5:-1000]
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def job() -> None:
+        headers = [(b"content-type", b"multipart/form-data; boundary=B")]
+        request = Request({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive)
+        async with submission.receive_job(request, Limits()):
+            raise AssertionError("a part of the job was accepted")
+
+    with pytest.raises(ApiError, match="the form is cut"):
+        asyncio.run(job())
 
 
 def test_reading_stops_at_the_limit() -> None:
