@@ -24,6 +24,7 @@ from layoutray.evaluation.comparison import Comparison
 from layoutray.evaluation.leakage import document_words, known
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.experiments import origin
+from layoutray.experiments.parameters import encoder_of
 from layoutray.recipe import Recipe
 from layoutray.store import json_text, shards, sources
 from layoutray.tasks import document_fields_of
@@ -272,7 +273,7 @@ def _tags(contenders: Mapping[str, _Contender], pages: MeasuredPages) -> dict[st
         return ", ".join(dict.fromkeys(values))
 
     recipes = [one.recipe for one in contenders.values()]
-    tags = {"task": each(one.task.name for one in recipes), "arch": each(one.arch for one in recipes)}
+    tags = {"task": each(one.task.name for one in recipes), "arch": each(map(encoder_of, recipes))}
     return tags | {"data": pages.documents, "words": pages.words}
 
 

@@ -7,7 +7,7 @@ from layoutray.cli import terminal
 from layoutray.cli.options import TrainingOptions
 from layoutray.experiments import metric_names, origin
 from layoutray.experiments.data import DataUsed, titled
-from layoutray.experiments.parameters import of_recipe
+from layoutray.experiments.parameters import encoder_of, of_recipe
 from layoutray.report import curves, png
 from layoutray.store import sources
 from layoutray.store.card import Card
@@ -46,7 +46,12 @@ def open_run(
     if interrupted := tracking.noted(job.out, uri):
         interrupted.reopen()
         return interrupted
-    tags = {"task": job.recipe.task.name, "arch": job.recipe.arch, "data": card.title, "checkpoint": str(job.out)}
+    tags = {
+        "task": job.recipe.task.name,
+        "arch": encoder_of(job.recipe),
+        "data": card.title,
+        "checkpoint": str(job.out),
+    }
     tags |= {"words": card.words} if card.words else {}
     tags |= {"init": ", ".join(job.init)} if job.init else {}
     tags |= origin.tags(chosen.command) | tracking.claim(job.out, uri)

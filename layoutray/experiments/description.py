@@ -1,9 +1,9 @@
 """The description of a run on its page in MLflow: what was trained on what, how good it is, what repeats it.
 
-The UI folds a description after about five lines, so it has three short paragraphs.
+The UI folds a description after five lines, so it has five, in one paragraph.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from mlflow.entities import Run
@@ -15,14 +15,15 @@ from layoutray.store import sources
 
 _START, _END = "<!-- layoutray -->", "<!-- end -->"
 """Around the generated part; what people write behind it stays."""
+_BREAK = "  \n"
 _TITLES = {
     metric_names.MINUTES: "minutes",
     "speed/tokens_per_second": "tokens a second",
     "speed/mfu": "MFU",
     metric_names.PAGES: "pages",
-    "accepted_at_99": "coverage at a precision of 99 %",
-    "field_f1": "F1 of fields",
-    "f1": "F1 of entities",
+    "accepted_at_99": "coverage at 99 % precision",
+    "field_f1": "field F1",
+    "f1": "entity F1",
 }
 
 
@@ -45,8 +46,8 @@ def of_model(run: Run, before: str) -> str:
 
 def _text(run: Run, links: list[str]) -> str:
     what = " ".join([_what(run.data.tags), *links])
-    parts = [_START, what, _results(run.data.metrics), _command(run.data.tags), _END]
-    return "\n\n".join(part for part in parts if part)
+    lines = [what, *_results(run.data.metrics), _command(run.data.tags)]
+    return "\n\n".join([_START, _BREAK.join(filter(None, lines)), _END])
 
 
 def _what(tags: Mapping[str, str]) -> str:
@@ -62,18 +63,18 @@ def _names(init: str) -> str:
     return ", ".join(one if one.startswith("models:") else sources.name(one) for one in init.split(", "))
 
 
-def _results(metrics: Mapping[str, float]) -> str:
-    """The metrics that say how good and how expensive it is, a sentence for each section."""
-    sections = groupby(metric_names.headlines(metrics), _section)
-    return " ".join(
-        f"{section.capitalize()}: {', '.join(f'{_title(name)} **{_number(metrics[name])}**' for name in names)}."
-        for section, names in sections
-    )
+def _results(metrics: Mapping[str, float]) -> Iterator[str]:
+    """The metrics that say how good it is, and how expensive: a line for each."""
+    names = metric_names.headlines(metrics)
+    costs = [name for name in names if name.startswith(("speed/", "data/"))]
+    sections = groupby(names[: len(names) - len(costs)], lambda name: name.partition("/")[0])
+    yield " ".join(_sentence(section, members, metrics) for section, members in sections)
+    yield _sentence("training", costs, metrics) if costs else ""
 
 
-def _section(name: str) -> str:
-    section = name.partition("/")[0]
-    return "training" if section in ("speed", "data") else section
+def _sentence(section: str, names: Iterable[str], metrics: Mapping[str, float]) -> str:
+    shown = ", ".join(f"{_title(name)} **{_number(metrics[name])}**" for name in names)
+    return f"{section.capitalize()}: {shown}."
 
 
 def _title(name: str) -> str:

@@ -30,8 +30,8 @@ _VIEWS = {
 }
 """Name of each view, and its state besides the columns, as the UI keeps it."""
 _VIEW_TAG = "mlflow.sharedViewState."
-_DESCRIPTIONS = ("attributes.`Dataset`", "tags.`words`", "tags.`arch`")
-"""Columns that say what was trained on what; the views have them before the metrics."""
+_DESCRIPTIONS = ("attributes.`Dataset`", "tags.`arch`")
+"""Columns that say what was trained on what, and on whose words; the views have them before the metrics."""
 _FIRST = ("attributes.`Run Name`", "runDateAndNestInfo")
 """Columns that every view has."""
 

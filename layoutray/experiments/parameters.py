@@ -30,6 +30,11 @@ def of_recipe(recipe: Recipe) -> dict[str, str]:
     return {key: value for key, value in flat(recipe.to_dict()).items() if tells(key, value)}
 
 
+def encoder_of(recipe: Recipe) -> str:
+    """What the encoder is called: its architecture, or the `model_type` of a model of the transformers library."""
+    return recipe.model.get("model_type", recipe.arch)
+
+
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Nested values by keys joined by dots."""
     joined: dict[str, str] = {}

@@ -35,9 +35,11 @@ def test_it_says_what_was_trained_on_what_how_good_it_is_and_what_repeats_it(run
     measured = {"dev best/f1": 0.875, "train/loss": 0.1, "speed/tokens_per_second": 12345.6, "data/pages": 42}
     run.log_metrics(3, measured)
     run.describe()
-    assert description(run).split("\n\n")[1:-1] == [
+    (_, paragraph, _) = description(run).split("\n\n")
+    assert paragraph.split("  \n") == [
         "**skimformer** for task `entities` on **forms**, words from tesserocr, started from minilm, models:/start/1.",
-        "Dev best: F1 of entities **0.875**. Training: tokens a second **12,346**, pages **42**.",
+        "Dev best: entity F1 **0.875**.",
+        "Training: tokens a second **12,346**, pages **42**.",
         "Repeat it: `layoutray finetune small examples`",
     ]
 
@@ -67,7 +69,7 @@ def test_an_evaluation_is_in_the_run_its_model_and_its_data_set(run: Run, tmp_pa
     )
     assert link in description(run)
     assert description(run).replace(f" {link}", "") == model.tags[NOTE]
-    assert "Test tesserocr: F1 of entities **0.75**." in description(run)
+    assert "Test tesserocr: entity F1 **0.75**." in description(run)
 
 
 def test_metrics_of_a_run_without_a_model_are_its_own(run: Run) -> None:

@@ -52,7 +52,6 @@ def test_the_saved_views_collect_the_columns_that_matter(client: MlflowClient) -
     assert state["columnOrder"] == ["attributes.`Run Name`", "runDateAndNestInfo", *state["selectedColumns"]]
     assert state["selectedColumns"] == [
         "attributes.`Dataset`",
-        "tags.`words`",
         "tags.`arch`",
         "metrics.`test tesserocr/f1`",
         "metrics.`dev best/f1`",

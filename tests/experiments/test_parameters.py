@@ -1,7 +1,7 @@
 """Parameters of a run: what tells its recipe from others."""
 
 from layoutray import recipe as recipes
-from layoutray.experiments.parameters import flat, of_recipe
+from layoutray.experiments.parameters import encoder_of, flat, of_recipe
 from tests.jobs import recipe
 
 
@@ -28,6 +28,12 @@ def test_a_field_shows_only_what_is_set_of_it() -> None:
     fields = {key for key in of_recipe(chosen) if key.startswith("task.fields.total.")}
     assert fields == {"task.fields.total.type"}
     assert len(of_recipe(chosen)) < 40 < len(flat(chosen.to_dict()))
+
+
+def test_an_encoder_of_the_transformers_library_is_called_as_there() -> None:
+    chosen = recipe("entities")
+    assert encoder_of(chosen) == "skimformer"
+    assert encoder_of(recipes.with_architecture(chosen, "layoutlm", "tiny", {})) == "layoutlm"
 
 
 def test_a_long_list_is_its_length() -> None:
