@@ -30,7 +30,7 @@ def settings(tmp_path: Path, cluster: None, serve_port: int) -> ServeSettings:
         str(tmp_path / "checkpoint"),
         recognition=Recognition(profile="fast"),
         max_ocr_replicas=2,
-        scaling=Scaling(look_back_s=1, more_after_s=0.2, fewer_after_s=2),
+        scaling=Scaling(look_back_s=2, more_after_s=0.2, fewer_after_s=2),
         cpus_per_replica=0.2,
         port=serve_port,
     )
