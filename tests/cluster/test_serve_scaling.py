@@ -18,7 +18,7 @@ from tests.cluster.checkpoints import save_untrained
 from tests.cluster.endpoint import gathered, measured, rendered, serving
 from tests.ocr.files import encoded
 
-pytestmark = [pytest.mark.ray, pytest.mark.ocr]
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.ocr]
 
 FILES = 12
 
