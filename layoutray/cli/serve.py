@@ -15,20 +15,12 @@ from layoutray.checkpoint import Fetch
 from layoutray.cli import options, terminal
 from layoutray.cli.options import RecipeOptions
 from layoutray.cluster.connect import connect
-from layoutray.cluster.serve import (
-    MODEL_MEMORY_MIB,
-    Application,
-    Find,
-    ServeSettings,
-    build_app,
-    own_version,
-    running,
-)
+from layoutray.cluster.serve import MODEL_MEMORY_MIB, Application, ServeSettings, build_app, running
 from layoutray.cluster.serving.keys import KeyStore
 from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import Version, load_model, served_path, weights_bytes
-from layoutray.cluster.serving.served_version import Lookup
+from layoutray.cluster.serving.served_version import Find, Lookup, own_version
 from layoutray.devices import CPU
 from layoutray.errors import InputError
 from layoutray.ocr import engines

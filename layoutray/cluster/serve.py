@@ -5,17 +5,15 @@ import ipaddress
 import logging
 import math
 import socket
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from fastapi import FastAPI
 from ray import serve
 from ray.exceptions import RayError
 from ray.serve import Application
-from ray.serve.config import AutoscalingConfig
 from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle
 
@@ -36,7 +34,7 @@ from layoutray.cluster.serving.prefixes import Prefixes
 from layoutray.cluster.serving.receivers import Receivers
 from layoutray.cluster.serving.replicas import ModelReplica
 from layoutray.cluster.serving.served_models import ServedModels, check_names
-from layoutray.cluster.serving.served_version import Lookup, ServedVersion, VersionOnDemand
+from layoutray.cluster.serving.served_version import Find, Lookup, ServedVersion, VersionOnDemand, own_version
 from layoutray.cluster.serving.service import Service
 from layoutray.cluster.serving.telemetry import Telemetry
 from layoutray.errors import InputError
@@ -49,9 +47,6 @@ _LAST_ANSWER_SECONDS = 5.0
 MODEL_MEMORY_MIB = 2048.0
 _UNBOUNDED = 10_000
 """Concurrent calls that Serve allows; `Admission` sets the real limit. Serve's own refusal lacks Retry-After."""
-
-Find = Callable[[str], Version]
-"""Gives the version that an address of a model names now. Raises LayoutrayError when the registry does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,11 +213,6 @@ class Ingress:
                 task.cancel()
 
 
-def own_version(address: str) -> Version:
-    """The version of a checkpoint that has no registry: its own one, for ever."""
-    return Version(address, "")
-
-
 def build_app(
     settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None, find: Find = own_version
 ) -> Application:
@@ -237,14 +227,14 @@ def build_app(
     cpus = {"num_cpus": settings.cpus_per_replica}
     patience = settings.limits.timeout_s + _LAST_ANSWER_SECONDS
     reader = serve.deployment(
-        **_number(settings.ocr_replicas, settings.max_ocr_replicas, settings.scaling),
+        **settings.scaling.options(settings.ocr_replicas, settings.max_ocr_replicas),
         max_ongoing_requests=1,
         ray_actor_options=cpus,
         graceful_shutdown_timeout_s=patience,
     )(PageReader)
     models = settings.max_model_replicas or settings.model_replicas
     model = serve.deployment(
-        **_number(settings.model_replicas, settings.max_model_replicas, settings.scaling),
+        **settings.scaling.options(settings.model_replicas, settings.max_model_replicas),
         max_ongoing_requests=_UNBOUNDED,
         ray_actor_options={**cpus, "num_gpus": gpus.of_each(models, settings.gpus_per_model)},
         graceful_shutdown_timeout_s=patience,
@@ -326,21 +316,6 @@ def _check_listening(settings: ServeSettings) -> None:
             f"nothing listens on {settings.host}:{settings.port}: Serve already runs on this cluster with another "
             "host or port; restart the cluster to change them"
         ) from error
-
-
-def _number(least: int, most: int | None, scaling: Scaling) -> dict[str, Any]:
-    """Options of a deployment for its number of replicas: `least`, or up to `most` while calls wait at them."""
-    if most is None or most == least:
-        return {"num_replicas": least}
-    autoscaling = AutoscalingConfig(
-        min_replicas=least,
-        max_replicas=most,
-        target_ongoing_requests=1,  # each replica runs one page or batch at a time
-        look_back_period_s=scaling.look_back_s,
-        upscale_delay_s=scaling.more_after_s,
-        downscale_delay_s=scaling.fewer_after_s,
-    )
-    return {"autoscaling_config": autoscaling}
 
 
 def _count_replicas(application: str) -> tuple[int, int]:

@@ -10,8 +10,8 @@ import httpx
 from PIL import Image
 
 from layoutray.checkpoint import Fetch
-from layoutray.cluster.serve import Find, ServeSettings, own_version, running
-from layoutray.cluster.serving.served_version import Lookup
+from layoutray.cluster.serve import ServeSettings, running
+from layoutray.cluster.serving.served_version import Find, Lookup, own_version
 from layoutray.readers.synthetic_render import render_page
 
 

@@ -18,7 +18,7 @@ from tests.cluster.checkpoints import save_untrained
 from tests.cluster.endpoint import gathered, measured, rendered, serving
 from tests.ocr.files import encoded
 
-pytestmark = [pytest.mark.ray, pytest.mark.ocr]
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.ocr]
 
 FILES = 12
 
@@ -30,7 +30,7 @@ def settings(tmp_path: Path, cluster: None, serve_port: int) -> ServeSettings:
         str(tmp_path / "checkpoint"),
         recognition=Recognition(profile="fast"),
         max_ocr_replicas=2,
-        scaling=Scaling(look_back_s=1, more_after_s=0.2, fewer_after_s=2),
+        scaling=Scaling(look_back_s=2, more_after_s=0.2, fewer_after_s=2),
         cpus_per_replica=0.2,
         port=serve_port,
     )

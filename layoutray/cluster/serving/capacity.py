@@ -2,13 +2,19 @@
 
 import asyncio
 import logging
+import warnings
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
+
+from ray.serve.config import AutoscalingConfig
 
 from layoutray.errors import InputError
 
 _LOOK_SECONDS = 1.0
+_MEASURE_SECONDS = 1.0
+"""How often the queue is measured, to decide on the number of replicas."""
 
 _log = logging.getLogger(__name__)
 
@@ -93,3 +99,23 @@ class Scaling:
         for name in ("look_back_s", "more_after_s", "fewer_after_s"):
             if not 0 < getattr(self, name) < 86_400:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0 and below 86400 seconds")
+        if self.look_back_s <= _MEASURE_SECONDS:
+            raise InputError(f"look_back_s is {self.look_back_s}; it must be more than {_MEASURE_SECONDS:g} seconds")
+
+    def options(self, least: int, most: int | None) -> dict[str, Any]:
+        """Options of a deployment for its number of replicas: `least`, or up to `most` while calls wait at them."""
+        if most is None or most == least:
+            return {"num_replicas": least}
+        with warnings.catch_warnings():
+            # Ray announces an environment variable in place of `metrics_interval_s`, which this version does not read.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            autoscaling = AutoscalingConfig(
+                min_replicas=least,
+                max_replicas=most,
+                target_ongoing_requests=1,  # each replica runs one page or batch at a time
+                metrics_interval_s=_MEASURE_SECONDS,
+                look_back_period_s=self.look_back_s,
+                upscale_delay_s=self.more_after_s,
+                downscale_delay_s=self.fewer_after_s,
+            )
+        return {"autoscaling_config": autoscaling}

@@ -20,11 +20,19 @@ from layoutray.errors import LayoutrayError
 Lookup = Callable[[], Version]
 """Gives the version that is to be served now. Raises LayoutrayError when the registry does not answer."""
 
+Find = Callable[[str], Version]
+"""Gives the version that an address of a model names now. Raises LayoutrayError when the registry does not answer."""
+
 _RETRY_SECONDS = 60.0
 """A refused version is tried again after this time: its files may have been unreachable."""
 _LOADING_SECONDS = 600.0
 
 _log = logging.getLogger(__name__)
+
+
+def own_version(address: str) -> Version:
+    """The version of a checkpoint that has no registry: its own one, for ever."""
+    return Version(address, "")
 
 
 class ServedVersion:

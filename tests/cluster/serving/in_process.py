@@ -10,11 +10,12 @@ import pytest
 from fastapi import FastAPI
 
 from layoutray.cluster import serve
-from layoutray.cluster.serve import Ingress, ServeSettings, own_version
+from layoutray.cluster.serve import Ingress, ServeSettings
 from layoutray.cluster.serving import replicas, service
 from layoutray.cluster.serving.model_version import Version
 from layoutray.cluster.serving.page_reader import PageReader
 from layoutray.cluster.serving.replicas import ModelReplica
+from layoutray.cluster.serving.served_version import own_version
 from layoutray.devices import CPU
 
 

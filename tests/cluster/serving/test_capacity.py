@@ -115,3 +115,11 @@ def test_a_second_ingress_does_not_start(endpoint: ServeSettings, monkeypatch: p
 def test_times_of_scaling_are_positive() -> None:
     with pytest.raises(InputError, match="fewer_after_s is -1"):
         Scaling(fewer_after_s=-1)
+    with pytest.raises(InputError, match="look_back_s is 1; it must be more than 1 seconds"):
+        Scaling(look_back_s=1)
+
+
+def test_the_number_of_replicas_is_fixed_unless_there_may_be_more() -> None:
+    assert Scaling().options(2, None) == Scaling().options(2, 2) == {"num_replicas": 2}
+    autoscaling = Scaling(more_after_s=3).options(2, 5)["autoscaling_config"]
+    assert (autoscaling.min_replicas, autoscaling.max_replicas, autoscaling.upscale_delay_s) == (2, 5, 3)
