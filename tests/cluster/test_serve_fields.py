@@ -68,6 +68,6 @@ def test_a_page_without_words_has_no_fields(client: httpx.Client) -> None:
 
 def test_a_model_of_fields_writes_no_summaries(client: httpx.Client, trained_on_fields: Trained) -> None:
     message = refused(client.post("/v1/summarize", json=as_request(trained_on_fields[1][0])), 404, "not_offered")
-    assert "model small-generate_fields is served at /v1/extract, not at /v1/summarize" in message
+    assert message == "model small-generate_fields is served at /v1/extract"
     (model,) = client.get("/v1/models").json()["models"]
     assert (model["path"], model["entity_types"]) == ("/v1/extract", [])

@@ -64,7 +64,7 @@ def test_it_claims_no_temperature_and_no_dev_where_there_was_none(tmp_path: Path
     made = replace(make(tmp_path, {"arch": "hf"}), temperature=1.0, metrics={})
     text = model_card(made, [Evaluated(("receipts",), "test", {"f1": 0.5})], Statements(), needs_layoutray=False)
     assert "No temperature was fitted." in text
-    assert "dev" not in text
+    assert not {"dev", "`dev`"} & set(text.split())
 
 
 @pytest.mark.parametrize("model", [{"arch": "hf", "model_type": "layoutlm"}, {"arch": "docpolarbert"}])
