@@ -32,6 +32,8 @@ _VIEWS = {
 _VIEW_TAG = "mlflow.sharedViewState."
 _DESCRIPTIONS = ("attributes.`Dataset`", "tags.`arch`")
 """Columns that say what was trained on what, and on whose words; the views have them before the metrics."""
+_NARROW = {"attributes.`Run Name`": 150, "runDateAndNestInfo": 120, "attributes.`Dataset`": 190, "tags.`arch`": 110}
+"""Widths of the columns before the metrics, in pixels."""
 _FIRST = ("attributes.`Run Name`", "runDateAndNestInfo")
 """Columns that every view has."""
 
@@ -63,9 +65,14 @@ def show_columns(client: MlflowClient, experiment: str, metrics: Iterable[str]) 
     shown = [column.removeprefix("metrics.`").removesuffix("`") for column in present if column.startswith("metrics.")]
     columns = [*_DESCRIPTIONS, *(f"metrics.`{name}`" for name in metric_names.headlines({*shown, *metrics}))]
     if columns != present:
-        order = {"selectedColumns": columns, "columnOrder": [*_FIRST, *columns]}
+        order = {"selectedColumns": columns, "columnOrder": [*_FIRST, *columns], "columnWidths": _widths(columns)}
         for key, (name, more) in _VIEWS.items():
             client.set_experiment_tag(experiment, _VIEW_TAG + key, _envelope(name, order | more))
+
+
+def _widths(columns: Iterable[str]) -> dict[str, int]:
+    """Pixels of columns, in which the names of metrics are not cut off."""
+    return {column: 7 * len(column) - 40 for column in columns if column.startswith("metrics.")} | _NARROW
 
 
 def _envelope(name: str, state: Mapping[str, Any]) -> str:

@@ -49,6 +49,7 @@ def test_the_saved_views_collect_the_columns_that_matter(client: MlflowClient) -
     state, grouped = view(client, made, "results"), view(client, made, "results-by-words")
     assert [key["groupByData"] for key in grouped.pop("groupBy")["groupByKeys"]] == ["data", "words"]
     assert grouped == state
+    assert state["columnWidths"]["metrics.`test tesserocr/f1`"] > 130, "its name has 17 characters"
     assert state["columnOrder"] == ["attributes.`Run Name`", "runDateAndNestInfo", *state["selectedColumns"]]
     assert state["selectedColumns"] == [
         "attributes.`Dataset`",
