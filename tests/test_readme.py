@@ -54,7 +54,7 @@ def verb_calls() -> list[tuple[str, tuple[str, ...]]]:
     """(verb, its arguments) of every `layoutray` call, alone or in `ray job submit`; group verbs with their name."""
     calls: list[tuple[str, tuple[str, ...]]] = []
     for words in EVERY_COMMAND:
-        ours = [words[1:]] if words[0] == "layoutray" else []
+        ours = [words[1:]] if words[0] == "layoutray" and words[1:] != ["--version"] else []
         ours += [
             [word.removeprefix("pipelines."), *words[at + 1 :]]
             for at, word in enumerate(words)
