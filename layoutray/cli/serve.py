@@ -117,14 +117,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def application(arguments: dict[str, Any]) -> Application:
     """The application for a Serve configuration file (`import_path`); its `args` are keys of `ServeSettings`.
 
-    `checkpoint` may also be `models:/NAME@ALIAS`. `host` and `port` have no effect: the configuration file itself
-    states where Serve listens. It may be the network, so one of `keys` and `open` is needed.
+    `checkpoint` may also be `models:/NAME@ALIAS`. `host` and `port` have no effect: the proxies of Serve listen where
+    the configuration file states. It may be the network, so one of `keys` and `open` is needed.
 
     Raises:
         RecipeError: when a key is unknown or a value has the wrong type.
         InputError: when the registry does not have the model, or neither `keys` nor `open` is given.
     """
-    settings = config.build(ServeSettings, {**arguments, "host": _ANY_HOST})
+    settings = config.build(ServeSettings, {**arguments, "host": _ANY_HOST, "port": 0})
     uri = tracking.default_uri()
     name = tracking.resolve(settings.checkpoint, uri)
     version = settings.model_version or tracking.version_of(name)

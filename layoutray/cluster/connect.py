@@ -26,7 +26,6 @@ _ANSWER_SECONDS = 10.0
 _ENVIRONMENT = {
     # Tesseract's own threads make it several times slower if every core already has a process.
     "OMP_THREAD_LIMIT": "1",
-    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "layoutray.cluster.serving.proxy.middlewares",
 }
 """Of Ray's processes."""
 

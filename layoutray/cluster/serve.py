@@ -4,9 +4,8 @@ import asyncio
 import ipaddress
 import logging
 import math
-import socket
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -27,6 +26,7 @@ from layoutray.cluster.serving.job_api import JobRoutes
 from layoutray.cluster.serving.jobs import JobRunner
 from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.listener import Address, listening
 from layoutray.cluster.serving.model_version import Version
 from layoutray.cluster.serving.page_cache import PageCache
 from layoutray.cluster.serving.page_reader import PageReader
@@ -68,6 +68,7 @@ class ServeSettings:
         follow_every_s: seconds between looks at the registry for another version, when an alias is followed.
         ocr_cache_seconds: seconds for which the words of a page are kept in memory; 0 keeps none.
         host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
+        port: 0: the endpoint is reached through the HTTP proxies of Serve alone.
         keys: file of `layoutray keys` on the head node, with the keys that requests need; empty: none is needed.
         jobs: file on the head node with the jobs; empty: the endpoint takes none.
         job_prefixes: addresses `s3://BUCKET/PATH` below which jobs may name objects.
@@ -194,8 +195,8 @@ class Ingress:
         return api
 
     @asynccontextmanager
-    async def _lifespan(self, _: FastAPI) -> AsyncGenerator[None]:
-        """Count replicas and process jobs until the application stops."""
+    async def _lifespan(self, api: FastAPI) -> AsyncGenerator[None]:
+        """Count replicas, process jobs and listen until the application stops."""
         context = serve.get_replica_context()
         if context.world_size > 1:
             raise InputError(
@@ -207,7 +208,10 @@ class Ingress:
             running.append(self._jobs.run())
         tasks = [asyncio.create_task(one) for one in running]
         try:
-            yield
+            async with AsyncExitStack() as stack:
+                if self._settings.port:
+                    await stack.enter_async_context(listening(api, Address(self._settings.host, self._settings.port)))
+                yield
         finally:
             for task in tasks:
                 task.cancel()
@@ -273,16 +277,17 @@ def running(
     The application is deleted at the end. Serve itself keeps running: it may host other applications.
 
     Raises:
-        InputError: when Serve already runs on this cluster with another host or port.
+        InputError: when another program listens on the port.
         RuntimeError: (from Ray) when a replica cannot start.
     """
+    address = Address(settings.host, settings.port)
+    address.require_free()
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
-    if not serve.status().proxies:
-        serve.start(http_options={"host": settings.host, "port": settings.port}, logging_config=request_log.FORMAT)
+    serve.start(proxy_location="Disabled", logging_config=request_log.FORMAT)
+    app = build_app(settings, fetch, lookup, find)
     try:
-        serve.run(build_app(settings, fetch, lookup, find), name=name, logging_config=request_log.FORMAT)
-        _check_listening(settings)
-        yield f"http://{settings.host}:{settings.port}"
+        serve.run(app, name=name, route_prefix=None, logging_config=request_log.FORMAT)
+        yield str(address)
     finally:
         try:
             _drain(name, settings.limits.timeout_s)
@@ -306,16 +311,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _check_listening(settings: ServeSettings) -> None:
-    try:
-        socket.create_connection((settings.host, settings.port), timeout=5).close()
-    except OSError as error:
-        raise InputError(
-            f"nothing listens on {settings.host}:{settings.port}: Serve already runs on this cluster with another "
-            "host or port; restart the cluster to change them"
-        ) from error
 
 
 def _count_replicas(application: str) -> tuple[int, int]:

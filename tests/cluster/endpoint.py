@@ -17,11 +17,15 @@ from layoutray.readers.synthetic_render import render_page
 
 @contextmanager
 def serving(
-    settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None, find: Find = own_version
+    settings: ServeSettings,
+    fetch: Fetch = str,
+    lookup: Lookup | None = None,
+    find: Find = own_version,
+    name: str = "layoutray",
 ) -> Iterator[httpx.Client]:
     """A client of the endpoint, on the connected Ray."""
     with (
-        running(settings, fetch=fetch, lookup=lookup, find=find) as url,
+        running(settings, name, fetch, lookup, find) as url,
         httpx.Client(base_url=url, timeout=120) as client,
     ):
         yield client

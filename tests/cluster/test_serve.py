@@ -19,9 +19,8 @@ import pandas as pd
 import pypdfium2 as pdfium
 import pytest
 from PIL import Image
-from ray import serve
 
-from layoutray.cluster.serve import ServeSettings, build_app
+from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import Version, load_version
 from layoutray.devices import CPU
@@ -35,6 +34,7 @@ from layoutray.readers.synthetic_render import render_page
 from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.endpoint import as_request, gathered, measured, refused, rendered, serving
+from tests.cluster.shared_ray import free_port
 from tests.cluster.test_ingest import LOCKED
 from tests.ocr.files import encoded, pdf, typed
 
@@ -269,9 +269,8 @@ def test_requests_that_come_together_share_batches(client: httpx.Client) -> None
     assert alone < 8
 
 
-def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(
-    client: httpx.Client, settings: ServeSettings
-) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(settings: ServeSettings) -> None:
     """One reader, nobody may wait, five seconds, and a page with the text of 36, which takes several times that."""
     page = rendered()[0]
     crowded = Image.new(page.mode, (6 * page.width, 6 * page.height))
@@ -280,29 +279,28 @@ def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(
     slow = encoded(crowded, "PNG")
     limits = Limits(timeout_s=5, max_queued_requests=0)
     recognition = Recognition("tesserocr", TesseractSettings(preprocessing=Preprocessing(width=0, clahe=0)))
-    tight = replace(settings, limits=limits, recognition=recognition, ocr_replicas=1)
-    serve.run(build_app(tight), name="tight", route_prefix="/tight")
-    file = {"url": "/tight/v1/extract", "files": {"file": ("page", slow)}}
-    words = {"url": "/tight/v1/extract", "json": as_request(*rendered())}
-    with ThreadPoolExecutor(1) as other:
+    tight = replace(settings, limits=limits, recognition=recognition, ocr_replicas=1, port=free_port())
+    file = {"url": "/v1/extract", "files": {"file": ("page", slow)}}
+    words = {"url": "/v1/extract", "json": as_request(*rendered())}
+    with serving(tight, name="tight") as client, ThreadPoolExecutor(1) as other:
         first = other.submit(lambda: client.post(**file))
         # A request that comes after its time would find the place free again.
-        while "layoutray_requests_in_flight 1.0" not in client.get("/tight/metrics").text:
+        while "layoutray_requests_in_flight 1.0" not in client.get("/metrics").text:
             assert not first.done()
         *answers, answer_to_words = asyncio.run(gathered(client.base_url, [*[file] * 4, words]))
         late = first.result()
+        later = client.post("/v1/extract", json=as_request(*rendered()))
+        counts = client.get("/metrics").text
     assert answer_to_words.status_code == 200, "words need no reader"
     assert "5 s" in refused(late, 504, "timeout")
     assert late.json()["error"]["retryable"] is True
     for answer in answers:
         refused(answer, 503, "overloaded")
         assert int(answer.headers["Retry-After"]) >= 1
-    assert client.post("/tight/v1/extract", json=as_request(*rendered())).status_code == 200
-    counts = client.get("/tight/metrics").text
+    assert later.status_code == 200
     assert 'layoutray_requests_total{status="503"} 4.0' in counts
     assert 'layoutray_requests_total{status="504"} 1.0' in counts
     assert "layoutray_requests_in_flight 0.0" in counts
-    serve.delete("tight")
 
 
 def test_health_models_and_metrics(client: httpx.Client, settings: ServeSettings) -> None:

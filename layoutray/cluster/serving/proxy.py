@@ -1,4 +1,4 @@
-"""What Serve's HTTP proxy does before it passes a request on: it refuses headers that it could not read."""
+"""The check of headers, before any other part reads them: in our listener, and in the HTTP proxies of Serve."""
 
 import re
 
@@ -12,7 +12,7 @@ _REQUEST_ID = re.compile(r"[!-~]{1,128}")
 
 
 def middlewares() -> list[Middleware]:
-    """The middleware of each proxy. `connect` names this function to Ray."""
+    """The middleware of each proxy. `RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH` of the cluster names this function."""
     return [Middleware(HeaderCheck)]
 
 

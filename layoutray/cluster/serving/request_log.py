@@ -1,8 +1,8 @@
 """The log of the endpoint: lines of JSON, one for each request, each with the id of its request.
 
-Serve's proxy takes the id of a request from the header `X-Request-Id`, which `proxy` checks, or makes one. It returns
-the id in the same header, and Serve passes it to the replicas and adds it to their lines. No line has a word of a
-document or the name of a file.
+The listener takes the id of a request from the header `X-Request-Id`, which `proxy` checks, or makes one, as Serve's
+proxy does. It returns the id in the same header, and Serve passes it to the readers and adds it to their lines. A model
+batch has pages of several requests, and no id. No line has a word of a document or the name of a file.
 """
 
 import logging
@@ -34,7 +34,7 @@ def write_with_serve() -> None:
 
 
 def request_id(headers: Mapping[str, str]) -> str:
-    """The id of a request; empty if Serve's proxy has not seen it."""
+    """The id of a request; empty if no listener has seen it."""
     return headers.get(_HEADER, "")
 
 

@@ -39,16 +39,15 @@ class BreakableReplica(ModelReplica):
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_replica_is_replaced_when_its_model_fails_on_every_page(tmp_path: Path, serve_port: int) -> None:
+def test_a_replica_is_replaced_when_its_model_fails_on_every_page(tmp_path: Path) -> None:
     save_untrained(tmp_path / "checkpoint")
-    if not serve.status().proxies:  # a running Serve cannot change its port
-        serve.start(http_options={"host": "127.0.0.1", "port": serve_port})
+    serve.start(proxy_location="Disabled")
     deployment = serve.deployment(
         health_check_period_s=1, graceful_shutdown_timeout_s=1, ray_actor_options={"num_cpus": 0.1}
     )(BreakableReplica)
     version = Version(str(tmp_path / "checkpoint"), "")
     bound = deployment.bind(version, str, 1, 0)
-    handle = serve.run(bound, name="breakable", route_prefix="/breakable")
+    handle = serve.run(bound, name="breakable", route_prefix=None)
 
     def answer() -> BatchResult[object] | Problem:
         (result,) = handle.answer.remote([PageRequest(version, pages(1)[0])]).result()
