@@ -280,8 +280,8 @@ def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(settings:
     limits = Limits(timeout_s=5, max_queued_requests=0)
     recognition = Recognition("tesserocr", TesseractSettings(preprocessing=Preprocessing(width=0, clahe=0)))
     tight = replace(settings, limits=limits, recognition=recognition, ocr_replicas=1, port=free_port())
-    file = {"url": "/v1/extract", "files": {"file": ("page", slow)}}
-    words = {"url": "/v1/extract", "json": as_request(*rendered())}
+    file: dict[str, Any] = {"url": "/v1/extract", "files": {"file": ("page", slow)}}
+    words: dict[str, Any] = {"url": "/v1/extract", "json": as_request(*rendered())}
     with serving(tight, name="tight") as client, ThreadPoolExecutor(1) as other:
         first = other.submit(lambda: client.post(**file))
         # A request that comes after its time would find the place free again.
