@@ -95,6 +95,12 @@ def save(folder: str | Path, checkpoint: Checkpoint) -> None:
     shards.write_together(contents, str(folder))
 
 
+def copy_example(source: str | Path, folder: str | Path) -> None:
+    """Copy the example of a checkpoint, if it has one, to another of the same architecture and task."""
+    if (example := _read(source, EXAMPLE)) is not None:
+        shards.write_bytes(example, str(folder), EXAMPLE)
+
+
 def load(folder: str | Path) -> Checkpoint:
     """The checkpoint in `folder`. A checkpoint in an object store is copied to a temporary folder while it is loaded.
 

@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     schema = choose_thresholds(fields.schema, fields.judged, fields.scores, goal)
     checkpoint.save(chosen.out, _with_fields(tracked.loaded, schema))
+    checkpoint.copy_example(tracked.folder, chosen.out)
     if run := tracked.run():
         run.note(chosen.out)
     title = f"{tracked.loaded.recipe.name} on {selection.name}, {len(fields.documents)} documents"

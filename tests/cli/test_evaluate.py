@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from layoutray import recipe as recipes
-from layoutray.checkpoint import Checkpoint, build_model, load, save
+from layoutray.checkpoint import EXAMPLE, Checkpoint, build_model, load, save
 from layoutray.cli import calibrate, evaluate
 from layoutray.cli.main import main
 from layoutray.document import Document, Field, Page
@@ -128,6 +128,7 @@ def test_a_calibrated_checkpoint_says_what_it_accepts(
     goal = ["--precision", "0.5", "--risk", "0.2"]
     assert main(["calibrate", str(checkpoint), *pages_and_split, *goal, "--out", str(calibrated)]) == 0
     assert load(calibrated).version != load(checkpoint).version, "other answers need another version"
+    assert (calibrated / EXAMPLE).read_bytes() == (checkpoint / EXAMPLE).read_bytes()
     assert evaluate.main([str(calibrated), *pages_and_split, "--json", str(report)]) == 0
     scores = json.loads(report.read_text())["metrics"]
     assert min(scores["field_f1"], scores["accepted"], scores["accepted_precision"]) > 0.8
