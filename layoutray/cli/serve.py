@@ -15,12 +15,13 @@ from layoutray.checkpoint import Fetch
 from layoutray.cli import options, terminal
 from layoutray.cli.options import RecipeOptions
 from layoutray.cluster.connect import connect
-from layoutray.cluster.serve import MODEL_MEMORY_MIB, Application, ServeSettings, build_app, running
+from layoutray.cluster.serve import Application, build_app, running
 from layoutray.cluster.serving.keys import KeyStore
 from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import Version, load_model, served_path, weights_bytes
 from layoutray.cluster.serving.served_version import Find, Lookup, own_version
+from layoutray.cluster.serving.settings import MODEL_MEMORY_MIB, ServeSettings
 from layoutray.devices import CPU
 from layoutray.errors import InputError
 from layoutray.ocr import engines
@@ -40,7 +41,7 @@ class ServeOptions(RecipeOptions):
         timeout: seconds per document.
         keep_jobs: hours.
         ocr_cache_seconds: see `ServeSettings`.
-        max_ocr_replicas, max_model_replicas: see `ServeSettings`.
+        ingress_replicas, max_ocr_replicas, max_model_replicas: see `ServeSettings`.
         models: `NAME=MODEL` of the models that are not the default one.
         model_memory: MiB.
         keys, audit, open, jobs, job_prefixes, webhook_hosts, webhook_networks, review: see `ServeSettings`.
@@ -54,6 +55,7 @@ class ServeOptions(RecipeOptions):
     port: int
     ocr_replicas: int
     model_replicas: int
+    ingress_replicas: int
     max_ocr_replicas: int | None
     max_model_replicas: int | None
     gpus: float | None
@@ -91,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             limits=Limits(timeout_s=chosen.timeout, keep_jobs_s=chosen.keep_jobs * 3600),
             ocr_replicas=chosen.ocr_replicas,
             model_replicas=chosen.model_replicas,
+            ingress_replicas=chosen.ingress_replicas,
             max_ocr_replicas=chosen.max_ocr_replicas,
             max_model_replicas=chosen.max_model_replicas,
             gpus_per_model=chosen.gpus,
@@ -280,6 +283,13 @@ def _add_replicas(parser: argparse.ArgumentParser) -> None:
             default=None,
             help=f"start more of these processes, up to N, while pages wait for them (default: --{kind}-replicas)",
         )
+    parser.add_argument(
+        "--ingress-replicas",
+        type=int,
+        metavar="N",
+        default=1,
+        help="processes on the head node that receive requests (default: %(default)s)",
+    )
 
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:

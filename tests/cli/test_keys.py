@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from layoutray.cli.main import main
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.errors import InputError
 
 

@@ -10,8 +10,9 @@ import httpx
 from PIL import Image
 
 from layoutray.checkpoint import Fetch
-from layoutray.cluster.serve import ServeSettings, running
+from layoutray.cluster.serve import running
 from layoutray.cluster.serving.served_version import Find, Lookup, own_version
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.readers.synthetic_render import render_page
 
 

@@ -12,7 +12,7 @@ from mlflow.tracking import MlflowClient
 
 from layoutray import tracking
 from layoutray.cli.serve import following
-from layoutray.cluster.serve import ServeSettings
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.document import Page
 from layoutray.inference import Extractor
 from tests.cluster.checkpoints import save_untrained

@@ -20,9 +20,9 @@ import pypdfium2 as pdfium
 import pytest
 from PIL import Image
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import Version, load_version
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.devices import CPU
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.inference import Extractor

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from layoutray.cluster.serve import ServeSettings
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.document import Page
 from layoutray.generation import TextGenerator
 from layoutray.ocr.settings import Recognition

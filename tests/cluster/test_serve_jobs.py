@@ -14,9 +14,9 @@ import psutil
 import pytest
 from PIL import Image
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from layoutray.readers.synthetic_render import render_page
 from tests.cluster.checkpoints import save_untrained

@@ -10,8 +10,8 @@ import pytest
 
 from layoutray import tracking
 from layoutray.cli.serve import finder
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.cluster.serving.submission import word_pages
 from layoutray.ocr.settings import Recognition
 from tests.cluster.checkpoints import save_untrained

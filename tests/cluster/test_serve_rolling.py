@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from layoutray.cluster.serve import ServeSettings
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from tests.cluster.registry import Registry, broken, found_in
 from tests.cluster.test_serve_versions import BODY, PAGES

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from PIL import Image
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.capacity import Scaling
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.endpoint import gathered, measured, rendered, serving

@@ -12,8 +12,8 @@ import pypdfium2 as pdfium
 import pytest
 from PIL import Image
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.document import Page
 from layoutray.generation import Text, TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.cluster.serving.submission import word_pages
 from layoutray.ocr.settings import Recognition
 from layoutray.readers.synthetic_render import render_page

@@ -26,8 +26,9 @@ from layoutray.benchmark.serving_rounds import Comparison, Measure, Range, compa
 from layoutray.cli import terminal
 from layoutray.cli.benchmark import page_sample
 from layoutray.cluster.connect import connect
-from layoutray.cluster.serve import ServeSettings, running
+from layoutray.cluster.serve import running
 from layoutray.cluster.serving.model_version import load_model
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.generation import TextGenerator

@@ -1,7 +1,7 @@
 """The HTTP routes, with admission, timeout and error handling for every request."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -36,18 +36,26 @@ class Routes:
     Args:
         access: who may use the routes, and the log of what they did.
         capacity: how many documents may be in flight, besides those that may wait.
+        exposition: gives all metrics as the text that Prometheus scrapes.
     """
 
     def __init__(
-        self, service: Service, limits: Limits, metrics: Telemetry, access: Access, capacity: Capacity
+        self,
+        service: Service,
+        limits: Limits,
+        metrics: Telemetry,
+        access: Access,
+        capacity: Capacity,
+        exposition: Callable[[], Awaitable[str]],
     ) -> None:
         waiting = limits.max_queued_requests
         self._service = service
         self._limits = limits
         self._telemetry = metrics
         self._access = access
-        self._files = Admission(lambda: capacity.readers + waiting)
-        self._words = Admission(lambda: capacity.models * capacity.batch_size + waiting)
+        self._exposition = exposition
+        self._files = Admission(lambda: capacity.share(capacity.readers + waiting))
+        self._words = Admission(lambda: capacity.share(capacity.models * capacity.batch_size + waiting))
 
     async def drain(self) -> None:
         """Refuse further documents, and wait until those in flight are answered."""
@@ -190,7 +198,7 @@ class Routes:
 
     async def metrics(self) -> Response:
         """Metrics since the start, for Prometheus."""
-        return Response(self._telemetry.exposition(), media_type=telemetry.CONTENT_TYPE)
+        return Response(await self._exposition(), media_type=telemetry.CONTENT_TYPE)
 
 
 def _shown(name: str, model: ModelDescription | None) -> schema.ModelResponse:

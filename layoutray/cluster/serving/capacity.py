@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import warnings
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -21,24 +22,30 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Capacity:
-    """The replicas behind one ingress.
+    """The replicas behind the ingress, and the share of one process of the ingress.
 
     Attributes:
         readers, models: how many run now, at least 1: while none runs, what waits is for the one that is being started.
         batch_size: most pages of a model batch.
+        ingresses: processes that share the replicas.
     """
 
     readers: int
     models: int
     batch_size: int
+    ingresses: int = 1
+
+    def share(self, total: int) -> int:
+        """The share of one process of the ingress, rounded up."""
+        return math.ceil(total / self.ingresses)
 
     def pages_in_ocr(self) -> int:
         """Pages at the readers: one more than readers, so that a reader that becomes free has its next page at once."""
-        return self.readers + 1
+        return self.share(self.readers) + 1
 
     def batches(self) -> int:
         """Batches at the model replicas: one that runs and one that comes next at each."""
-        return 2 * self.models
+        return self.share(2 * self.models)
 
     async def follow(self, count: Callable[[], tuple[int, int]]) -> None:
         """Keep the numbers of replicas up to date until cancelled.

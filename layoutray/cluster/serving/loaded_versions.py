@@ -46,6 +46,7 @@ class LoadedVersions:
         self._one_load = asyncio.Lock()
         self._loads: dict[Version, asyncio.Task[LoadedVersion]] = {}
         self._users: Counter[Version] = Counter()
+        self._kept: dict[tuple[str, int], Sequence[Version]] = {}
         self.served = load_version(first, fetch, beams, device)
         self._loaded = {first: self.served}
         """The version that was used last is the last one."""
@@ -76,10 +77,14 @@ class LoadedVersions:
         """A version, if it is loaded."""
         return self._loaded.get(version)
 
-    async def keep(self, versions: Sequence[Version]) -> None:
-        """Unload all other versions of a model.
+    async def keep(self, versions: Sequence[Version], ingress: int) -> None:
+        """Unload the versions of a model that no process of the ingress keeps.
 
-        The default model also has exactly `versions` in memory afterwards, and the first of them is the served one.
+        The default model also has `versions` in memory afterwards, and the first of them is the served one.
+
+        Args:
+            versions: those that the process keeps, in place of those that it kept before.
+            ingress: the number of the process.
 
         Raises:
             VersionError: when one of them cannot be loaded.
@@ -88,8 +93,10 @@ class LoadedVersions:
         if not name:
             wanted = [await self.get(version) for version in versions]
             self.served = wanted[0]
+        self._kept[name, ingress] = versions
+        kept = {version for (model, _), of_one in self._kept.items() if model == name for version in of_one}
         self._loaded = {
-            version: loaded for version, loaded in self._loaded.items() if version.name != name or version in versions
+            version: loaded for version, loaded in self._loaded.items() if version.name != name or version in kept
         }
 
     async def _load(self, version: Version) -> LoadedVersion:

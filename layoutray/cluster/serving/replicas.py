@@ -94,9 +94,9 @@ class ModelReplica:
         except VersionError as error:
             return error.refusal
 
-    async def keep(self, versions: Sequence[Version]) -> None:
-        """Unload all other versions of a model: see `LoadedVersions.keep`."""
-        await self._versions.keep(versions)
+    async def keep(self, versions: Sequence[Version], ingress: int) -> None:
+        """Unload versions of a model: see `LoadedVersions.keep`."""
+        await self._versions.keep(versions, ingress)
 
     async def check_health(self) -> None:
         """Raise if a model has failed on a document and now fails on its example too; Serve replaces the replica.

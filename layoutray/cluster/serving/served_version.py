@@ -5,7 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ray.serve.handle import DeploymentHandle
@@ -35,6 +35,42 @@ def own_version(address: str) -> Version:
     return Version(address, "")
 
 
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """All model replicas, as one process of the ingress sees them.
+
+    Attributes:
+        rank: of the process. Others may serve another version for a moment, which stays in memory too.
+    """
+
+    handle: DeploymentHandle
+    rank: int
+
+    async def describe(self) -> ModelDescription:
+        """The first version, from one of them. Raises ApiError (503) when none answers."""
+        return await result_of(self.handle.describe.remote(), "model")
+
+    def describe_now(self) -> ModelDescription:
+        """As `describe`, in a thread that waits."""
+        return self.handle.describe.remote().result()
+
+    async def load(self, version: Version) -> ModelDescription | Refusal:
+        """Have one of them load a version. Raises ApiError (503) when none answers."""
+        return await result_of(self.handle.load.remote(version), "model")
+
+    def load_everywhere(self, version: Version) -> ModelDescription | Refusal:
+        """What all say about a version, which each of them loads: the first refusal, else its description."""
+        answers: list[ModelDescription | Refusal] = self._broadcast("load", version)
+        return next((answer for answer in answers if isinstance(answer, Refusal)), answers[0])
+
+    def keep(self, *versions: Version) -> None:
+        """Let all unload the versions of a model that no process of the ingress keeps."""
+        self._broadcast("keep", versions, self.rank)
+
+    def _broadcast(self, method: str, *arguments: Any) -> list[Any]:
+        return self.handle.broadcast(method, *arguments).results(timeout_s=_LOADING_SECONDS)
+
+
 class ServedVersion:
     """The served version of the default model, and why the version of the alias is not it.
 
@@ -48,9 +84,7 @@ class ServedVersion:
         interval_s: seconds between two calls of `lookup`.
     """
 
-    def __init__(
-        self, replicas: DeploymentHandle, lookup: Lookup | None, interval_s: float, telemetry: Telemetry
-    ) -> None:
+    def __init__(self, replicas: Replicas, lookup: Lookup | None, interval_s: float, telemetry: Telemetry) -> None:
         self._replicas = replicas
         self._telemetry = telemetry
         self._served: ModelDescription | None = None
@@ -68,7 +102,7 @@ class ServedVersion:
 
     async def ask(self) -> ModelDescription:
         """The served version, after a replica has answered. Raises ApiError (503) when none answers."""
-        return self.learn(await result_of(self._replicas.describe.remote(), "model"))
+        return self.learn(await self._replicas.describe())
 
     def learn(self, description: ModelDescription) -> ModelDescription:
         """The served version. It is `description`, what a replica says, if it was not known."""
@@ -90,7 +124,7 @@ class ServedVersion:
 
     def _first(self) -> ModelDescription | None:
         """The first version that is served; None if that is not decided here."""
-        return self.learn(self._replicas.describe.remote().result())
+        return self.learn(self._replicas.describe_now())
 
     def _recent_refusal(self, wanted: Version) -> Refusal | None:
         """The refusal of `wanted`, which is too recent to try it again."""
@@ -118,22 +152,18 @@ class ServedVersion:
 
         If `wanted` does not fit into memory beside the former version, that one is removed.
         """
-        offered = self._offer(wanted)
+        offered = self._replicas.load_everywhere(wanted)
         if isinstance(offered, Refusal) and offered.code == "too_large" and self._former:
             self._former = None
-            self._broadcast("keep", [served.version])
-            offered = self._offer(wanted)
+            self._replicas.keep(served.version)
+            offered = self._replicas.load_everywhere(wanted)
         if isinstance(offered, ModelDescription) and _kind(offered) != _kind(served):
             return Refusal(wanted, "foreign", f"it is {_kind(offered)}; this endpoint serves {_kind(served)}")
         return offered
 
-    def _offer(self, wanted: Version) -> ModelDescription | Refusal:
-        answers: list[ModelDescription | Refusal] = self._broadcast("load", wanted)
-        return next((answer for answer in answers if isinstance(answer, Refusal)), answers[0])
-
     def _keep(self, served: ModelDescription) -> None:
         """Let the replicas unload the other versions. A replica that was started again knows only the first one."""
-        self._broadcast("keep", [served.version, *([self._former] if self._former else [])])
+        self._replicas.keep(served.version, *([self._former] if self._former else []))
 
     def _serve(self, description: ModelDescription) -> None:
         former, self._served = self._served, description
@@ -151,9 +181,6 @@ class ServedVersion:
             self._served and self._served.model_version,
         )
 
-    def _broadcast(self, method: str, *arguments: Any) -> list[Any]:
-        return self._replicas.broadcast(method, *arguments).results(timeout_s=_LOADING_SECONDS)
-
 
 class VersionOnDemand(ServedVersion):
     """The served version of another model than the default one. The first request for it has it loaded.
@@ -162,9 +189,7 @@ class VersionOnDemand(ServedVersion):
         name: of the model.
     """
 
-    def __init__(
-        self, name: str, replicas: DeploymentHandle, lookup: Lookup, interval_s: float, telemetry: Telemetry
-    ) -> None:
+    def __init__(self, name: str, replicas: Replicas, lookup: Lookup, interval_s: float, telemetry: Telemetry) -> None:
         self._one_ask = asyncio.Lock()
         self._kept: Version | None = None
         self._wanted: Lookup = lambda: replace(lookup(), name=name)
@@ -193,7 +218,7 @@ class VersionOnDemand(ServedVersion):
             message = "the registry does not say which version of the model to load; try again later"
             raise ApiError(503, failures.UNAVAILABLE, message, retryable=True) from error
         refusal = self._recent_refusal(wanted)
-        offered = refusal or await result_of(self._replicas.load.remote(wanted), "model")
+        offered = refusal or await self._replicas.load(wanted)
         if isinstance(offered, ModelDescription):
             self.refusal = None
             return self.learn(offered)

@@ -1,11 +1,13 @@
 """Metrics of the endpoint in the Prometheus text format."""
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, Summary, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.parser import text_string_to_metric_families
 
 from layoutray.cluster.serving.capacity import Capacity
 from layoutray.cluster.serving.failures import ApiError
@@ -136,9 +138,9 @@ class Telemetry:
         """Count the outcome of a version: `served`, why it was refused, or `unknown` when the registry names none."""
         self._versions.labels(outcome).inc()
 
-    def exposition(self) -> bytes:
+    def exposition(self) -> str:
         """All metrics as the text that Prometheus scrapes."""
-        return generate_latest(self._registry)
+        return generate_latest(self._registry).decode()
 
     def _counter(self, name: str, meaning: str, labels: Sequence[str]) -> Counter:
         return Counter(f"layoutray_{name}", meaning, labels, registry=self._registry)
@@ -148,3 +150,24 @@ class Telemetry:
 
     def _histogram(self, name: str, meaning: str, buckets: Sequence[float]) -> Histogram:
         return Histogram(f"layoutray_{name}", meaning, buckets=buckets, registry=self._registry)
+
+
+def merged(expositions: Mapping[int, str]) -> str:
+    """One text with the metrics of several processes. The label `ingress` has the number of the process."""
+    families: dict[str, Metric] = {}
+    for number, text in sorted(expositions.items()):
+        for family in text_string_to_metric_families(text):
+            whole = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            for sample in family.samples:
+                whole.add_sample(sample.name, {**sample.labels, "ingress": str(number)}, sample.value)
+    return generate_latest(_Families(tuple(families.values()))).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Families:
+    """Metrics that are given as they are."""
+
+    families: Sequence[Metric]
+
+    def collect(self) -> Sequence[Metric]:
+        return self.families

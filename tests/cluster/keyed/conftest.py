@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.endpoint import serving

@@ -11,8 +11,8 @@ import httpx
 import pytest
 import ray
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore, Scope
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.inference import Extractor
 from tests.cluster.endpoint import as_request, refused, rendered
 from tests.ocr.files import encoded, picture

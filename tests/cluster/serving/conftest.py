@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import weights_bytes
 from layoutray.cluster.serving.proxy import HeaderCheck
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from tests.browser import listening
 from tests.cluster.checkpoints import save_untrained

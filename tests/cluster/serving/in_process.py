@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
+from ray import serve
 
-from layoutray.cluster import serve
-from layoutray.cluster.serve import Ingress, ServeSettings
-from layoutray.cluster.serving import replicas, service
+from layoutray.cluster.serving import replicas, request_log, service
+from layoutray.cluster.serving.ingress import Ingress
 from layoutray.cluster.serving.model_version import Version
 from layoutray.cluster.serving.page_reader import PageReader
 from layoutray.cluster.serving.replicas import ModelReplica
 from layoutray.cluster.serving.served_version import own_version
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.devices import CPU
 
 
@@ -42,14 +43,18 @@ class LocalHandle:
         return SimpleNamespace(results=lambda timeout_s: [called.result(timeout_s)])
 
 
+_FIRST = SimpleNamespace(app_name="layoutray", rank=SimpleNamespace(rank=0), world_size=1)
+
+
 @contextmanager
 def application(settings: ServeSettings) -> Iterator[FastAPI]:
     """The ASGI application. Bytes of files are passed as they are, not through Ray's object store."""
     with pytest.MonkeyPatch.context() as patches:
         patches.setattr(service, "ray", SimpleNamespace(put=lambda data: data))
-        patches.setattr(serve.request_log, "write_with_serve", lambda: None)
+        patches.setattr(request_log, "write_with_serve", lambda: None)
         patches.setattr(replicas, "write_with_serve", lambda: None)
         patches.setattr(replicas.gpus, "assigned_device", lambda: CPU)
+        patches.setattr(serve, "get_replica_context", lambda: _FIRST)
         reader = LocalHandle(PageReader(settings.recognition))
         first = Version(settings.checkpoint, settings.model_version)
         model = LocalHandle(ModelReplica(first, str, 1, int(settings.model_memory_mib * 2**20)))

@@ -2,17 +2,13 @@
 
 import asyncio
 from contextlib import suppress
-from types import SimpleNamespace
 
 import pytest
-from fastapi.testclient import TestClient
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.capacity import Capacity, Scaling, Slots
 from layoutray.cluster.serving.failures import ApiError
 from layoutray.cluster.serving.limits import Admission
 from layoutray.errors import InputError
-from tests.cluster.serving.in_process import application
 
 
 def test_places_that_come_later_are_used() -> None:
@@ -104,12 +100,11 @@ def test_an_endpoint_that_stops_answers_what_is_in_flight_and_refuses_the_rest()
     asyncio.run(check())
 
 
-@pytest.mark.ocr
-def test_a_second_ingress_does_not_start(endpoint: ServeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    context = SimpleNamespace(app_name="layoutray", world_size=2)
-    monkeypatch.setattr("ray.serve.get_replica_context", lambda: context)
-    with application(endpoint) as app, pytest.raises(InputError, match="2 replicas; it must have one"), TestClient(app):
-        pass
+def test_processes_that_receive_requests_share_what_the_replicas_take() -> None:
+    alone, of_two = Capacity(3, 1, 8), Capacity(3, 1, 8, ingresses=2)
+    assert (alone.pages_in_ocr(), of_two.pages_in_ocr()) == (4, 3)
+    assert (alone.batches(), of_two.batches()) == (2, 1)
+    assert (alone.share(35), of_two.share(35)) == (35, 18)
 
 
 def test_times_of_scaling_are_positive() -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.page_cache import PageCache
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.document import Box, Provenance, Word
 from layoutray.ocr.page import RecognisedPage
 from tests.cluster.endpoint import rendered

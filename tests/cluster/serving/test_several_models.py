@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from layoutray.cluster.serve import ServeSettings
 from layoutray.cluster.serving.keys import KeyStore
 from layoutray.cluster.serving.limits import Limits
+from layoutray.cluster.serving.settings import ServeSettings
 from layoutray.cluster.serving.submission import word_pages
 from layoutray.errors import InputError
 from layoutray.inference import Extractor

@@ -1,0 +1,142 @@
+"""A process that receives requests. There may be several on the head node, which share its files and its port.
+
+Each has a share of the documents in flight and metrics of its own. Only the first one processes jobs.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+from fastapi import FastAPI
+from ray import serve
+from ray.serve.handle import DeploymentHandle
+
+from layoutray.cluster.serving import request_log, review, telemetry
+from layoutray.cluster.serving.api import Routes
+from layoutray.cluster.serving.auth import make_access
+from layoutray.cluster.serving.capacity import Capacity
+from layoutray.cluster.serving.job_api import JobRoutes
+from layoutray.cluster.serving.jobs import JobRunner
+from layoutray.cluster.serving.ledger import Ledger
+from layoutray.cluster.serving.listener import Address, listening
+from layoutray.cluster.serving.page_cache import PageCache
+from layoutray.cluster.serving.page_reader import PageReader
+from layoutray.cluster.serving.prefixes import Prefixes
+from layoutray.cluster.serving.receivers import Receivers
+from layoutray.cluster.serving.replicas import ModelReplica
+from layoutray.cluster.serving.served_models import ServedModels
+from layoutray.cluster.serving.served_version import Find, Lookup, Replicas, ServedVersion, VersionOnDemand
+from layoutray.cluster.serving.service import Service
+from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.serving.telemetry import Telemetry
+from layoutray.errors import InputError
+
+_SCRAPE_SECONDS = 5.0
+
+
+class Ingress:
+    """The HTTP ingress. It passes requests to the other deployments."""
+
+    def __init__(
+        self,
+        settings: ServeSettings,
+        reader: DeploymentHandle,
+        model: DeploymentHandle,
+        lookup: Lookup | None,
+        find: Find,
+    ) -> None:
+        request_log.write_with_serve()
+        self._rank = _rank(settings)
+        self._metrics = metrics = Telemetry()
+        replicas = Replicas(model, self._rank)
+        models = ServedModels(
+            ServedVersion(replicas, lookup, settings.follow_every_s, metrics),
+            {
+                name: VersionOnDemand(name, replicas, partial(find, address), settings.follow_every_s, metrics)
+                for name, address in settings.models.items()
+            },
+        )
+        capacity = Capacity(
+            settings.ocr_replicas, settings.model_replicas, settings.batch_size, settings.ingress_replicas
+        )
+        service = Service(reader, model, models, capacity, PageCache(settings.ocr_cache_seconds), metrics)
+        limits = settings.limits
+        self._settings = settings
+        self._capacity = capacity
+        metrics.count_replicas(capacity)
+        self._access = access = make_access(settings.keys, settings.audit, metrics)
+        self._routes = Routes(service, limits, metrics, access, capacity, self._all_metrics)
+        self._jobs: JobRoutes | None = None
+        if settings.jobs:
+            ledger = Ledger.open(settings.jobs)
+            runner = JobRunner(ledger, service, access, limits, at_once=capacity.pages_in_ocr)
+            prefixes = Prefixes.of(settings.job_prefixes)
+            receivers = Receivers.of(settings.webhook_hosts, settings.webhook_networks)
+            self._jobs = JobRoutes(ledger, runner, access, limits, prefixes, receivers)
+
+    async def metrics(self) -> tuple[int, str]:
+        """The number of this process, and its metrics as Prometheus reads them."""
+        return self._rank, self._metrics.exposition()
+
+    async def drain(self) -> None:
+        """Refuse further documents, and wait until those in flight are answered."""
+        await self._routes.drain()
+
+    def __serve_build_asgi_app__(self) -> FastAPI:
+        api = self._routes.api()
+        if self._jobs:
+            self._jobs.add_to(api)
+        if self._settings.review:
+            review.mount(
+                api,
+                self._settings.review,
+                self._settings.review_sample,
+                self._routes,
+                self._access.guard,
+            )
+        api.router.lifespan_context = self._lifespan
+        return api
+
+    @asynccontextmanager
+    async def _lifespan(self, api: FastAPI) -> AsyncGenerator[None]:
+        """Count replicas, process jobs and listen until the application stops."""
+        running = [self._capacity.follow(partial(_count_replicas, serve.get_replica_context().app_name))]
+        if self._jobs and self._rank == 0:
+            running.append(self._jobs.run())
+        tasks = [asyncio.create_task(one) for one in running]
+        try:
+            async with AsyncExitStack() as stack:
+                if self._settings.port:
+                    await stack.enter_async_context(listening(api, Address(self._settings.host, self._settings.port)))
+                yield
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _all_metrics(self) -> str:
+        """The metrics of all processes that receive requests."""
+        if self._settings.ingress_replicas == 1:
+            return self._metrics.exposition()
+        context = serve.get_replica_context()
+        replicas = serve.get_deployment_handle(context.deployment, context.app_name)
+        asked = replicas.broadcast("metrics")
+        return telemetry.merged(dict(await asyncio.to_thread(asked.results, timeout_s=_SCRAPE_SECONDS)))
+
+
+def _rank(settings: ServeSettings) -> int:
+    """The number of this process among those that receive requests."""
+    context = serve.get_replica_context()
+    if context.world_size != settings.ingress_replicas:
+        raise InputError(
+            f"the deployment Ingress has {context.world_size} replicas, and ingress_replicas is "
+            f"{settings.ingress_replicas}; set their number by ingress_replicas"
+        )
+    return context.rank.rank
+
+
+def _count_replicas(application: str) -> tuple[int, int]:
+    """The readers and model replicas of an application that run now."""
+    deployments = serve.status().applications[application].deployments
+    readers, models = (deployments[kind.__name__].replica_states.items() for kind in (PageReader, ModelReplica))
+    return sum(n for state, n in readers if state == "RUNNING"), sum(n for state, n in models if state == "RUNNING")
