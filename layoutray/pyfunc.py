@@ -51,12 +51,13 @@ class DocumentModel:
             documents: a row for each, with `file` (bytes of a picture or PDF) or `pages` (see `ExtractRequest`).
             params: MLflow passes this; there are none.
         """
-        return [self._answer(row) for row in documents.to_dict("records")]
+        with IsolatedRecogniser(self._recognition) as recogniser:  # one process, which the first file starts
+            return [self._answer(row, recogniser) for row in documents.to_dict("records")]
 
-    def _answer(self, row: Mapping[Any, Any]) -> dict[str, Any]:
+    def _answer(self, row: Mapping[Any, Any], recogniser: IsolatedRecogniser) -> dict[str, Any]:
         try:
             document = self._document(row)
-            return self._respond(document).model_dump(mode="json", exclude_none=True)
+            return self._respond(document, recogniser).model_dump(mode="json", exclude_none=True)
         except ApiError as error:
             return json.loads(bytes(error.response().body))
 
@@ -68,9 +69,9 @@ class DocumentModel:
             return submission.uploaded_file(file, "", self._limits)
         return submission.word_pages(json.dumps({"pages": pages}, default=_plain).encode(), self._limits)
 
-    def _respond(self, document: UploadedFile | WordPages) -> Any:
+    def _respond(self, document: UploadedFile | WordPages, recogniser: IsolatedRecogniser) -> Any:
         started = time.perf_counter()
-        outcomes, text = self._outcomes(document), None
+        outcomes, text = _outcomes(document, recogniser), None
         answer.problems_of(outcomes)
         pages = answer.pages_of(outcomes)
         model_started = time.perf_counter()
@@ -88,17 +89,6 @@ class DocumentModel:
             return answer.summarized(document.doc_id, self._description, outcomes, text, None, seconds)
         return answer.extracted(document.doc_id, self._description, outcomes, text, seconds)
 
-    def _outcomes(self, document: UploadedFile | WordPages) -> list[Outcome]:
-        """Each page, read."""
-        if isinstance(document, WordPages):
-            return [Outcome(page) for page in document.pages]
-        with IsolatedRecogniser(self._recognition) as recogniser:
-            try:
-                count = recogniser.count_pages(document.data)
-            except DocumentError as error:
-                raise failures.error_of_problem(failures.problem_of(error)) from error
-            return [_read(recogniser, document, number) for number in range(1, count + 1)]
-
 
 def _load_pyfunc(folder: str, model_config: Mapping[str, str]) -> DocumentModel:  # pyright: ignore[reportUnusedFunction]
     """The model in `folder`; MLflow calls this.
@@ -115,6 +105,17 @@ def _load_pyfunc(folder: str, model_config: Mapping[str, str]) -> DocumentModel:
 def _plain(value: np.ndarray | np.generic) -> Any:
     """What JSON can hold of a value that MLflow has converted."""
     return value.tolist()
+
+
+def _outcomes(document: UploadedFile | WordPages, recogniser: IsolatedRecogniser) -> list[Outcome]:
+    """Each page, read."""
+    if isinstance(document, WordPages):
+        return [Outcome(page) for page in document.pages]
+    try:
+        count = recogniser.count_pages(document.data)
+    except DocumentError as error:
+        raise failures.error_of_problem(failures.problem_of(error)) from error
+    return [_read(recogniser, document, number) for number in range(1, count + 1)]
 
 
 def _read(recogniser: IsolatedRecogniser, file: UploadedFile, number: int) -> Outcome:

@@ -28,6 +28,7 @@ from layoutray.report import curves, png
 from layoutray.store.card import Card
 from layoutray.tracking import MlflowReporter, Run
 from tests.jobs import recipe, vocabulary
+from tests.mlflow_store import new_store
 from tests.store.test_sources import server as s3  # noqa: F401  (a fixture)
 
 CARD = Card("entities", 64, ("O", "B-a", "I-a"), ("pages",), {"train": 4}, {"train": 9}, 1, "d16e57")
@@ -39,16 +40,12 @@ QUIET = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETR
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a real MLflow server with its own SQLite file and artifact folder."""
     folder = tmp_path_factory.mktemp("mlflow")
+    store = new_store(folder)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    places = [
-        "--backend-store-uri",
-        f"sqlite:///{folder}/server.db",
-        "--artifacts-destination",
-        str(folder / "artifacts"),
-    ]
+    places = ["--backend-store-uri", store, "--artifacts-destination", str(folder / "artifacts")]
     log = (folder / "log").open("wb")
     process = subprocess.Popen(
         [*command, *places], env=os.environ | QUIET, stdout=log, stderr=log, start_new_session=True
@@ -299,8 +296,9 @@ def test_a_password_is_in_no_message_and_in_no_note(
 
 
 def test_a_relative_sqlite_file_is_the_same_one_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_store(tmp_path)
     monkeypatch.chdir(tmp_path)
-    run = opened("sqlite:///runs.db")
+    run = opened("sqlite:///mlflow.db")
     run.log_picture("loss", PICTURE)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

@@ -1,8 +1,5 @@
 """Exported folders give the checkpoint's logits: in the transformers library alone, with layoutray, and imported."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,8 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.cli.main import main
 from layoutray.tasks.model import TaskModel
 from layoutray.tensors import Batch
+from tests import fork_server
+from tests.exporting import library_alone
 from tests.exporting.exported import BOXES, ENTITIES, LABELS, SIZE, WORDS, batch, export, make
 
 NO_LAYOUT = {"arch": "lambert", "layout": "none", "relative_bias": "none"}
@@ -40,25 +39,6 @@ OURS: dict[str, dict[str, Any]] = {
     "skimming_mask": {"arch": "skimming_mask"},
     "lilt-128": {"arch": "hf", "model_type": "lilt"},
 }
-WITHOUT_LAYOUTRAY = """
-import inspect, json, sys
-sys.modules["layoutray"] = None
-import torch
-from safetensors.torch import save_file
-from transformers import AutoModelForTokenClassification, AutoTokenizer
-
-words, boxes, folders = json.load(sys.stdin)
-for folder in folders:
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForTokenClassification.from_pretrained(folder)
-    inputs = tokenizer(words, is_split_into_words=True, return_tensors="pt")
-    if "bbox" in inspect.signature(model.forward).parameters:
-        places = [[0, 0, 0, 0] if word is None else boxes[word] for word in inputs.word_ids()]
-        inputs["bbox"] = torch.tensor([places])
-    with torch.no_grad():
-        logits = model(**inputs).logits
-    save_file({"logits": logits, "input_ids": inputs["input_ids"]}, folder + "/outputs.safetensors")
-"""
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +46,8 @@ def library_folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple
     """Each checkpoint and its exported folder, with the outputs of a process that cannot import layoutray."""
     root = tmp_path_factory.mktemp("library")
     made = {name: (make(root / name, model), export(root / name)) for name, model in LIBRARY.items()}
-    request = json.dumps([WORDS, BOXES, [str(folder) for _, folder in made.values()]])
-    subprocess.run([sys.executable, "-I", "-c", WITHOUT_LAYOUTRAY], input=request, text=True, check=True)
+    alone = fork_server.start(library_alone.label, WORDS, BOXES, [str(folder) for _, folder in made.values()])
+    assert fork_server.exit_code(alone) == 0
     return made
 
 
