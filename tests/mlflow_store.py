@@ -1,6 +1,6 @@
 """MLflow stores for tests: a SQLite file with MLflow's tables, which take seconds to make, and a copy of it for each.
 
-`test_tracking.py` and `test_finetune.py` let MLflow make its tables.
+`experiments/test_stores.py` and `cli/test_finetune.py` let MLflow make its tables.
 """
 
 import functools

@@ -2,17 +2,8 @@
 
 import dataclasses
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import threading
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,53 +19,18 @@ from layoutray.report import curves, png
 from layoutray.store.card import Card
 from layoutray.tracking import MlflowReporter, Run
 from tests.jobs import recipe, vocabulary
+from tests.mlflow_server import server  # noqa: F401  (a fixture)
 from tests.mlflow_store import new_store
 from tests.store.test_sources import server as s3  # noqa: F401  (a fixture)
 
 CARD = Card("entities", 64, ("O", "B-a", "I-a"), ("pages",), {"train": 4}, {"train": 9}, 1, "d16e57")
 PICTURE = png.png(curves.loss_curve({"loss": [(1, 2.0), (2, 1.0)]}, "loss"))
-QUIET = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a real MLflow server with its own SQLite file and artifact folder."""
-    folder = tmp_path_factory.mktemp("mlflow")
-    store = new_store(folder)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    places = ["--backend-store-uri", store, "--artifacts-destination", str(folder / "artifacts")]
-    log = (folder / "log").open("wb")
-    process = subprocess.Popen(
-        [*command, *places], env=os.environ | QUIET, stdout=log, stderr=log, start_new_session=True
-    )
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/health", process)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(20)
-        log.close()
-
-
-def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        assert process.poll() is None, "the server has ended"
-        try:
-            with urllib.request.urlopen(address, timeout=1):
-                return
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
-            time.sleep(0.2)
-    raise AssertionError(f"{address} does not answer")
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A SQLite file; one for all tests, since making its tables takes seconds."""
-    return f"sqlite:///{tmp_path_factory.mktemp('sqlite')}/mlflow.db"
+    """A SQLite file."""
+    return new_store(tmp_path_factory.mktemp("sqlite"))
 
 
 @pytest.fixture(autouse=True)
@@ -276,10 +232,9 @@ def test_a_run_can_be_gone_on_in_after_its_end(uri: str) -> None:
     assert not run.finished
 
 
-def test_a_password_is_in_no_message_and_in_no_note(
-    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    secret = server.replace("://", "://someone:s3cret@")
+@pytest.mark.parametrize("uri", ["server"], indirect=True)
+def test_a_password_is_in_no_message_and_in_no_note(uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = uri.replace("://", "://someone:s3cret@")
     with pytest.raises(InputError) as caught:
         tracking.checkpoint_folder("models:/nothing@champion", secret)
     unknown = str(caught.value)
@@ -287,11 +242,11 @@ def test_a_password_is_in_no_message_and_in_no_note(
     with pytest.raises(InputError) as caught:
         tracking.checkpoint_folder("models:/nothing@champion", "http://someone:s3cret@127.0.0.1:9")
     assert "s3cret" not in unknown + str(caught.value)
-    assert server.removeprefix("http://") in unknown
+    assert uri.removeprefix("http://") in unknown
     run = opened(secret)
     run.note(tmp_path)
     assert "s3cret" not in (tmp_path / "mlflow_run.json").read_text() + run.address
-    assert run.address.startswith(f"{server}/#/experiments/"), "its page"
+    assert run.address.startswith(f"{uri}/#/experiments/"), "its page"
     assert tracking.noted(tmp_path, secret) == run
 
 

@@ -309,7 +309,9 @@ def _report(comparison: Comparison, pages: MeasuredPages, chosen: CompareOptions
     for name, text in files.items():
         shards.write_bytes(text.encode(), chosen.out, name)
         parent.client.log_text(parent.run_id, text, name)
-    parent.log_metrics(0, {pages.metric(f"{comparison.metric}.{one.name}"): one.f1.value for one in rows})
+    by_name = {f"{comparison.metric}.{one.name}": one.f1.value for one in rows}
+    best = {comparison.metric: rows[0].f1.value}
+    parent.log_metrics(0, {pages.metric(name): value for name, value in (best | by_name).items()})
     parent.describe()
     terminal.say(f"report: {sources.join(chosen.out, 'report.html')}")
     sys.stdout.write(files["comparison.json"])

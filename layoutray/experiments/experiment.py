@@ -32,7 +32,7 @@ _VIEWS = {
 _VIEW_TAG = "mlflow.sharedViewState."
 _DESCRIPTIONS = ("attributes.`Dataset`", "tags.`arch`")
 """Columns that say what was trained on what, and on whose words; the views have them before the metrics."""
-_NARROW = {"attributes.`Run Name`": 150, "runDateAndNestInfo": 120, "attributes.`Dataset`": 190, "tags.`arch`": 110}
+_NARROW = {"attributes.`Run Name`": 220, "runDateAndNestInfo": 120, "attributes.`Dataset`": 190, "tags.`arch`": 110}
 """Widths of the columns before the metrics, in pixels."""
 _FIRST = ("attributes.`Run Name`", "runDateAndNestInfo")
 """Columns that every view has."""

@@ -82,7 +82,9 @@ def test_the_comparison_has_a_run_above_those_of_its_trials(compared: Path) -> N
     assert {run.info.run_name for run in trials} == {"good seed=1", "poor seed=1"}
     assert {run.data.tags["mlflow.parentRunId"] for run in trials} == {parent.info.run_id}
     assert {run.info.status for run in runs} == {"FINISHED"}
-    assert set(parent.data.metrics) == {"train annotation by name/f1.good", "train annotation by name/f1.poor"}
+    by_name = ["train annotation by name/f1.good", "train annotation by name/f1.poor"]
+    assert set(parent.data.metrics) == {"train annotation/f1", *by_name}
+    assert parent.data.metrics["train annotation/f1"] == parent.data.metrics[by_name[0]], "that of the best"
     assert (parent.data.tags["data"], parent.data.tags["arch"]) == ("ingested", "skimformer")
     for trial in trials:
         name = str(trial.info.run_name).removesuffix(" seed=1")

@@ -20,7 +20,7 @@ from layoutray.store.data_set import DataSet
 from layoutray.training.job import JOB
 from tests.cluster.two_nodes import TwoNodes, two_nodes
 from tests.jobs import job, recipe, recipe_file
-from tests.test_tracking import server as tracking_server  # noqa: F401  (a fixture)
+from tests.mlflow_server import server as tracking_server  # noqa: F401  (a fixture)
 from tests.training.runs import alone
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
