@@ -1,11 +1,13 @@
-"""One endpoint in this process for the tests of its description, log and metrics."""
+"""One endpoint in this process for the tests of its description, log and metrics; and ledgers of both databases."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
 from layoutray.cluster.serving.keys import KeyStore
+from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import weights_bytes
 from layoutray.cluster.serving.proxy import HeaderCheck
@@ -14,6 +16,7 @@ from layoutray.ocr.settings import Recognition
 from tests.browser import listening
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.serving.in_process import application
+from tests.cluster.serving.ledger_places import LedgerPlace
 
 MODELS = "invoices", "orders", "damaged"
 """Models that are not the default one. There is room for one of them. The last one cannot be loaded."""
@@ -50,3 +53,20 @@ def admin(endpoint: ServeSettings) -> Iterator[httpx.Client]:
     ):
         yield client
     store.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerPlace]:
+    """A place without a ledger."""
+    if request.param == "sqlite":
+        place = LedgerPlace(str(tmp_path / "jobs.db"))
+    else:
+        server = request.getfixturevalue("postgresql_server")
+        place = LedgerPlace(server.schema(), server)
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def ledger(place: LedgerPlace) -> Ledger:
+    return place.open()
