@@ -54,6 +54,19 @@ class Server:
         """End all processes of the server at once, as after a crash."""
         self._run("pg_ctl", "stop", "--wait", "--mode=immediate")
 
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """The server is down during the block."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+    def restart(self) -> None:
+        with self.stopped():
+            pass
+
     def database(self, options: str = "") -> str:
         """The address of a new database.
 

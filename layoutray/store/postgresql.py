@@ -167,7 +167,8 @@ def _settings(address: str, shown: str) -> str:
     """The parameters of the connection, as libpq takes them."""
     try:
         given = conninfo.conninfo_to_dict(address)
-    except psycopg.ProgrammingError:  # whose message may quote the password
+        [int(port) for port in str(given.get("port", "0")).split(",")]
+    except (psycopg.ProgrammingError, ValueError):  # whose messages may quote a password
         raise InputError(
             f"{shown} is no address {SCHEME}USER@HOST:PORT/DATABASE; write special characters as %XX"
         ) from None
