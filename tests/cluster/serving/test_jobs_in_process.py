@@ -1,0 +1,58 @@
+"""Jobs of the whole endpoint in this process, in both databases, and while the server of the ledger restarts."""
+
+import json
+import time
+from dataclasses import replace
+
+import pytest
+from fastapi.testclient import TestClient
+
+from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.serving import jobs, ledger_loop
+from layoutray.store import postgresql
+from tests.cluster.endpoint import refused
+from tests.cluster.serving.in_process import processing
+from tests.cluster.serving.ledger_places import LedgerPlace
+from tests.ocr.files import pdf, typed
+
+FILES = [("file", (f"{at}.pdf", pdf(*(typed(f"{at} {page}", x=9, y=9) for page in range(2))))) for at in range(4)]
+
+
+def sent(client: TestClient) -> str:
+    """A job, which is sent again until it is accepted."""
+    while (response := client.post("/v1/jobs", files=FILES, headers={"Idempotency-Key": "1"})).status_code == 503:
+        time.sleep(0.05)
+    return response.json()["id"]
+
+
+def ended(client: TestClient, job: str) -> bool:
+    response = client.get(f"/v1/jobs/{job}")
+    assert response.status_code in (200, 503), response.text
+    return response.status_code == 200 and response.json()["state"] == "done"
+
+
+def test_each_document_is_answered_once_though_the_server_of_the_ledger_restarts(
+    endpoint: ServeSettings, place: LedgerPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(ledger_loop, "_LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(postgresql, "_PAUSE_SECONDS", 0.1)
+    with processing(replace(endpoint, keys="", models={}, jobs=place.address)) as client:
+        job = sent(client)
+        until, restarts = time.monotonic() + 120, 3 if place.server else 0
+        while not ended(client, job):
+            assert time.monotonic() < until
+            if restarts:
+                restarts -= 1
+                with place.server.stopped():
+                    refused(client.get(f"/v1/jobs/{job}"), 503, "unavailable")
+            time.sleep(0.2)
+        assert restarts == 0
+        assert sent(client) == job
+        status = client.get(f"/v1/jobs/{job}").json()
+        lines = [json.loads(line) for line in client.get(f"/v1/jobs/{job}/results").text.splitlines()]
+        pages = client.get(f"/v1/jobs/{job}/results?pages=true").text.splitlines()
+    assert (status["documents"]["answered"], status["pages"]) == (len(FILES), {"done": 2 * len(FILES), "left": 0})
+    assert [line["number"] for line in lines] == list(range(1, len(FILES) + 1))
+    assert sorted(line["file"] for line in lines) == [name for _, (name, _) in FILES]
+    assert [json.loads(line)["number"] for line in pages] == list(range(1, 2 * len(FILES) + 1)), "each is stored once"
