@@ -1,7 +1,6 @@
-"""One endpoint in this process for the tests of its description, log and metrics; and ledgers of both databases."""
+"""One endpoint in this process for the tests of its description, log and metrics; and the ledgers of both databases."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -53,18 +52,6 @@ def admin(endpoint: ServeSettings) -> Iterator[httpx.Client]:
     ):
         yield client
     store.close()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerPlace]:
-    """A place without a ledger."""
-    if request.param == "sqlite":
-        place = LedgerPlace(str(tmp_path / "jobs.db"))
-    else:
-        server = request.getfixturevalue("postgresql_server")
-        place = LedgerPlace(server.schema(), server)
-    yield place
-    place.close()
 
 
 @pytest.fixture

@@ -35,7 +35,8 @@ class LedgerPlace:
     def having(self, content: bytes) -> list[str]:
         """The files, or the tables of the server, that have `content` somewhere."""
         if self.server is None:
-            return [file.name for file in Path(self.address).parent.iterdir() if content in file.read_bytes()]
+            file = Path(self.address)
+            return [one.name for one in file.parent.glob(f"{file.name}*") if content in one.read_bytes()]
         tables = self.server.execute(
             "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()", self.address
         )
