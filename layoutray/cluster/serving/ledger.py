@@ -30,6 +30,8 @@ from layoutray.cluster.serving.ledger_database import LedgerDatabase, Row, Trans
 from layoutray.errors import InputError
 from layoutray.store.database_server import DATABASE_ERRORS
 
+_ROWS_AT_ONCE = 100
+
 
 class DifferentSubmissionError(Exception):
     """The owner has used this idempotency key for other files or options."""
@@ -111,7 +113,7 @@ class Ledger:
         (about,) = rows
         (files,) = self.database.rows("SELECT count(*) AS files FROM files WHERE job = ?", job)
         counts: dict[DocumentState, int] = {"waiting": 0, "answered": 0, "failed": 0, "cancelled": 0}
-        (known,) = self.database.rows(_KNOWN_PAGES, job)
+        (known,) = self.database.rows(_KNOWN_PAGES, job, job)
         done, left, unopened = known["pages"], 0, 0
         for row in self.database.rows(_COUNTS, job):
             counts[row["state"]] = row["documents"]
@@ -131,10 +133,24 @@ class Ledger:
     def next(self, started: Collection[int]) -> WaitingDocument | None:
         """The next document to open, or if all are open to answer, except those with the numbers `started`."""
         for unopened in (True, False):
-            for row in self.database.rows(_NEXT, unopened, len(started) + 1):
-                if row["number"] not in started:
-                    return self._waiting(row["number"])
+            for number in self._in_order(unopened):
+                if number not in started:
+                    return self._waiting(number)
         return None
+
+    def _in_order(self, unopened: bool) -> Generator[int]:
+        """Numbers of the documents that wait. One with the content of an earlier one waits for it, then has its pages.
+
+        Contents are compared here, because a database without recent statistics may compare all with all.
+        """
+        contents: set[tuple[str, str]] = set()
+        number = 0
+        while rows := self.database.rows(_IN_ORDER, unopened, number, _ROWS_AT_ONCE):
+            for row in rows:
+                number, content = row["number"], (row["job"], row["content"])
+                if row["content"] is None or content not in contents:
+                    yield number
+                contents.add(content)
 
     def _waiting(self, number: int) -> WaitingDocument | None:
         rows = self.database.rows(_WAITING, number)
@@ -175,7 +191,7 @@ class Ledger:
         with self.database.transaction() as database:
             values = (state, json.dumps(result), document.job, document.number)
             stored = database.execute(_FINISH, values).rowcount == 1
-            database.execute(f"{_FORGET_PAGES} AND content = ?", (document.job, document.content))
+            database.execute(_FORGET_PAGES, 2 * (document.job, document.content))
             self._end(database, document.job)
         return stored
 
@@ -185,7 +201,7 @@ class Ledger:
             waiting = "UPDATE documents SET state = 'cancelled', data = NULL WHERE job = ? AND state = 'waiting'"
             if database.execute(waiting, (job,)).rowcount:
                 database.execute("UPDATE jobs SET cancelled = 1 WHERE id = ?", (job,))
-            database.execute(_FORGET_PAGES, (job,))
+            database.execute("UPDATE pages SET outcome = NULL WHERE job = ? AND outcome IS NOT NULL", (job,))
             self._end(database, job)
 
     def _end(self, database: Transaction, job: str) -> None:
@@ -250,17 +266,18 @@ _COUNTS = """
     SELECT state, count(*) AS documents, coalesce(sum(pages), 0) AS pages, count(*) - count(pages) AS unopened
     FROM documents WHERE job = ? GROUP BY state
 """
+# Few pages have an outcome: those of documents in progress.
 _KNOWN_PAGES = """
-    SELECT count(*) AS pages FROM documents
-    JOIN pages ON pages.job = documents.job AND pages.content = documents.content
-    WHERE documents.job = ? AND state = 'waiting' AND documents.pages IS NOT NULL
+    SELECT CAST(coalesce(sum(known.pages * (
+        SELECT count(*) FROM documents
+        WHERE documents.job = ? AND documents.content = known.content AND state = 'waiting'
+            AND documents.pages IS NOT NULL
+    )), 0) AS INTEGER) AS pages
+    FROM (SELECT content, count(*) AS pages FROM pages WHERE job = ? AND outcome IS NOT NULL GROUP BY content) AS known
 """
-# A document with the content of an earlier one waits for it, and then has its pages.
-_NEXT = """
-    SELECT number FROM documents AS document WHERE state = 'waiting' AND (pages IS NULL) = ? AND NOT EXISTS
-        (SELECT 1 FROM documents AS earlier WHERE earlier.job = document.job AND earlier.content = document.content
-         AND earlier.state = 'waiting' AND earlier.number < document.number)
-    ORDER BY number LIMIT ?
+_IN_ORDER = """
+    SELECT number, job, content FROM documents
+    WHERE state = 'waiting' AND (pages IS NULL) = ? AND number > ? ORDER BY number LIMIT ?
 """
 _WAITING = """
     SELECT documents.*, jobs.owner, jobs.options,
@@ -274,9 +291,8 @@ _FINISH = """
     WHERE number = ? AND state = 'waiting'
 """
 _FORGET_PAGES = """
-    UPDATE pages SET outcome = NULL WHERE job = ? AND outcome IS NOT NULL AND NOT EXISTS
-        (SELECT 1 FROM documents WHERE documents.job = pages.job AND documents.content = pages.content
-         AND state = 'waiting')
+    UPDATE pages SET outcome = NULL WHERE job = ? AND content = ? AND outcome IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM documents WHERE job = ? AND content = ? AND state = 'waiting')
 """
 _END = """
     UPDATE jobs SET ended = ? WHERE id = ? AND ended IS NULL

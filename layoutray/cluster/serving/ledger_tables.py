@@ -108,8 +108,17 @@ LEDGER = FileKind(
 )
 
 # Autovacuum, every minute by default, removes whatever was deleted, and does not wait until that is a fifth of a table.
+# It counts again after 500 changes, because an index that is right for a few rows is wrong for a large job.
 _EAGER = ", ".join(
-    f"{table}autovacuum_vacuum_{limit} = 0" for table in ("", "toast.") for limit in ("threshold", "scale_factor")
+    (
+        *(
+            f"{table}autovacuum_vacuum_{limit} = 0"
+            for table in ("", "toast.")
+            for limit in ("threshold", "scale_factor")
+        ),
+        "autovacuum_analyze_threshold = 500",
+        "autovacuum_analyze_scale_factor = 0",
+    )
 )
 
 SERVER_LEDGER = ServerKind(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from layoutray.cluster.serving import ledger as module
 from layoutray.cluster.serving.job_records import JobFile, JobStatus, Submission, WaitingDocument
 from layoutray.cluster.serving.ledger import DifferentSubmissionError, Ledger
 from layoutray.errors import InputError
@@ -196,7 +197,11 @@ def test_an_object_has_its_address_until_its_content_is_known(ledger: Ledger) ->
     ]
 
 
-def test_an_object_with_the_content_of_another_waits_for_it(ledger: Ledger) -> None:
+@pytest.mark.parametrize("rows", [1, 2, 100])
+def test_an_object_with_the_content_of_another_waits_for_it(
+    ledger: Ledger, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_ROWS_AT_ONCE", rows)
     object_job(ledger, "s3://scans/a", "s3://scans/b", "s3://scans/c")
     for content in ("same", "same", "other"):
         ledger.opened(taken(ledger), 1, content)
