@@ -11,7 +11,7 @@ class ServerKind:
     Attributes:
         name: for messages, e.g. `job ledger`.
         mark: the table that only databases of this kind have; its only row has the version.
-        lock: number of the locks of processes that create or write the tables.
+        lock: number of the advisory lock of transactions; the next one is that of the process that has claimed them.
         version: of the tables.
         tables: SQL statements that create the tables in an empty schema.
     """

@@ -1,4 +1,4 @@
-"""A database of a PostgreSQL server that one process writes, with the methods of `database.Database`.
+"""A database of a PostgreSQL server, with the methods of `database.Database`.
 
 The package psycopg is an extra, so only what opens such a database imports this module.
 """
@@ -46,20 +46,17 @@ _PAUSE_SECONDS = 1.0
 
 
 class ServerDatabase:
-    """A database that is used through one connection. Threads take turns.
+    """A database that is used through one connection. Threads take turns, and so do the transactions of processes.
 
     The next use replaces a connection that was lost. It repeats what cannot have changed anything: statements that
     read, and the begin of a transaction. A transaction whose connection is lost fails with ServerError.
-
-    The first transaction on a connection takes a lock, which ends with the connection. While another process has it,
-    transactions fail with ServerError.
     """
 
     def __init__(self, connect: Callable[[], _Connection], kind: ServerKind) -> None:
         self._connect = connect
         self._kind = kind
         self._connection: _Connection | None = None
-        self._writes = False
+        self._claimed = False
         self._failed = -_PAUSE_SECONDS
         self._turn = threading.Lock()
 
@@ -72,13 +69,20 @@ class ServerDatabase:
     def transaction(self) -> "Generator[ServerTransaction]":
         """A transaction that writes, during the `with` block; an exception undoes it."""
         with self._turn, _server_errors():
-            connection = self._repeated(self._begun)
             try:
+                connection = self._repeated(self._begun)
                 yield ServerTransaction(connection)
                 connection.execute("COMMIT")
             finally:
-                if not connection.closed and connection.info.transaction_status != pq.TransactionStatus.IDLE:
-                    connection.execute("ROLLBACK")
+                self._undo()
+
+    def claim(self) -> bool:
+        """Whether this process alone may process what is in the database.
+
+        The first process that asks may, until its connection ends. Raises ServerError.
+        """
+        with self._turn, _server_errors():
+            return self._claimed or self._repeated(self._lock)
 
     def sync(self) -> None:
         """Does nothing: the server has written what is committed, and frees the space of what was deleted itself."""
@@ -96,7 +100,7 @@ class ServerDatabase:
             except psycopg.Error:
                 if not self._connection.closed:
                     raise
-        self._connection, self._writes = self._connected(), False
+        self._connection, self._claimed = self._connected(), False
         return work(self._connection)
 
     def _connected(self) -> _Connection:
@@ -109,15 +113,21 @@ class ServerDatabase:
             raise
 
     def _begun(self, connection: _Connection) -> _Connection:
-        """Begin a transaction of the only process that writes."""
-        if not self._writes:
-            locking = "SELECT pg_try_advisory_lock(%s, hashtext(current_schema())) AS locked"
-            (found,) = connection.execute(locking, [self._kind.lock]).fetchall()
-            if not found["locked"]:
-                raise ServerError(f"another process uses the {self._kind.name}")
-            self._writes = True
-        connection.execute("BEGIN")
+        """Begin a transaction when no other process has one, as `BEGIN IMMEDIATE` does in SQLite."""
+        locking = f"SELECT pg_advisory_xact_lock({self._kind.lock}, hashtext(current_schema()))"
+        connection.execute(f"BEGIN; {locking}".encode())
         return connection
+
+    def _undo(self) -> None:
+        connection = self._connection
+        if connection and not connection.closed and connection.info.transaction_status != pq.TransactionStatus.IDLE:
+            connection.execute("ROLLBACK")
+
+    def _lock(self, connection: _Connection) -> bool:
+        locking = "SELECT pg_try_advisory_lock(%s, hashtext(current_schema())) AS locked"
+        (found,) = connection.execute(locking, [self._kind.lock + 1]).fetchall()
+        self._claimed = found["locked"]
+        return self._claimed
 
 
 class ServerTransaction:

@@ -1,4 +1,4 @@
-"""A database of a real PostgreSQL server: restarts lose and double nothing, and one process writes."""
+"""A database of a real PostgreSQL server: restarts lose and double nothing, and transactions follow each other."""
 
 import subprocess
 import sys
@@ -49,16 +49,13 @@ def add_all(database: ServerDatabase, rows: Iterable[Sequence[str]]) -> None:
         transaction.executemany(ADDING, rows)
 
 
-def add_at_last(database: ServerDatabase, word: str) -> None:
-    """Add a word as soon as the server has noticed that another connection has ended."""
+def claim_at_last(database: ServerDatabase) -> None:
+    """Claim a database as soon as the server has noticed that another connection has ended."""
     for attempt in range(100):
-        try:
-            add(database, word)
-        except ServerError:
-            assert attempt < 99
-            time.sleep(0.05)
-        else:
+        if database.claim():
             break
+        assert attempt < 99
+        time.sleep(0.05)
 
 
 def words(database: ServerDatabase) -> list[str]:
@@ -123,60 +120,80 @@ def test_those_that_wait_behind_a_failed_attempt_to_connect_fail_at_once(
                 words(database)
 
 
-def test_one_process_writes_until_its_connection_ends(database: ServerDatabase, address: str) -> None:
-    add(database, "a")
+def test_transactions_of_several_processes_follow_each_other(address: str) -> None:
+    def count(_: int) -> None:
+        with closing(open_server(address, KIND)) as database:
+            for _ in range(20):
+                with database.transaction() as transaction:
+                    (found,) = transaction.execute("SELECT count(*) AS words FROM words").fetchall()
+                    transaction.execute(ADDING, [str(found["words"])])
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(count, range(4)))
+    with closing(open_server(address, KIND)) as database:
+        assert len(words(database)) == 80
+
+
+def test_a_transaction_that_waits_too_long_for_another_fails(
+    database: ServerDatabase, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "_SESSION", ("lock_timeout=50ms",))
     with closing(open_server(address, KIND)) as second:
-        assert words(second) == ["a"], "others may read"
-        with pytest.raises(ServerError, match="another process uses the word list"):
-            add(second, "b")
+        with database.transaction() as transaction:
+            transaction.execute(ADDING, ["a"])
+            with pytest.raises(ServerError, match="lock timeout"):
+                add(second, "b")
+            assert words(second) == [], "reading does not wait"
+        add(second, "c")
+        assert words(database) == ["a", "c"]
+
+
+def test_one_process_claims_a_database_until_its_connection_ends(database: ServerDatabase, address: str) -> None:
+    assert database.claim()
+    assert database.claim()
+    with closing(open_server(address, KIND)) as second:
+        assert not second.claim()
+        add(second, "a")
+        assert words(database) == ["a"], "others may write"
         database.close()
-        add_at_last(second, "c")
-        assert words(second) == ["a", "c"]
+        claim_at_last(second)
 
 
-def test_the_lock_of_another_list_of_the_same_database_is_another_one(
-    database: ServerDatabase, postgresql_server: Server
-) -> None:
-    add(database, "a")
+def test_a_claim_is_one_of_a_schema(database: ServerDatabase, postgresql_server: Server) -> None:
+    assert database.claim()
     with closing(open_server(postgresql_server.schema(), KIND)) as other:
-        add(other, "b")
+        assert other.claim()
 
 
-def test_after_a_restart_the_lock_may_be_that_of_another(
-    database: ServerDatabase, address: str, postgresql_server: Server
-) -> None:
-    add(database, "a")
+def test_after_a_restart_another_may_claim(database: ServerDatabase, address: str, postgresql_server: Server) -> None:
+    assert database.claim()
     postgresql_server.restart()
     with closing(open_server(address, KIND)) as second:
-        add(second, "b")
-        with pytest.raises(ServerError, match="another process"):
-            add(database, "c")
-    add_at_last(database, "d")
-    assert words(database) == ["a", "b", "d"]
+        assert second.claim()
+        assert words(database) == []
+        assert not database.claim()
+    claim_at_last(database)
 
 
 HOLDER = """
 import sys
-from tests.store.test_postgresql import KIND, add
+from tests.store.test_postgresql import KIND
 from layoutray.store.postgresql import open_server
 database = open_server(sys.argv[1], KIND)
-add(database, "of the holder")
-print(flush=True)
+print(database.claim(), flush=True)
 sys.stdin.read()
 """
 
 
-def test_the_lock_of_a_killed_process_ends(database: ServerDatabase, address: str) -> None:
+def test_the_claim_of_a_killed_process_ends(database: ServerDatabase, address: str) -> None:
     command = [sys.executable, "-c", HOLDER, address]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout
-        holder.stdout.readline()
-        with pytest.raises(ServerError, match="another process"):
-            add(database, "a")
+        assert holder.stdout.readline() == b"True\n"
+        assert not database.claim()
         holder.kill()
         holder.wait()
-    add_at_last(database, "a")
-    assert words(database) == ["a", "of the holder"]
+    claim_at_last(database)
 
 
 def test_processes_that_start_together_create_the_tables_once(address: str) -> None:

@@ -62,17 +62,21 @@ class Ledger:
         self.database.close()
 
     def check(self, patience_s: float = 10.0) -> None:
-        """Raise InputError when nothing can be written: the endpoint that used the ledger before may still end."""
+        """Raise InputError when the ledger cannot be written, or another endpoint processes its jobs.
+
+        Args:
+            patience_s: how long that endpoint may take to end.
+        """
         until = time.monotonic() + patience_s
-        while True:
-            try:
-                with self.database.transaction():
-                    return
-            except DATABASE_ERRORS as error:
+        try:
+            with self.database.transaction():
+                pass
+            while not self.database.claim():
                 if time.monotonic() > until:
-                    message = f"the job ledger cannot be written: {error}; end what uses it, or give another ledger"
-                    raise InputError(message) from error
-            time.sleep(0.2)
+                    raise InputError("another endpoint processes the jobs of this ledger; end it, or give another one")
+                time.sleep(0.2)
+        except DATABASE_ERRORS as error:
+            raise InputError(f"the job ledger cannot be written: {error}; give another one") from error
 
     def find(self, submission: Submission) -> str | None:
         """The job that the owner has submitted with the same key; None if there is none.

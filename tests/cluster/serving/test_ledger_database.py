@@ -56,8 +56,8 @@ def test_without_the_driver_one_line_says_how_to_install_it(monkeypatch: pytest.
 
 def test_a_second_endpoint_is_refused_until_the_first_has_ended(on_server: LedgerPlace) -> None:
     first, second = on_server.open(), on_server.open()
-    first.check()
-    with pytest.raises(InputError, match="cannot be written: another process uses the job ledger; end what uses it"):
+    first.check(patience_s=0)
+    with pytest.raises(InputError, match="another endpoint processes the jobs of this ledger; end it"):
         second.check(patience_s=0)
     first.close()
     second.check()
