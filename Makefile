@@ -10,7 +10,7 @@ ON_RAY = $(sort $(shell grep -rl --include='*.py' 'mark\.ray\b' tests benchmarks
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check style types layers docs test test-without-ray test-on-ray
-.PHONY: chaos demo dist serve bench clean tesseract chromium
+.PHONY: chaos demo dist serve bench clean tesseract chromium postgresql
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -24,7 +24,7 @@ check: $(READY)  ## check format, lint, types, layers and documentation
 # Tests that start Ray spend half of their time waiting, so the other tests run at the same time.
 # The tests on Ray take longer, and Ray lowers the priority of its workers unless told otherwise.
 # The output of the Ray tests is printed at their end.
-test: setup chromium  ## run all tests except those that need a GPU or many minutes
+test: setup chromium postgresql  ## run all tests except those that need a GPU or many minutes
 	@mkdir -p build
 	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --keep-going -j2 test-without-ray test-on-ray
 
@@ -77,3 +77,6 @@ tesseract:
 
 chromium:
 	@bash infra/setup.sh chromium
+
+postgresql:
+	@bash infra/setup.sh postgresql

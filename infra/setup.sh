@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prepare this machine: `setup.sh environment PYTHON VENV`, `setup.sh tesseract` and, for tests, `setup.sh chromium`.
-# make calls them; repeats are safe.
+# Prepare this machine: `setup.sh environment PYTHON VENV`, `setup.sh tesseract` and, for tests, `setup.sh chromium` and
+# `setup.sh postgresql`. make calls them; repeats are safe.
 set -euo pipefail
 
 stop() {
@@ -48,6 +48,13 @@ chromium() {
     # Not `command -v`, which finds this function.
     if ! type -P chromium >/dev/null; then
         apt_install "Chromium, in which tests open pages, is missing" chromium
+    fi
+}
+
+postgresql() {
+    # Debian keeps the programs of a server outside PATH.
+    if ! type -P initdb >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+        apt_install "PostgreSQL, in which tests keep jobs, is missing" postgresql
     fi
 }
 

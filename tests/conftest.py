@@ -6,7 +6,7 @@ A fresh clone has neither. Tests on them then skip with the reason, and one line
 import os
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from layoutray.store import node_cache
 
 if TYPE_CHECKING:
     from layoutray.document import Page
+    from tests.postgresql import Server
 
 # Shapes in signatures are checked at run time in all tests; the hook must precede the first import of these packages.
 jaxtyping.install_import_hook(["layoutray.tensors", "layoutray.nn", "layoutray.architectures"], "beartype.beartype")
@@ -81,6 +82,15 @@ def trained_on_summaries(tmp_path_factory: pytest.TempPathFactory) -> "tuple[Pat
     from tests.documents import train_on_summaries
 
     return train_on_summaries(tmp_path_factory.mktemp("summaries"))
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> "Iterator[Server]":
+    """A PostgreSQL server, which runs."""
+    from tests.postgresql import running
+
+    with running() as server:
+        yield server
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -19,7 +19,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 CORE = "dependencies"
 
 FOLDERS = {
-    "layoutray": {CORE},
+    "layoutray": {CORE, "postgresql"},
     "pipelines": {CORE},
     "benchmarks": {CORE, "benchmarks", "dev"},
     "tests": {CORE, "pretrained", "dev"},

@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ocr_cache_seconds=chosen.ocr_cache_seconds,
             host=chosen.host,
             port=chosen.port,
-            jobs=_absolute(chosen.jobs),
+            jobs=sources.absolute(chosen.jobs) if chosen.jobs else "",
             job_prefixes=tuple(chosen.job_prefixes),
             webhook_hosts=tuple(chosen.webhook_hosts),
             webhook_networks=tuple(chosen.webhook_networks),
@@ -149,7 +149,8 @@ def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = N
         _require_budget(name, weights_bytes(fetch(find(address).checkpoint)), settings.model_memory_mib)
     engines.load(settings.recognition.engine).version(settings.recognition.settings)
     if settings.jobs:
-        Ledger.open(settings.jobs).close()
+        with contextlib.closing(Ledger.open(settings.jobs)) as ledger:
+            ledger.check()
     if settings.review:
         ReviewStore.open(settings.review).close()
     if settings.keys:
@@ -295,9 +296,10 @@ def _add_replicas(parser: argparse.ArgumentParser) -> None:
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs",
-        metavar="FILE",
+        metavar="LEDGER",
         default="",
-        help="take jobs at /v1/jobs, and keep them in this file (default: take none)",
+        help="take jobs at /v1/jobs, and keep them in this file, or in the database postgresql://USER@HOST/DATABASE, "
+        "whose password is read from PGPASSWORD or ~/.pgpass (default: take none)",
     )
     parser.add_argument(
         "--keep-jobs",

@@ -67,6 +67,10 @@ class Database:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
+    def claim(self) -> bool:
+        """Whether this process alone may process what is in the file: a file has no lock that lasts, so it may."""
+        return True
+
     def sync(self) -> None:
         """Write what is committed to the file itself: it survives a loss of power, and what was deleted is nowhere."""
         self.rows("PRAGMA wal_checkpoint(TRUNCATE)")

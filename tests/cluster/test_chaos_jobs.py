@@ -1,16 +1,14 @@
 """kill -9 of ingress, readers, model and the whole node at random moments under load: no accepted job is lost.
 
-Only `make chaos` runs this test. It prints the seed of its random moments; CHAOS_SEED sets it. `test_serve_jobs.py`
-kills each replica once in `make test`.
+With a ledger in PostgreSQL, its server is stopped too. Only `make chaos` runs this test. It prints the seed of its
+random moments; CHAOS_SEED sets it. `test_serve_jobs.py` kills each replica once in `make test`.
 """
 
 import json
 import os
-import sqlite3
 import sys
 import time
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -19,20 +17,22 @@ import pytest
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.job_load import JobLoad, SentJob
 from tests.cluster.served import NODE, Endpoint, served
+from tests.cluster.serving.ledger_places import LedgerPlace
 from tests.cluster.serving.receiver import Receiver, receiving
 from tests.cluster.shared_ray import free_port
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.chaos]
 
 READER, MODEL, INGRESS = (f"ServeReplica:layoutray:{name}" for name in ("PageReader", "ModelReplica", "Ingress"))
+SERVER = "server of the ledger"
 _PATIENCE = 1800.0
 """Seconds without anything new, after which something hangs. On a busy machine, a start takes minutes."""
 
 
-def arguments(folder: Path, port: int) -> list[str]:
+def arguments(folder: Path, port: int, ledger: str) -> list[str]:
     """Of `layoutray serve`, with a new checkpoint."""
     save_untrained(folder / "checkpoint", fields={"date": {"many": True}, "total": {}})
-    chosen = [str(folder / "checkpoint"), "--port", str(port), "--jobs", str(folder / "jobs.db")]
+    chosen = [str(folder / "checkpoint"), "--port", str(port), "--jobs", ledger]
     chosen += ["--audit", str(folder / "audit.jsonl"), "--webhook-hosts", "127.0.0.1"]
     return [*chosen, "--webhook-networks", "127.0.0.0/8", "--set", "recognition.profile=fast"]
 
@@ -42,7 +42,17 @@ def num_answered(audit: Path) -> int:
     return audit.read_text().count('"outcome": "success"') if audit.exists() else 0
 
 
-def kill_all(victims: list[str], endpoint: Endpoint, load: JobLoad, audit: Path, random: Random) -> None:
+def kill(victim: str, endpoint: Endpoint, place: LedgerPlace, random: Random) -> None:
+    if victim == SERVER and place.server:
+        with place.server.stopped():
+            time.sleep(5 * random.random())
+    else:
+        endpoint.kill(victim)
+
+
+def kill_all(
+    victims: list[str], endpoint: Endpoint, place: LedgerPlace, load: JobLoad, audit: Path, random: Random
+) -> None:
     """Kill the victims one after the other: after up to three more documents, and up to two seconds."""
     for number, victim in enumerate(victims, 1):
         wanted, until = num_answered(audit) + random.randint(number == 1, 3), time.monotonic() + _PATIENCE
@@ -53,7 +63,7 @@ def kill_all(victims: list[str], endpoint: Endpoint, load: JobLoad, audit: Path,
         time.sleep(2 * random.random())
         sys.stdout.write(f"{time.strftime('%X')} kill {number} {victim}, {len(load.jobs)} jobs\n")
         sys.stdout.flush()
-        endpoint.kill(victim)
+        kill(victim, endpoint, place, random)
         endpoint.keep_running()
 
 
@@ -84,15 +94,15 @@ def check(job: SentJob, load: JobLoad) -> Counter[str]:
     return Counter(documents=len(lines), pages=shown["pages"]["done"], **{shown["state"]: 1})
 
 
-def check_pages(ledger: Path, deleted: list[SentJob]) -> int:
+def check_pages(place: LedgerPlace, deleted: list[SentJob]) -> int:
     """That each page was stored once, and nothing of deleted jobs is in the ledger. Returns the number of pages."""
-    with closing(sqlite3.connect(ledger)) as database:
-        stored = database.execute("SELECT job, count(*), max(number) FROM pages GROUP BY job").fetchall()
-        jobs = {job for (job,) in database.execute("SELECT id FROM jobs")}
-    assert [row for row in stored if row[1] != row[2]] == [], "a page that is stored again gets another number"
-    assert jobs.isdisjoint(job.id for job in deleted)
-    assert not any(job.id.encode() in ledger.read_bytes() for job in deleted)
-    return sum(row[1] for row in stored)
+    rows = place.open().database.rows
+    stored = rows("SELECT job, count(*) AS pages, max(number) AS number FROM pages GROUP BY job")
+    again = [row["job"] for row in stored if row["pages"] != row["number"]]
+    assert again == [], "a page that is stored again gets another number"
+    assert {row["id"] for row in rows("SELECT id FROM jobs")}.isdisjoint(job.id for job in deleted)
+    assert [job.id for job in deleted if place.having(job.id.encode())] == []
+    return sum(row["pages"] for row in stored)
 
 
 def check_webhooks(receiver: Receiver, load: JobLoad) -> int:
@@ -112,22 +122,23 @@ def check_webhooks(receiver: Receiver, load: JobLoad) -> int:
         pytest.param(30, Random(), id="large", marks=pytest.mark.timeout(5400)),
     ],
 )
-def test_every_accepted_job_ends_whatever_dies(kills: int, random: Random, tmp_path: Path) -> None:
+def test_every_accepted_job_ends_whatever_dies(kills: int, random: Random, place: LedgerPlace, tmp_path: Path) -> None:
     seed = int(os.environ.get("CHAOS_SEED") or random.randrange(10**6))
     sys.stdout.write(f"CHAOS_SEED={seed}\n")
     random, port, started = Random(seed), free_port(), time.monotonic()
-    victims = [(READER, MODEL, INGRESS, NODE, READER, INGRESS)[number % 6] for number in range(kills)]
+    kinds = (READER, MODEL, INGRESS, NODE, SERVER if place.server else READER, INGRESS)
+    victims = [kinds[number % 6] for number in range(kills)]
     random.shuffle(victims)
-    with receiving() as receiver, served(arguments(tmp_path, port), tmp_path / "log") as endpoint:
+    with receiving() as receiver, served(arguments(tmp_path, port, place.address), tmp_path / "log") as endpoint:
         load = JobLoad(f"http://127.0.0.1:{port}", receiver.url, random)
         load.start()
-        kill_all(victims, endpoint, load, tmp_path / "audit.jsonl", random)
+        kill_all(victims, endpoint, place, load, tmp_path / "audit.jsonl", random)
         load.stop()
         for job in load.jobs:
             wait_for_end(job, endpoint, load)
         found = sum((check(job, load) for job in load.jobs), Counter[str]())
         calls = check_webhooks(receiver, load)
-    stored = check_pages(tmp_path / "jobs.db", [job for job in load.jobs if job.fate == "delete"])
+    stored = check_pages(place, [job for job in load.jobs if job.fate == "delete"])
     figures = {"kills": Counter(victims), "starts": endpoint.starts, "jobs": len(load.jobs), **found, "stored": stored}
     figures |= {"webhooks": calls, "answers": dict(load.answers), "seconds": round(time.monotonic() - started)}
     sys.stdout.write(f"{figures}\n")

@@ -5,14 +5,13 @@ attempts have failed, also through restarts. One that was accepted just before a
 """
 
 import base64
-import json
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from layoutray.cluster.serving.clock import SteadyClock
-from layoutray.store.database import Database
+from layoutray.cluster.serving.ledger_database import LedgerDatabase
 
 DELAYS = (5.0, 30.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0)
 """Seconds from a failed attempt to the next one."""
@@ -83,7 +82,7 @@ class Webhook:
 class Deliveries:
     """The webhooks in the database of a ledger, whose clock says what is due."""
 
-    def __init__(self, database: Database, clock: SteadyClock) -> None:
+    def __init__(self, database: LedgerDatabase, clock: SteadyClock) -> None:
         self._database = database
         self._clock = clock
 
@@ -93,12 +92,12 @@ class Deliveries:
         if not rows:
             return None
         attempts = self._database.rows(_HISTORY, job)
-        return Webhook(rows[0]["url"], rows[0]["state"], rows[0]["due"], [Delivery(*row) for row in attempts])
+        return Webhook(rows[0]["url"], rows[0]["state"], rows[0]["due"], [Delivery(**row) for row in attempts])
 
     def next(self, busy: Collection[str]) -> DueWebhook | None:
         """The webhook that is due for the longest time, except those at the hosts `busy`."""
-        rows = self._database.rows(_DUE, json.dumps(list(busy)), self._clock.now())
-        return DueWebhook(*rows[0]) if rows else None
+        rows = self._database.rows(_DUE.format(others=" AND host <> ?" * len(busy)), self._clock.now(), *busy)
+        return DueWebhook(**rows[0]) if rows else None
 
     def record(self, webhook: DueWebhook, reply: Reply) -> WebhookState:
         """Store an attempt that has just ended. Returns what becomes of the webhook, which may be deleted by now."""
@@ -120,16 +119,16 @@ class Deliveries:
     def secret(self, owner: str) -> str:
         """The secret that signs what is sent for an owner; the first call makes it."""
         with self._database.transaction() as database:
-            making = "INSERT OR IGNORE INTO webhook_secrets VALUES (?, ?)"
+            making = "INSERT INTO webhook_secrets VALUES (?, ?) ON CONFLICT DO NOTHING"
             database.execute(making, (owner, _new_secret()))
-            finding = "SELECT secret FROM webhook_secrets WHERE owner = ?"
-            return database.execute(finding, (owner,)).fetchone()["secret"]
+            (found,) = database.execute("SELECT secret FROM webhook_secrets WHERE owner = ?", (owner,)).fetchall()
+        return found["secret"]
 
     def replace_secret(self, owner: str) -> str:
         """Make another secret, which signs from now on."""
         secret = _new_secret()
         with self._database.transaction() as database:
-            database.execute("INSERT OR REPLACE INTO webhook_secrets VALUES (?, ?)", (owner, secret))
+            database.execute(_REPLACE_SECRET, (owner, secret))
         return secret
 
 
@@ -145,7 +144,11 @@ def _spread(seconds: float) -> float:
 
 _HISTORY = "SELECT attempt, sent, milliseconds, status, error FROM deliveries WHERE job = ? ORDER BY attempt"
 _DUE = """
-    SELECT job, owner, url, host, (SELECT count(*) + 1 FROM deliveries WHERE deliveries.job = webhooks.job)
+    SELECT job, owner, url, host,
+        (SELECT count(*) + 1 FROM deliveries WHERE deliveries.job = webhooks.job) AS attempt
     FROM webhooks JOIN jobs ON jobs.id = webhooks.job
-    WHERE state = 'waiting' AND host NOT IN (SELECT value FROM json_each(?)) AND due <= ? ORDER BY due LIMIT 1
+    WHERE state = 'waiting' AND due <= ?{others} ORDER BY due LIMIT 1
+"""
+_REPLACE_SECRET = """
+    INSERT INTO webhook_secrets VALUES (?, ?) ON CONFLICT (owner) DO UPDATE SET secret = excluded.secret
 """

@@ -20,6 +20,7 @@ from starlette.routing import Match, Route
 from layoutray.answers import Problem
 from layoutray.cluster.serving.schema import ErrorDetail, ErrorResponse
 from layoutray.errors import DocumentError, Reason
+from layoutray.store.database_server import DATABASE_ERRORS, ServerError
 
 Result = TypeVar("Result")
 
@@ -194,14 +195,14 @@ async def within(seconds: float) -> AsyncGenerator[None]:
 
 
 async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -> Result:
-    """Use a SQLite file in a thread. Raises ApiError (503) when that fails now, for example because the disk is full.
+    """Use a database in a thread. Raises ApiError (503) when that fails now, for example because the disk is full.
 
     Args:
-        name: what the file is, for the message.
+        name: what the database is, for the message.
     """
     try:
         return await asyncio.to_thread(work, *arguments)
-    except sqlite3.Error as error:
+    except DATABASE_ERRORS as error:
         _log.error("the %s cannot be used: %s", name, error)
         if _is_full_disk(error):
             raise _no_space() from error
@@ -210,13 +211,15 @@ async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -
 
 
 def _is_full_disk(error: Exception) -> bool:
+    if isinstance(error, ServerError):
+        return error.no_space
     if isinstance(error, sqlite3.Error):
         return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _no_space() -> ApiError:
-    message = "the disk of the endpoint is full, and nothing was stored; try again later, or tell its operator"
+    message = "a disk of the endpoint is full, and nothing was stored; try again later, or tell its operator"
     return ApiError(503, "no_space", message, retryable=True)
 
 

@@ -227,7 +227,8 @@ class JobRoutes:
     async def _own(self, request: Request, job: str) -> None:
         """Raises ApiError (404) when there is no such job, or it is somebody else's."""
         caller: Caller = request.state.caller
-        found = await in_database(_LEDGER, self._ledger.status, job)
+        # Others are never looked up: PostgreSQL takes no text with the character NUL.
+        found = await in_database(_LEDGER, self._ledger.status, job) if job.isalnum() else None
         if found is None or not (caller.sees_all or found[0] == caller.name):
             raise _unknown(job)
 

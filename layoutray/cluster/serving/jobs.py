@@ -69,6 +69,8 @@ class JobRunner:
         await self._loop.run()
 
     async def _next(self, started: Collection[Any]) -> WaitingDocument | None:
+        if not await asyncio.to_thread(self._ledger.database.claim):
+            return None
         if time.monotonic() - self._swept > _SWEEP_SECONDS:
             self._swept = time.monotonic()
             await asyncio.to_thread(self._ledger.delete_ended, self._limits.keep_jobs_s)

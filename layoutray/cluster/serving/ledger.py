@@ -1,7 +1,8 @@
 """The ledger of jobs: everything that was accepted, what is answered, and nothing of what was deleted.
 
-It is one SQLite file, with the documents that wait in it. What the ledger says is true; everything in memory is a hint.
-After the death of any process, the documents that the ledger has as waiting are processed again.
+It is one SQLite file, or a database of a PostgreSQL server, with the documents that wait in it. What the ledger says is
+true; everything in memory is a hint. After the death of any process, the documents that the ledger has as waiting are
+processed again.
 
 The unit is the document: its fields come from all its pages. Its key is the job and the SHA-256 of its content, so that
 two files of a job with the same content are answered once. The options belong to the job. An object of a bucket is read
@@ -12,10 +13,8 @@ when it is opened; until then its key is its address.
 
 import json
 import secrets
-import sqlite3
 import time
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 from layoutray.cluster.serving.clock import SteadyClock
@@ -27,8 +26,11 @@ from layoutray.cluster.serving.job_records import (
     Submission,
     WaitingDocument,
 )
-from layoutray.cluster.serving.ledger_tables import LEDGER
-from layoutray.store.database import Database, open_database
+from layoutray.cluster.serving.ledger_database import LedgerDatabase, Row, Transaction, open_ledger_database
+from layoutray.errors import InputError
+from layoutray.store.database_server import DATABASE_ERRORS
+
+_ROWS_AT_ONCE = 100
 
 
 class DifferentSubmissionError(Exception):
@@ -36,25 +38,45 @@ class DifferentSubmissionError(Exception):
 
 
 class Ledger:
-    """The jobs in one file."""
+    """The jobs in one database."""
 
-    def __init__(self, database: Database, clock: SteadyClock) -> None:
+    def __init__(self, database: LedgerDatabase, clock: SteadyClock) -> None:
         self.database = database
         self.clock = clock
 
     @classmethod
-    def open(cls, file: str, system: Callable[[], float] = time.time) -> "Ledger":
-        """The ledger in `file`, which is created if it does not exist. Raises InputError: see `open_database`.
+    def open(cls, address: str, system: Callable[[], float] = time.time) -> "Ledger":
+        """The ledger in a file, or at an address, which is created if there is none.
 
         Args:
             system: gives the system's time.
+
+        Raises:
+            InputError, MissingDependencyError: see `open_ledger_database`.
         """
-        database = open_database(Path(file), LEDGER, create=True)
-        (latest,) = database.rows(_LATEST)[0]
-        return cls(database, SteadyClock(latest, system))
+        database = open_ledger_database(address)
+        (found,) = database.rows(_LATEST)
+        return cls(database, SteadyClock(found["latest"], system))
 
     def close(self) -> None:
         self.database.close()
+
+    def check(self, patience_s: float = 10.0) -> None:
+        """Raise InputError when the ledger cannot be written, or another endpoint processes its jobs.
+
+        Args:
+            patience_s: how long that endpoint may take to end.
+        """
+        until = time.monotonic() + patience_s
+        try:
+            with self.database.transaction():
+                pass
+            while not self.database.claim():
+                if time.monotonic() > until:
+                    raise InputError("another endpoint processes the jobs of this ledger; end it, or give another one")
+                time.sleep(0.2)
+        except DATABASE_ERRORS as error:
+            raise InputError(f"the job ledger cannot be written: {error}; give another one") from error
 
     def find(self, submission: Submission) -> str | None:
         """The job that the owner has submitted with the same key; None if there is none.
@@ -81,8 +103,10 @@ class Ledger:
             if submission.webhook:
                 adding = "INSERT INTO webhooks (job, url, host) VALUES (?, ?, ?)"
                 database.execute(adding, (job, *submission.webhook))
-            for position, file in enumerate(files):
-                _add_file(database, job, position, file)
+            named = ((job, position, file.name, file.doc_id) for position, file in enumerate(files))
+            database.executemany("INSERT INTO files VALUES (?, ?, ?, ?)", named)
+            different = {file.doc_id: file for file in files}
+            database.executemany(_ADD_DOCUMENT, (_document(job, file) for file in different.values()))
         return job, True
 
     def status(self, job: str) -> tuple[str, JobStatus] | None:
@@ -93,7 +117,7 @@ class Ledger:
         (about,) = rows
         (files,) = self.database.rows("SELECT count(*) AS files FROM files WHERE job = ?", job)
         counts: dict[DocumentState, int] = {"waiting": 0, "answered": 0, "failed": 0, "cancelled": 0}
-        (known,) = self.database.rows(_KNOWN_PAGES, job)
+        (known,) = self.database.rows(_KNOWN_PAGES, job, job)
         done, left, unopened = known["pages"], 0, 0
         for row in self.database.rows(_COUNTS, job):
             counts[row["state"]] = row["documents"]
@@ -113,10 +137,24 @@ class Ledger:
     def next(self, started: Collection[int]) -> WaitingDocument | None:
         """The next document to open, or if all are open to answer, except those with the numbers `started`."""
         for unopened in (True, False):
-            for row in self.database.rows(_NEXT, unopened, len(started) + 1):
-                if row["number"] not in started:
-                    return self._waiting(row["number"])
+            for number in self._in_order(unopened):
+                if number not in started:
+                    return self._waiting(number)
         return None
+
+    def _in_order(self, unopened: bool) -> Generator[int]:
+        """Numbers of the documents that wait. One with the content of an earlier one waits for it, then has its pages.
+
+        Contents are compared here, because a database without recent statistics may compare all with all.
+        """
+        contents: set[tuple[str, str]] = set()
+        number = 0
+        while rows := self.database.rows(_IN_ORDER, unopened, number, _ROWS_AT_ONCE):
+            for row in rows:
+                number, content = row["number"], (row["job"], row["content"])
+                if row["content"] is None or content not in contents:
+                    yield number
+                contents.add(content)
 
     def _waiting(self, number: int) -> WaitingDocument | None:
         rows = self.database.rows(_WAITING, number)
@@ -157,7 +195,7 @@ class Ledger:
         with self.database.transaction() as database:
             values = (state, json.dumps(result), document.job, document.number)
             stored = database.execute(_FINISH, values).rowcount == 1
-            database.execute(f"{_FORGET_PAGES} AND content = ?", (document.job, document.content))
+            database.execute(_FORGET_PAGES, 2 * (document.job, document.content))
             self._end(database, document.job)
         return stored
 
@@ -167,10 +205,10 @@ class Ledger:
             waiting = "UPDATE documents SET state = 'cancelled', data = NULL WHERE job = ? AND state = 'waiting'"
             if database.execute(waiting, (job,)).rowcount:
                 database.execute("UPDATE jobs SET cancelled = 1 WHERE id = ?", (job,))
-            database.execute(_FORGET_PAGES, (job,))
+            database.execute("UPDATE pages SET outcome = NULL WHERE job = ? AND outcome IS NOT NULL", (job,))
             self._end(database, job)
 
-    def _end(self, database: sqlite3.Connection, job: str) -> None:
+    def _end(self, database: Transaction, job: str) -> None:
         """End a job without a document that waits. Its webhook is due from then on."""
         if database.execute(_END, (self.clock.now(), job)).rowcount:
             database.execute("UPDATE webhooks SET due = ? WHERE job = ?", (self.clock.now(), job))
@@ -206,41 +244,44 @@ class Ledger:
                 yield about | {"state": row["state"]} | json.loads(row["result"])
 
 
-def _same(rows: Sequence[sqlite3.Row], submission: Submission) -> str | None:
+def _same(rows: Sequence[Row], submission: Submission) -> str | None:
     """The job in `rows`, which have the key of the submission. Raises DifferentSubmissionError: see `Ledger.find`."""
     if rows and rows[0]["fingerprint"] != submission.fingerprint:
         raise DifferentSubmissionError
     return rows[0]["id"] if rows else None
 
 
-def _add_file(database: sqlite3.Connection, job: str, position: int, file: JobFile) -> None:
-    database.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (job, position, file.name, file.doc_id))
-    if not database.execute("SELECT 1 FROM documents WHERE job = ? AND doc_id = ?", (job, file.doc_id)).fetchone():
-        address, content, data = (None, file.doc_id, file.read()) if file.read else (file.doc_id, None, None)
-        adding = "INSERT INTO documents (job, doc_id, address, content, data) VALUES (?, ?, ?, ?, ?)"
-        database.execute(adding, (job, file.doc_id, address, content, data))
+def _document(job: str, file: JobFile) -> tuple[str, str, str | None, str | None, bytes | None]:
+    """The values of `_ADD_DOCUMENT` for a file, which is read now."""
+    return (
+        (job, file.doc_id, None, file.doc_id, file.read()) if file.read else (job, file.doc_id, file.doc_id, None, None)
+    )
 
 
 _LATEST = """
-    SELECT max(coalesce((SELECT max(created) FROM jobs), 0), coalesce((SELECT max(ended) FROM jobs), 0),
-               coalesce((SELECT max(sent) FROM deliveries), 0))
+    SELECT coalesce(max(time), 0) AS latest FROM (
+        SELECT max(created) AS time FROM jobs UNION ALL SELECT max(ended) FROM jobs
+        UNION ALL SELECT max(sent) FROM deliveries
+    ) AS times
 """
+_ADD_DOCUMENT = "INSERT INTO documents (job, doc_id, address, content, data) VALUES (?, ?, ?, ?, ?)"
 _SAME = "SELECT id, fingerprint FROM jobs WHERE owner = ? AND idempotency_key = ?"
 _COUNTS = """
-    SELECT state, count(*) AS documents, coalesce(sum(pages), 0) AS pages, sum(pages IS NULL) AS unopened
+    SELECT state, count(*) AS documents, coalesce(sum(pages), 0) AS pages, count(*) - count(pages) AS unopened
     FROM documents WHERE job = ? GROUP BY state
 """
+# Few pages have an outcome: those of documents in progress.
 _KNOWN_PAGES = """
-    SELECT count(*) AS pages FROM documents
-    JOIN pages ON pages.job = documents.job AND pages.content = documents.content
-    WHERE documents.job = ? AND state = 'waiting' AND documents.pages IS NOT NULL
+    SELECT CAST(coalesce(sum(known.pages * (
+        SELECT count(*) FROM documents
+        WHERE documents.job = ? AND documents.content = known.content AND state = 'waiting'
+            AND documents.pages IS NOT NULL
+    )), 0) AS INTEGER) AS pages
+    FROM (SELECT content, count(*) AS pages FROM pages WHERE job = ? AND outcome IS NOT NULL GROUP BY content) AS known
 """
-# A document with the content of an earlier one waits for it, and then has its pages.
-_NEXT = """
-    SELECT number FROM documents AS document WHERE state = 'waiting' AND (pages IS NULL) = ? AND NOT EXISTS
-        (SELECT 1 FROM documents AS earlier WHERE earlier.job = document.job AND earlier.content = document.content
-         AND earlier.state = 'waiting' AND earlier.number < document.number)
-    ORDER BY number LIMIT ?
+_IN_ORDER = """
+    SELECT number, job, content FROM documents
+    WHERE state = 'waiting' AND (pages IS NULL) = ? AND number > ? ORDER BY number LIMIT ?
 """
 _WAITING = """
     SELECT documents.*, jobs.owner, jobs.options,
@@ -254,9 +295,8 @@ _FINISH = """
     WHERE number = ? AND state = 'waiting'
 """
 _FORGET_PAGES = """
-    UPDATE pages SET outcome = NULL WHERE job = ? AND outcome IS NOT NULL AND NOT EXISTS
-        (SELECT 1 FROM documents WHERE documents.job = pages.job AND documents.content = pages.content
-         AND state = 'waiting')
+    UPDATE pages SET outcome = NULL WHERE job = ? AND content = ? AND outcome IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM documents WHERE job = ? AND content = ? AND state = 'waiting')
 """
 _END = """
     UPDATE jobs SET ended = ? WHERE id = ? AND ended IS NULL

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Awaitable, Callable, Collection, Hashable
 from contextlib import suppress
 from typing import Generic, TypeVar
+
+from layoutray.store.database_server import DATABASE_ERRORS
 
 Item = TypeVar("Item")
 
@@ -21,9 +22,9 @@ class LedgerLoop(Generic[Item]):
     Args:
         at_once: gives the number of items that may be in progress.
         take: gives the next item, except those with the keys that are in progress; None if there is none.
-        process: processes an item. Like `take`, it may raise sqlite3.Error, for example because the disk is full.
+        process: processes an item. Like `take`, it may raise one of DATABASE_ERRORS, e.g. because a disk is full.
         key: of an item.
-        pause_s: seconds for which the key of an item stays in progress after a sqlite3.Error.
+        pause_s: seconds for which the key of an item stays in progress after such an error.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class LedgerLoop(Generic[Item]):
             return None
         try:
             return await self._take(frozenset(self._started))
-        except sqlite3.Error as error:
+        except DATABASE_ERRORS as error:
             _log.error("the job ledger cannot be read: %s", error)
             return None
 
@@ -79,7 +80,7 @@ class LedgerLoop(Generic[Item]):
     async def _run(self, item: Item) -> None:
         try:
             await self._process(item)
-        except sqlite3.Error as error:
+        except DATABASE_ERRORS as error:
             _log.error("the job ledger cannot be written: %s", error)
             await asyncio.sleep(self._pause_seconds)
         finally:

@@ -1,9 +1,11 @@
 """The tables of the job ledger, and how those of an older version become these.
 
-The long columns are last, so that SQLite reads the others without them.
+SQLite and PostgreSQL take the same statements, but for two types. The long columns are last, so that SQLite reads the
+others without them.
 """
 
 from layoutray.store.database import FileKind
+from layoutray.store.database_server import ServerKind
 
 _WEBHOOKS_AND_PAGES = """
     CREATE INDEX contents_of_documents ON documents (job, content, state, number);
@@ -23,14 +25,14 @@ _WEBHOOKS_AND_PAGES = """
         url TEXT NOT NULL,
         host TEXT NOT NULL,
         state TEXT NOT NULL DEFAULT 'waiting',
-        due REAL
+        due DOUBLE PRECISION
     );
     CREATE INDEX due_webhooks ON webhooks (state, due);
     CREATE TABLE deliveries (
         job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
         attempt INTEGER NOT NULL,
-        sent REAL NOT NULL,
-        milliseconds REAL NOT NULL,
+        sent DOUBLE PRECISION NOT NULL,
+        milliseconds DOUBLE PRECISION NOT NULL,
         status INTEGER,
         error TEXT,
         PRIMARY KEY (job, attempt)
@@ -41,26 +43,23 @@ _WEBHOOKS_AND_PAGES = """
     )
 """
 
-LEDGER = FileKind(
-    "job ledger",
-    application_id=0x6C726A62,  # "lrjb"
-    version=2,
-    # An accepted job survives a loss of power. What is deleted is overwritten, and its space is given back.
-    settings=("auto_vacuum = FULL", "synchronous = FULL", "secure_delete = ON"),
-    tables=f"""
+
+def _tables(number: str, content: str) -> str:
+    """Statements that create the tables, from the types of a number that is never used twice, and of bytes."""
+    return f"""
         CREATE TABLE jobs (
             id TEXT PRIMARY KEY,
             owner TEXT NOT NULL,
             idempotency_key TEXT,
             fingerprint TEXT NOT NULL,
             options TEXT NOT NULL,
-            created REAL NOT NULL,
-            ended REAL,
+            created DOUBLE PRECISION NOT NULL,
+            ended DOUBLE PRECISION,
             cancelled INTEGER NOT NULL DEFAULT 0,
             UNIQUE (owner, idempotency_key)
         );
         CREATE TABLE documents (
-            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            number {number},
             job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
             doc_id TEXT NOT NULL,
             state TEXT NOT NULL DEFAULT 'waiting',
@@ -70,11 +69,11 @@ LEDGER = FileKind(
             address TEXT,
             content TEXT,
             result TEXT,
-            data BLOB,
+            data {content},
             UNIQUE (job, doc_id),
             UNIQUE (job, ended)
         );
-        CREATE INDEX waiting ON documents (state, pages IS NULL, number);
+        CREATE INDEX waiting ON documents (state, (pages IS NULL), number);
         CREATE INDEX progress ON documents (job, state, pages);
         CREATE TABLE files (
             job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
@@ -85,7 +84,18 @@ LEDGER = FileKind(
         );
         CREATE INDEX contents ON files (job, doc_id, position);
         {_WEBHOOKS_AND_PAGES}
-    """,
+    """
+
+
+_NAME, _NUMBER, _VERSION = "job ledger", 0x6C726A62, 2  # "lrjb"
+
+LEDGER = FileKind(
+    _NAME,
+    application_id=_NUMBER,
+    version=_VERSION,
+    # An accepted job survives a loss of power. What is deleted is overwritten, and its space is given back.
+    settings=("auto_vacuum = FULL", "synchronous = FULL", "secure_delete = ON"),
+    tables=_tables("INTEGER PRIMARY KEY AUTOINCREMENT", "BLOB"),
     # A file of version 1 has no objects of buckets: the name of each document is the hash of its content.
     migrations={
         1: f"""
@@ -95,4 +105,31 @@ LEDGER = FileKind(
             {_WEBHOOKS_AND_PAGES}
         """
     },
+)
+
+# Autovacuum, every minute by default, removes whatever was deleted, and does not wait until that is a fifth of a table.
+# It counts again after 500 changes, because an index that is right for a few rows is wrong for a large job.
+_EAGER = ", ".join(
+    (
+        *(
+            f"{table}autovacuum_vacuum_{limit} = 0"
+            for table in ("", "toast.")
+            for limit in ("threshold", "scale_factor")
+        ),
+        "autovacuum_analyze_threshold = 500",
+        "autovacuum_analyze_scale_factor = 0",
+    )
+)
+
+SERVER_LEDGER = ServerKind(
+    _NAME,
+    mark="layoutray_job_ledger",
+    lock=_NUMBER,
+    version=_VERSION,
+    tables=f"""
+        {_tables("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTEA")};
+        ALTER TABLE documents SET ({_EAGER});
+        ALTER TABLE files SET ({_EAGER});
+        ALTER TABLE pages SET ({_EAGER})
+    """,
 )

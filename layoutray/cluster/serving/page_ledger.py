@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from layoutray.cluster.serving.job_records import WaitingDocument
+from layoutray.cluster.serving.ledger_database import LedgerDatabase
 from layoutray.cluster.serving.outcome import Outcome
-from layoutray.store.database import Database
 
 _OUTCOME = TypeAdapter(Outcome)
 
@@ -22,7 +22,7 @@ _OUTCOME = TypeAdapter(Outcome)
 class PageLedger:
     """The pages in the database of a ledger."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: LedgerDatabase) -> None:
         self._database = database
 
     def get(self, document: WaitingDocument, page: int, model_version: str) -> Outcome | None:
@@ -55,9 +55,14 @@ class PageLedger:
             after: `number` of the last page that is not wanted; 0 for all.
             limit: most pages.
         """
-        for (number,) in self._database.rows(_NUMBERS, job, after, limit):
-            for row in self._database.rows(_SHOWN, job, number):
-                about = {"number": number, "position": row["position"], "file": row["name"], "doc_id": row["content"]}
+        for found in self._database.rows(_NUMBERS, job, after, limit):
+            for row in self._database.rows(_SHOWN, job, found["number"]):
+                about = {
+                    "number": found["number"],
+                    "position": row["position"],
+                    "file": row["name"],
+                    "doc_id": row["content"],
+                }
                 yield about | {"model_version": row["model_version"]} | json.loads(row["shown"])
 
 
@@ -66,9 +71,11 @@ _OUTCOME_OF = """
     WHERE job = ? AND content = ? AND page = ? AND model_version = ? AND outcome IS NOT NULL
 """
 _KEEP = """
-    INSERT OR REPLACE INTO pages (job, number, content, page, model_version, shown, outcome)
+    INSERT INTO pages (job, number, content, page, model_version, shown, outcome)
     SELECT ?, (SELECT coalesce(max(number), 0) + 1 FROM pages WHERE job = ?), ?, ?, ?, ?, ?
     FROM documents WHERE number = ? AND state = 'waiting'
+    ON CONFLICT (job, content, page) DO UPDATE SET number = excluded.number, model_version = excluded.model_version,
+        shown = excluded.shown, outcome = excluded.outcome
 """
 _NUMBERS = "SELECT number FROM pages WHERE job = ? AND number > ? AND shown IS NOT NULL ORDER BY number LIMIT ?"
 _SHOWN = """

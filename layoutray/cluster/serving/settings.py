@@ -37,7 +37,8 @@ class ServeSettings:
         host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
         port: 0: the endpoint is reached through the HTTP proxies of Serve alone.
         keys: file of `layoutray keys` on the head node, with the keys that requests need; empty: none is needed.
-        jobs: file on the head node with the jobs; empty: the endpoint takes none.
+        jobs: file on the head node, or database `postgresql://USER@HOST/DATABASE`, with the jobs; empty: the endpoint
+            takes none.
         job_prefixes: addresses `s3://BUCKET/PATH` below which jobs may name objects.
         models: other models than `checkpoint` by name, each as `find` of `build_app` takes it. A model is loaded when a
             request asks for it.

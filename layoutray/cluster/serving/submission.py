@@ -137,6 +137,8 @@ def _job_file(number: int, upload: UploadFile, limits: Limits) -> JobFile:
     name = upload.filename or ""
     if len(name) > _MAX_NAME:
         raise failures.invalid(f"file {number}: its name has {len(name)} characters; at most {_MAX_NAME} are allowed")
+    if "\0" in name:  # which PostgreSQL does not store
+        raise failures.invalid(f"file {number}: its name has the character NUL; send it with another name")
     if (upload.size or 0) > limits.max_upload_bytes:
         message = f"file {number} has {upload.size} bytes; at most {limits.max_upload_bytes} are allowed"
         raise ApiError(413, "too_large", message, retryable=False)

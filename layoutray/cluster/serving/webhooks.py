@@ -35,6 +35,8 @@ class WebhookRunner:
         await self._loop.run()
 
     async def _next(self, busy: Collection[Any]) -> DueWebhook | None:
+        if not await asyncio.to_thread(self._ledger.database.claim):
+            return None
         return await asyncio.to_thread(self._deliveries.next, busy)
 
     async def _call(self, webhook: DueWebhook) -> None:

@@ -1,4 +1,4 @@
-"""One endpoint in this process for the tests of its description, log and metrics."""
+"""One endpoint in this process for the tests of its description, log and metrics; and the ledgers of both databases."""
 
 from collections.abc import Iterator
 
@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from layoutray.cluster.serving.keys import KeyStore
+from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.model_version import weights_bytes
 from layoutray.cluster.serving.proxy import HeaderCheck
@@ -14,6 +15,7 @@ from layoutray.ocr.settings import Recognition
 from tests.browser import listening
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.serving.in_process import application
+from tests.cluster.serving.ledger_places import LedgerPlace
 
 MODELS = "invoices", "orders", "damaged"
 """Models that are not the default one. There is room for one of them. The last one cannot be loaded."""
@@ -50,3 +52,8 @@ def admin(endpoint: ServeSettings) -> Iterator[httpx.Client]:
     ):
         yield client
     store.close()
+
+
+@pytest.fixture
+def ledger(place: LedgerPlace) -> Ledger:
+    return place.open()

@@ -1,13 +1,14 @@
 """The endpoint in this process, without Ray: real routes, keys, jobs, OCR and model; no Serve between them."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from ray import serve
 
 from layoutray.cluster.serving import replicas, request_log, service
@@ -48,7 +49,31 @@ _FIRST = SimpleNamespace(app_name="layoutray", rank=SimpleNamespace(rank=0), wor
 
 @contextmanager
 def application(settings: ServeSettings) -> Iterator[FastAPI]:
-    """The ASGI application. Bytes of files are passed as they are, not through Ray's object store."""
+    """The ASGI application; nothing processes its jobs."""
+    with _ingress(settings) as ingress:
+        yield ingress.__serve_build_asgi_app__()
+
+
+@contextmanager
+def processing(settings: ServeSettings) -> Iterator[TestClient]:
+    """A client of the application, which processes jobs."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        task = asyncio.create_task(ingress._jobs.run())
+        yield
+        task.cancel()
+
+    with _ingress(settings) as ingress:
+        app = ingress.__serve_build_asgi_app__()
+        app.router.lifespan_context = lifespan
+        with TestClient(app) as client:
+            yield client
+
+
+@contextmanager
+def _ingress(settings: ServeSettings) -> Iterator[Ingress]:
+    """The ingress. Bytes of files are passed as they are, not through Ray's object store."""
     with pytest.MonkeyPatch.context() as patches:
         patches.setattr(service, "ray", SimpleNamespace(put=lambda data: data))
         patches.setattr(request_log, "write_with_serve", lambda: None)
@@ -59,4 +84,6 @@ def application(settings: ServeSettings) -> Iterator[FastAPI]:
         first = Version(settings.checkpoint, settings.model_version)
         model = LocalHandle(ModelReplica(first, str, 1, int(settings.model_memory_mib * 2**20)))
         ingress = Ingress(settings, reader, model, None, own_version)  # pyright: ignore[reportArgumentType]
-        yield ingress.__serve_build_asgi_app__()
+        yield ingress
+        if ingress._jobs:
+            ingress._jobs._ledger.close()

@@ -1,7 +1,6 @@
 """A client of the routes of jobs in this process; nothing processes the jobs."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -22,10 +21,10 @@ from layoutray.cluster.serving.telemetry import Telemetry
 
 
 def job_client(
-    file: Path, limits: Limits, *, prefixes: Sequence[str] = (), hosts: Sequence[str] = ()
-) -> tuple[TestClient, Ledger]:
-    """The client, and the ledger in `file`."""
-    ledger, telemetry = Ledger.open(str(file)), Telemetry()
+    ledger: Ledger, limits: Limits, *, prefixes: Sequence[str] = (), hosts: Sequence[str] = ()
+) -> TestClient:
+    """The client, whose jobs are in `ledger`."""
+    telemetry = Telemetry()
     access = make_access("", "", telemetry)
     models = ServedModels(None, {})  # pyright: ignore[reportArgumentType]
     service = Service(None, None, models, Capacity(1, 1, 1), PageCache(0), telemetry)  # pyright: ignore[reportArgumentType]
@@ -33,4 +32,4 @@ def job_client(
     api = FastAPI()
     failures.handle_failures(api)
     JobRoutes(ledger, runner, access, limits, Prefixes.of(prefixes), Receivers.of(hosts, [])).add_to(api)
-    return TestClient(api, raise_server_exceptions=False), ledger
+    return TestClient(api, raise_server_exceptions=False)

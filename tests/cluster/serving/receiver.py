@@ -68,7 +68,7 @@ def receiving(host: str = "127.0.0.1") -> Iterator[Receiver]:
 
     server = ThreadingHTTPServer((host, 0), Handler)
     receiver.url = f"http://{host}:{server.server_port}/hook"
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield receiver

@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
@@ -21,6 +21,10 @@ from layoutray.cluster.serving.limits import Limits
 from layoutray.cluster.serving.submission import UploadedFile
 from tests.cluster.endpoint import refused
 from tests.cluster.serving.job_client import job_client
+from tests.cluster.serving.small_disk import SmallDisk, small_disk
+
+if TYPE_CHECKING:
+    from tests.postgresql import Server
 
 LIMITS = Limits(max_waiting_documents=20)
 NO_FOLDERS = """
@@ -43,13 +47,8 @@ def bucket() -> Iterator[None]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> tuple[TestClient, Ledger]:
-    return job_client(tmp_path / "jobs.db", LIMITS, prefixes=PREFIXES, hosts=["hooks.example.com"])
-
-
-@pytest.fixture
-def client(opened: tuple[TestClient, Ledger]) -> TestClient:
-    return opened[0]
+def client(ledger: Ledger) -> TestClient:
+    return job_client(ledger, LIMITS, prefixes=PREFIXES, hosts=["hooks.example.com"])
 
 
 def sent(client: TestClient, prefix: Any, **more: Any) -> Any:
@@ -57,8 +56,7 @@ def sent(client: TestClient, prefix: Any, **more: Any) -> Any:
 
 
 @pytest.mark.usefixtures("bucket")
-def test_a_prefix_is_a_job_of_its_objects_which_are_not_read_yet(opened: tuple[TestClient, Ledger]) -> None:
-    client, ledger = opened
+def test_a_prefix_is_a_job_of_its_objects_which_are_not_read_yet(client: TestClient, ledger: Ledger) -> None:
     response = sent(client, "s3://inbox/in/")
     assert (response.status_code, response.json()["files"], response.json()["unopened"]) == (202, 2, 2)
     document = ledger.next(())
@@ -117,17 +115,17 @@ def test_a_prefix_without_objects_is_refused(client: TestClient) -> None:
     refused(sent(client, "s3://inbox/two%20words"), 400, "no_file")
 
 
-def test_a_prefix_with_too_many_objects_is_refused_after_a_part_of_its_listing(tmp_path: Path) -> None:
+def test_a_prefix_with_too_many_objects_is_refused_after_a_part_of_its_listing(ledger: Ledger) -> None:
     with listed_store(5_000_000) as prefix:
-        client, ledger = job_client(tmp_path / "jobs.db", LIMITS, prefixes=[prefix])
+        client = job_client(ledger, LIMITS, prefixes=[prefix])
         message = refused(sent(client, prefix), 413, "too_large")
     assert "more than the allowed 20 objects" in message
     assert ledger.num_waiting() == 0
 
 
-def test_a_bucket_that_cannot_be_listed_is_unavailable(tmp_path: Path) -> None:
+def test_a_bucket_that_cannot_be_listed_is_unavailable(ledger: Ledger) -> None:
     with object_store("inbox"):
-        client, _ = job_client(tmp_path / "jobs.db", LIMITS, prefixes=["s3://none/in"])
+        client = job_client(ledger, LIMITS, prefixes=["s3://none/in"])
         response = sent(client, "s3://none/in")
     assert "cannot be listed now" in refused(response, 503, "unavailable")
     assert response.headers["Retry-After"]
@@ -148,14 +146,14 @@ def test_json_that_is_none_or_too_long_is_refused(client: TestClient) -> None:
 def test_a_prefix_that_is_sent_again_gives_the_same_job_though_the_bucket_has_changed(client: TestClient) -> None:
     key = {"Idempotency-Key": "order 1"}
     first = sent(client, "s3://inbox/in", headers=key)
-    boto3.resource("s3").Bucket("inbox").put_object(Key="in/new.png", Body=b"new")
+    new = boto3.resource("s3").Bucket("inbox").put_object(Key="in/new.png", Body=b"new")
     again = sent(client, "s3://inbox/in", headers=key)
+    new.delete()
     assert (again.status_code, again.json()["id"], again.json()["files"]) == (200, first.json()["id"], 2)
     refused(sent(client, "s3://inbox/in/b", headers=key), 409, "idempotency_conflict")
 
 
-def test_a_webhook_of_a_host_that_is_not_allowed_makes_no_job(opened: tuple[TestClient, Ledger]) -> None:
-    client, ledger = opened
+def test_a_webhook_of_a_host_that_is_not_allowed_makes_no_job(client: TestClient, ledger: Ledger) -> None:
     for url in ("https://evil.example.org/", "http://169.254.169.254/latest/meta-data", "file:///etc/passwd"):
         response = client.post("/v1/jobs", files=[("file", ("a", b"x"))], data={"webhook": url})
         assert "webhook: " in refused(response, 422, "invalid_request")
@@ -188,47 +186,21 @@ def test_the_secret_stays_until_it_is_replaced(client: TestClient) -> None:
     assert client.get("/v1/webhook-secret").json()["secret"] == other != first
 
 
-class SmallDisk:
-    """A file system of its own, of 4 MiB."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def fill(self) -> None:
-        with (self.folder / "filler").open("wb", buffering=0) as filler:
-            for size in (2**16, 2**12, 1):
-                try:
-                    while True:
-                        filler.write(bytes(size))
-                except OSError:
-                    continue
-
-    def make_room(self) -> None:
-        (self.folder / "filler").unlink()
-
-
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.decode().strip()}")
-    yield SmallDisk(folder)
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    with small_disk(tmp_path / "disk") as disk:
+        yield disk
 
 
 def full(response: Any) -> None:
-    assert "the disk of the endpoint is full" in refused(response, 503, "no_space")
+    assert "a disk of the endpoint is full" in refused(response, 503, "no_space")
     assert response.headers["Retry-After"]
 
 
 def test_an_upload_to_a_full_disk_is_refused_and_accepted_once_there_is_room(
-    tmp_path: Path, disk: SmallDisk, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, disk: SmallDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, ledger = job_client(tmp_path / "jobs.db", LIMITS)
+    client = job_client(ledger, LIMITS)
     monkeypatch.setattr(tempfile, "tempdir", str(disk.folder))
     files = [("file", ("a.png", os.urandom(2**21)))]
     disk.fill()
@@ -238,8 +210,27 @@ def test_an_upload_to_a_full_disk_is_refused_and_accepted_once_there_is_room(
     assert client.post("/v1/jobs", files=files).status_code == 202
 
 
-def test_a_ledger_on_a_full_disk_refuses_jobs_and_takes_them_once_there_is_room(disk: SmallDisk) -> None:
-    client, ledger = job_client(disk.folder / "jobs.db", LIMITS)
+@pytest.fixture(params=["sqlite", "postgresql"])
+def on_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Ledger, SmallDisk]]:
+    """A ledger on a small disk."""
+    if request.param == "sqlite":
+        with small_disk(tmp_path / "disk") as disk, closing(Ledger.open(str(disk.folder / "jobs.db"))) as ledger:
+            yield ledger, disk
+    else:
+        server: Server = request.getfixturevalue("postgresql_server")
+        with (
+            small_disk(server.folder / "disk") as disk,
+            server.tablespace(disk.folder) as address,
+            closing(Ledger.open(address)) as ledger,
+        ):
+            yield ledger, disk
+
+
+def test_a_ledger_on_a_full_disk_refuses_jobs_and_takes_them_once_there_is_room(
+    on_disk: tuple[Ledger, SmallDisk],
+) -> None:
+    ledger, disk = on_disk
+    client = job_client(ledger, LIMITS)
     files = [("file", ("a.png", os.urandom(2**19)))]
     accepted = client.post("/v1/jobs", files=files).json()["id"]
     disk.fill()
@@ -250,5 +241,24 @@ def test_a_ledger_on_a_full_disk_refuses_jobs_and_takes_them_once_there_is_room(
     assert refused_or_done in (204, 503)
     disk.make_room()
     assert client.post("/v1/jobs", files=files).status_code == 202
-    assert ledger.database.rows("PRAGMA integrity_check")[0][0] == "ok"
+    if (disk.folder / "jobs.db").exists():
+        assert ledger.database.rows("PRAGMA integrity_check")[0]["integrity_check"] == "ok"
     assert (client.get(f"/v1/jobs/{accepted}").status_code == 404) == (refused_or_done == 204)
+
+
+def test_the_character_nul_is_in_no_name_and_no_id(client: TestClient) -> None:
+    files = [("file", ("a.png", b"x")), ("file", ("b\0.png", b"y"))]
+    boundary = b"".join(
+        b'--b\r\nContent-Disposition: form-data; name="file"; filename="%s"\r\n\r\n%s\r\n' % (name.encode(), data)
+        for _, (name, data) in files
+    )
+    kind = {"Content-Type": "multipart/form-data; boundary=b"}
+    response = client.post("/v1/jobs", content=boundary + b"--b--\r\n", headers=kind)
+    assert "file 1: its name has the character NUL" in refused(response, 422, "invalid_request")
+    for path in ("", "/results", "/deliveries"):
+        refused(client.get(f"/v1/jobs/%00{path}"), 404, "not_found")
+    refused(
+        client.post("/v1/jobs", files=files[:1], data={"webhook": "https://hooks.example.com/\0"}),
+        422,
+        "invalid_request",
+    )

@@ -9,19 +9,16 @@ from typing import Any
 
 import pytest
 
+from layoutray.cluster.serving import ledger as module
 from layoutray.cluster.serving.job_records import JobFile, JobStatus, Submission, WaitingDocument
 from layoutray.cluster.serving.ledger import DifferentSubmissionError, Ledger
 from layoutray.errors import InputError
+from tests.cluster.serving.ledger_places import LedgerPlace
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "jobs.db"
-
-
-@pytest.fixture
-def ledger(file: Path) -> Ledger:
-    return Ledger.open(str(file))
 
 
 def added(ledger: Ledger, *contents: bytes, key: str | None = None, owner: str = "acme") -> str:
@@ -46,7 +43,7 @@ def results(ledger: Ledger, job: str, after: int = 0, limit: int = 100) -> list[
     return list(ledger.results(job, after, limit))
 
 
-def test_documents_are_opened_first_then_answered_and_their_content_goes(ledger: Ledger, file: Path) -> None:
+def test_documents_are_opened_first_then_answered_and_their_content_goes(ledger: Ledger, place: LedgerPlace) -> None:
     job = added(ledger, b"first content", b"second content")
     for pages in (2, 3):
         document = taken(ledger)
@@ -66,7 +63,7 @@ def test_documents_are_opened_first_then_answered_and_their_content_goes(ledger:
         (2, "1.png", "failed"),
     ]
     ledger.close()
-    assert [name for name in file.parent.iterdir() if b"first content" in name.read_bytes()] == []
+    assert place.having(b"first content") == []
 
 
 def test_a_document_ends_once(ledger: Ledger) -> None:
@@ -109,7 +106,7 @@ def test_a_job_is_accepted_whole_or_not_at_all(ledger: Ledger) -> None:
     assert ledger.next(()) is None
 
 
-def test_nothing_is_left_of_a_deleted_job(ledger: Ledger, file: Path) -> None:
+def test_nothing_is_left_of_a_deleted_job(ledger: Ledger, place: LedgerPlace) -> None:
     job = added(ledger, b"content of a deleted file" * 1000, b"other")
     waiting, _ = taken(ledger), ledger.finish(taken(ledger), "answered", {"answer": "words of a deleted file" * 1000})
     other = ledger.next([waiting.number])
@@ -119,8 +116,7 @@ def test_nothing_is_left_of_a_deleted_job(ledger: Ledger, file: Path) -> None:
     assert ledger.status(job) is None
     assert not ledger.finish(other, "answered", {"answer": "late"}), "an answer that comes late is not stored"
     assert results(ledger, job) == []
-    kept = [path for path in file.parent.iterdir() if b"of a deleted file" in path.read_bytes()]
-    assert kept == [], "neither content nor answer is in any file, while the ledger is open"
+    assert place.having(b"of a deleted file") == [], "neither content nor answer, while the ledger is open"
 
 
 def test_cancelling_keeps_results_and_ends_the_job(ledger: Ledger) -> None:
@@ -156,29 +152,29 @@ def test_results_come_in_parts(ledger: Ledger) -> None:
     assert results(ledger, job, after=7) == []
 
 
-def test_what_another_process_has_accepted_is_there_after_it_was_killed(ledger: Ledger, file: Path) -> None:
+def test_what_another_process_has_accepted_is_there_after_it_was_killed(ledger: Ledger, place: LedgerPlace) -> None:
     job = added(ledger, b"content")
     document = taken(ledger)
     ledger.start(document)  # and then its process dies
-    again = taken(Ledger.open(str(file)))
+    again = taken(place.open())
     assert (again.number, again.job, again.data, again.starts) == (document.number, job, b"content", 1)
 
 
-def test_no_clock_that_jumps_deletes_a_job_or_keeps_it_for_ever(file: Path) -> None:
+def test_no_clock_that_jumps_deletes_a_job_or_keeps_it_for_ever(place: LedgerPlace) -> None:
     times = [1000.0]
-    ledger = Ledger.open(str(file), lambda: times[-1])
+    ledger = place.open(lambda: times[-1])
     job = added(ledger, b"content")
     ledger.finish(taken(ledger), "answered", {})
     times.append(10**9)
     assert ledger.delete_ended(60) == 0, "put forward while the endpoint runs"
     ledger.close()
     times.append(10.0)
-    ledger = Ledger.open(str(file), lambda: times[-1])
+    ledger = place.open(lambda: times[-1])
     assert ledger.clock.now() >= (status(ledger, job).ended or 0) >= 1000, "put back before a start"
     assert ledger.delete_ended(60) == 0
     ledger.close()
     times.append(1100.0)
-    assert Ledger.open(str(file), lambda: times[-1]).delete_ended(60) == 1, "the endpoint has stood still"
+    assert place.open(lambda: times[-1]).delete_ended(60) == 1, "the endpoint has stood still"
 
 
 def object_job(ledger: Ledger, *addresses: str) -> str:
@@ -201,7 +197,11 @@ def test_an_object_has_its_address_until_its_content_is_known(ledger: Ledger) ->
     ]
 
 
-def test_an_object_with_the_content_of_another_waits_for_it(ledger: Ledger) -> None:
+@pytest.mark.parametrize("rows", [1, 2, 100])
+def test_an_object_with_the_content_of_another_waits_for_it(
+    ledger: Ledger, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_ROWS_AT_ONCE", rows)
     object_job(ledger, "s3://scans/a", "s3://scans/b", "s3://scans/c")
     for content in ("same", "same", "other"):
         ledger.opened(taken(ledger), 1, content)
@@ -263,8 +263,8 @@ def test_a_migration_that_fails_changes_nothing(file: Path) -> None:
     assert len(before) == len(file.read_bytes())
 
 
-def test_a_ledger_of_a_later_version_is_refused_by_name(ledger: Ledger, file: Path) -> None:
-    ledger.close()
+def test_a_ledger_of_a_later_version_is_refused_by_name(file: Path) -> None:
+    Ledger.open(str(file)).close()
     connection = sqlite3.connect(file)
     connection.execute("PRAGMA user_version = 3")
     connection.close()

@@ -1,7 +1,5 @@
 """Pages of documents that wait: known to the next attempt, shown at once, and their words forgotten at the end."""
 
-from pathlib import Path
-
 import pytest
 
 from layoutray.answers import Entity, Problem, Region
@@ -10,16 +8,7 @@ from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.outcome import Outcome
 from layoutray.cluster.serving.page_ledger import PageLedger
 from layoutray.document import Box, Page, Provenance, Word
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "jobs.db"
-
-
-@pytest.fixture
-def ledger(file: Path) -> Ledger:
-    return Ledger.open(str(file))
+from tests.cluster.serving.ledger_places import LedgerPlace
 
 
 def outcome(text: str = "secretword") -> Outcome:
@@ -45,13 +34,13 @@ def lines(pages: PageLedger, job: str, after: int = 0, limit: int = 10) -> list[
     return [(line["number"], line["file"], line["page_number"]) for line in pages.results(job, after, limit)]
 
 
-def test_another_attempt_gets_the_page_as_it_was(ledger: Ledger, file: Path) -> None:
+def test_another_attempt_gets_the_page_as_it_was(ledger: Ledger, place: LedgerPlace) -> None:
     (document,) = opened(ledger, "s3://b/a")
     pages = PageLedger(ledger.database)
     failed = Outcome(None, problem=Problem("unreadable", "render", "no", False, 2))
     pages.put(document, 1, "v1", outcome(), {"page_number": 1})
     pages.put(document, 2, "v1", failed, {"page_number": 2})
-    again = PageLedger(Ledger.open(str(file)).database)
+    again = PageLedger(place.open().database)
     assert again.get(document, 1, "v1") == outcome()
     assert again.get(document, 2, "v1") == failed
     assert again.get(document, 3, "v1") is None
@@ -89,7 +78,7 @@ def test_pages_have_lines_in_the_order_of_their_answers_once_for_each_file(ledge
     )
 
 
-def test_words_of_pages_are_forgotten_when_no_document_with_them_waits(ledger: Ledger, file: Path) -> None:
+def test_words_of_pages_are_forgotten_when_no_document_with_them_waits(ledger: Ledger, place: LedgerPlace) -> None:
     (first,) = opened(ledger, "s3://b/a", "s3://b/b")
     pages = PageLedger(ledger.database)
     pages.put(first, 1, "v1", outcome(), {"page_number": 1})
@@ -101,7 +90,7 @@ def test_words_of_pages_are_forgotten_when_no_document_with_them_waits(ledger: L
     assert pages.get(second, 1, "v1") is None
     assert len(lines(pages, first.job)) == 2
     ledger.database.sync()
-    assert [one.name for one in file.parent.iterdir() if b"secretword" in one.read_bytes()] == []
+    assert place.having(b"secretword") == []
 
 
 @pytest.mark.parametrize("end", ["delete", "cancel"])

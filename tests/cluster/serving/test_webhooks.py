@@ -7,29 +7,20 @@ import hmac
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from layoutray.cluster.serving import deliveries as schedule
+from layoutray.cluster.serving import ledger_loop
 from layoutray.cluster.serving.deliveries import Deliveries, Reply, Webhook
 from layoutray.cluster.serving.job_records import JobFile, Submission
 from layoutray.cluster.serving.ledger import Ledger
 from layoutray.cluster.serving.receivers import Receivers
 from layoutray.cluster.serving.webhooks import WebhookRunner
+from tests.cluster.serving.ledger_places import LedgerPlace
 from tests.cluster.serving.receiver import Receiver, receiving
 
 LOOPBACK = Receivers.of(["127.0.0.1", "127.0.0.2"], ["127.0.0.0/8"])
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "jobs.db"
-
-
-@pytest.fixture
-def ledger(file: Path) -> Ledger:
-    return Ledger.open(str(file))
 
 
 @pytest.fixture
@@ -42,6 +33,7 @@ def receiver() -> Iterator[Receiver]:
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Attempts follow each other at once."""
     monkeypatch.setattr(schedule, "DELAYS", (0.01,) * 7)
+    monkeypatch.setattr(ledger_loop, "_LOOK_SECONDS", 0.05)
 
 
 def of(ledger: Ledger) -> Deliveries:
@@ -129,14 +121,14 @@ def test_a_receiver_that_is_gone_is_called_once(ledger: Ledger, receiver: Receiv
 
 
 def test_another_process_goes_on_with_the_attempts(
-    ledger: Ledger, receiver: Receiver, file: Path, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, receiver: Receiver, place: LedgerPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = ended(ledger, receiver.url)
     due = of(ledger).next(())
     assert due is not None
     assert of(ledger).record(due, Reply(5.0, 503, "the receiver answered with status 503")) == "waiting"
     ledger.close()
-    again = Ledger.open(str(file))
+    again = place.open()
     assert 4 <= (webhook(again, job).due or 0) - again.clock.now() <= 5.5
     assert of(again).next(()) is None, "not yet"
     monkeypatch.setattr(again.clock, "now", lambda: (webhook(again, job).due or 0) + 1)
