@@ -59,6 +59,9 @@ class JobLoad:
         if self.failure:
             raise self.failure
 
+    def close(self) -> None:
+        self._client.close()
+
     def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
         """The answer to a request, which is repeated while the endpoint is down or overloaded."""
         until = time.monotonic() + _PATIENCE

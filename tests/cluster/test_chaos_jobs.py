@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -129,8 +130,11 @@ def test_every_accepted_job_ends_whatever_dies(kills: int, random: Random, place
     kinds = (READER, MODEL, INGRESS, NODE, SERVER if place.server else READER, INGRESS)
     victims = [kinds[number % 6] for number in range(kills)]
     random.shuffle(victims)
-    with receiving() as receiver, served(arguments(tmp_path, port, place.address), tmp_path / "log") as endpoint:
-        load = JobLoad(f"http://127.0.0.1:{port}", receiver.url, random)
+    with (
+        receiving() as receiver,
+        served(arguments(tmp_path, port, place.address), tmp_path / "log") as endpoint,
+        closing(JobLoad(f"http://127.0.0.1:{port}", receiver.url, random)) as load,
+    ):
         load.start()
         kill_all(victims, endpoint, place, load, tmp_path / "audit.jsonl", random)
         load.stop()
