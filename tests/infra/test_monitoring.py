@@ -33,7 +33,7 @@ def test_every_metric_of_the_dashboard_exists() -> None:
     known = {
         *exported_by(IngestMeter()),
         *exported_by(TrainingMeter("any")),
-        *series(Telemetry().exposition().decode()),
+        *series(Telemetry().exposition()),
     }
     text = rays()
     names = {name for query, _ in queries() for name in asked_for(query)}
@@ -48,7 +48,7 @@ def test_every_metric_of_the_dashboard_exists() -> None:
 
 def test_a_metric_that_nobody_exports_is_found() -> None:
     assert asked_for("rate(layoutray_none_total[1m]) / ray_node_none") == {"layoutray_none_total", "ray_node_none"}
-    assert not {"layoutray_none_total", "ray_node_none"} & set(series(Telemetry().exposition().decode()))
+    assert not {"layoutray_none_total", "ray_node_none"} & set(series(Telemetry().exposition()))
     assert "ray_node_none" not in rays()
 
 
