@@ -13,6 +13,7 @@ from ray.serve.exceptions import RayServeException
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
 from layoutray.cluster.serving import request_log
+from layoutray.cluster.serving.capacity import application_status
 from layoutray.cluster.serving.ingress import Ingress
 from layoutray.cluster.serving.listener import Address
 from layoutray.cluster.serving.model_version import Version
@@ -111,7 +112,7 @@ def running(
 
 def _drain(name: str, seconds: float) -> None:
     """Let an application answer the documents in flight. Its deployments stop at the same time, so this comes first."""
-    application = serve.status().applications.get(name)
+    application = application_status(name)
     if application is None or application.status != "RUNNING":
         return
     try:

@@ -68,7 +68,7 @@ class Database:
                     self._connection.execute("ROLLBACK")
 
     def claim(self) -> bool:
-        """Whether this process alone may process what is in the file: a file has no lock that lasts, so it may."""
+        """Always true: a file has no lock that would keep another endpoint from processing its contents."""
         return True
 
     def sync(self) -> None:

@@ -180,7 +180,7 @@ def _settings(address: str, shown: str) -> str:
         [int(port) for port in str(given.get("port", "0")).split(",")]
     except (psycopg.ProgrammingError, ValueError):  # whose messages may quote a password
         raise InputError(
-            f"{shown} is no address {SCHEME}USER@HOST:PORT/DATABASE; write special characters as %XX"
+            f"{shown} is not an address of the form {SCHEME}USER@HOST:PORT/DATABASE; write special characters as %XX"
         ) from None
     if {"password", "sslpassword"} & given.keys():
         raise InputError(
@@ -202,9 +202,8 @@ def _prepare(connection: _Connection, shown: str, kind: ServerKind) -> None:
     if encoding != "UTF8":
         raise InputError(f"{shown} has the encoding {encoding}; create it with UTF8")
     with connection.transaction():
-        connection.execute(
-            "SELECT pg_advisory_xact_lock(%s)", [kind.lock]
-        )  # two processes must not create them at once
+        # Two processes must not create the tables at the same time.
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", [kind.lock])
         tables = [row["name"] for row in connection.execute(_TABLES)]
         if not tables:
             connection.execute(kind.tables.encode())

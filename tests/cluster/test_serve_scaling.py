@@ -56,6 +56,12 @@ def posted(copies: int) -> dict[str, Any]:
     return {"url": "/v1/extract", "files": {"file": ("page", encoded(high, "PNG"))}}
 
 
+def alone(url: httpx.URL, request: dict[str, Any]) -> httpx.Response:
+    """The answer to a request of a client that stays open when the endpoint stops."""
+    with httpx.Client(base_url=url, timeout=120) as client:
+        return client.post(**request)
+
+
 def test_readers_come_and_go_and_no_file_is_lost(settings: ServeSettings) -> None:
     answers: list[httpx.Response] = []
     stopping = threading.Event()
@@ -76,7 +82,7 @@ def test_readers_come_and_go_and_no_file_is_lost(settings: ServeSettings) -> Non
             asking.join()
         wait_until(lambda: readers(client) == 1)
         assert {answer.status_code for answer in answers} == {200}
-        last = threading.Thread(target=lambda: answers.append(client.post(**posted(4))))
+        last = threading.Thread(target=lambda: answers.append(alone(client.base_url, posted(4))))
         last.start()
         wait_until(lambda: measured(client)["layoutray_requests_in_flight"] == 1)
         started = len(answers)

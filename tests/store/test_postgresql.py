@@ -234,9 +234,9 @@ def test_a_database_that_cannot_hold_all_characters_is_refused(postgresql_server
         ("postgresql://u:secret@127.0.0.1:1/jobs", "has a password, which everybody on this machine can read"),
         ("postgresql://u@127.0.0.1:1/jobs?password=secret", "has a password"),
         ("postgresql://127.0.0.1:1/jobs?sslpassword=secret", "has a password"),
-        ("postgresql://localhost:sec/ret@127.0.0.1:1/jobs", "is no address postgresql://USER@HOST:PORT/DATABASE"),
-        ("postgresql://u:se%cret@127.0.0.1:1/jobs", "is no address"),
-        ("postgresql://127.0.0.1/jobs?unknown=secret", "is no address"),
+        ("postgresql://localhost:sec/ret@127.0.0.1:1/jobs", "of the form postgresql://USER@HOST:PORT/DATABASE"),
+        ("postgresql://u:se%cret@127.0.0.1:1/jobs", "is not an address"),
+        ("postgresql://127.0.0.1/jobs?unknown=secret", "is not an address"),
     ],
 )
 def test_an_address_that_is_none_or_has_a_password_is_refused_without_saying_it(address: str, message: str) -> None:

@@ -4,12 +4,14 @@ import asyncio
 import logging
 import math
 import warnings
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from ray import serve
 from ray.serve.config import AutoscalingConfig
+from ray.serve.schema import ApplicationStatusOverview
 
 from layoutray.errors import InputError
 
@@ -60,6 +62,12 @@ class Capacity:
             except Exception:
                 _log.exception("the replicas cannot be counted; the former numbers stay")
             await asyncio.sleep(_LOOK_SECONDS)
+
+
+def application_status(name: str) -> ApplicationStatusOverview | None:
+    """What Serve says about an application; None if there is none of this name."""
+    with _interval_allowed():
+        return serve.status().applications.get(name)
 
 
 class Slots:
@@ -113,9 +121,7 @@ class Scaling:
         """Options of a deployment for its number of replicas: `least`, or up to `most` while calls wait at them."""
         if most is None or most == least:
             return {"num_replicas": least}
-        with warnings.catch_warnings():
-            # Ray announces an environment variable in place of `metrics_interval_s`, which this version does not read.
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with _interval_allowed():
             autoscaling = AutoscalingConfig(
                 min_replicas=least,
                 max_replicas=most,
@@ -126,3 +132,14 @@ class Scaling:
                 downscale_delay_s=self.fewer_after_s,
             )
         return {"autoscaling_config": autoscaling}
+
+
+@contextmanager
+def _interval_allowed() -> Generator[None]:
+    """Ignore the warning of Ray that an environment variable will replace `metrics_interval_s`.
+
+    This version does not read that variable. It warns whenever it reads an autoscaling configuration.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The `metrics_interval_s` field", DeprecationWarning)
+        yield

@@ -5,7 +5,7 @@ Each has a share of the documents in flight and metrics of its own. Only the fir
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
 from fastapi import FastAPI
@@ -15,7 +15,7 @@ from ray.serve.handle import DeploymentHandle
 from layoutray.cluster.serving import request_log, review, telemetry
 from layoutray.cluster.serving.api import Routes
 from layoutray.cluster.serving.auth import make_access
-from layoutray.cluster.serving.capacity import Capacity
+from layoutray.cluster.serving.capacity import Capacity, application_status
 from layoutray.cluster.serving.job_api import JobRoutes
 from layoutray.cluster.serving.jobs import JobRunner
 from layoutray.cluster.serving.ledger import Ledger
@@ -101,14 +101,13 @@ class Ingress:
     @asynccontextmanager
     async def _lifespan(self, api: FastAPI) -> AsyncGenerator[None]:
         """Count replicas, process jobs and listen until the application stops."""
+        host, port = self._settings.host, self._settings.port
         running = [self._capacity.follow(partial(_count_replicas, serve.get_replica_context().app_name))]
         if self._jobs and self._rank == 0:
             running.append(self._jobs.run())
         tasks = [asyncio.create_task(one) for one in running]
         try:
-            async with AsyncExitStack() as stack:
-                if self._settings.port:
-                    await stack.enter_async_context(listening(api, Address(self._settings.host, self._settings.port)))
+            async with listening(api, Address(host, port)) if port else nullcontext():
                 yield
         finally:
             for task in tasks:
@@ -125,18 +124,20 @@ class Ingress:
 
 
 def _rank(settings: ServeSettings) -> int:
-    """The number of this process among those that receive requests."""
+    """The number of this process among the ingress processes, from 0."""
     context = serve.get_replica_context()
     if context.world_size != settings.ingress_replicas:
         raise InputError(
             f"the deployment Ingress has {context.world_size} replicas, and ingress_replicas is "
-            f"{settings.ingress_replicas}; set their number by ingress_replicas"
+            f"{settings.ingress_replicas}; set the number with ingress_replicas only"
         )
     return context.rank.rank
 
 
 def _count_replicas(application: str) -> tuple[int, int]:
     """The readers and model replicas of an application that run now."""
-    deployments = serve.status().applications[application].deployments
-    readers, models = (deployments[kind.__name__].replica_states.items() for kind in (PageReader, ModelReplica))
-    return sum(n for state, n in readers if state == "RUNNING"), sum(n for state, n in models if state == "RUNNING")
+    status = application_status(application)
+    states = {name: one.replica_states for name, one in status.deployments.items()} if status else {}
+    running = (states.get(kind.__name__, {}) for kind in (PageReader, ModelReplica))
+    readers, models = (sum(n for state, n in of.items() if state == "RUNNING") for of in running)
+    return readers, models
