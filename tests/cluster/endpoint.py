@@ -51,7 +51,9 @@ def refused(response: httpx.Response, status: int, code: str) -> str:
 
 
 def measured(client: httpx.Client) -> dict[str, float]:
-    lines = (line.rpartition(" ") for line in client.get("/metrics").text.splitlines() if not line.startswith("#"))
+    response = client.get("/metrics")
+    assert response.status_code == 200, response.text
+    lines = (line.rpartition(" ") for line in response.text.splitlines() if not line.startswith("#"))
     return {name: float(value) for name, _, value in lines}
 
 

@@ -15,7 +15,8 @@ from ray.serve.schema import ApplicationStatusOverview
 
 from layoutray.errors import InputError
 
-_LOOK_SECONDS = 1.0
+_LOOK_SECONDS = 5.0
+"""Between two counts of the replicas. A count takes a tenth of a second of the process that receives requests."""
 _MEASURE_SECONDS = 1.0
 """How often the queue is measured, to decide on the number of replicas."""
 
@@ -27,7 +28,8 @@ class Capacity:
     """The replicas behind the ingress, and the share of one process of the ingress.
 
     Attributes:
-        readers, models: how many run now, at least 1: while none runs, what waits is for the one that is being started.
+        readers, models: how many there are, or, if their number may change, how many run now, at least 1: while none
+            runs, what waits is for the one that is being started.
         batch_size: most pages of a model batch.
         ingresses: processes that share the replicas.
     """

@@ -4,9 +4,10 @@ Each has a share of the documents in flight and metrics of its own. Only the fir
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
+from typing import Any
 
 from fastapi import FastAPI
 from ray import serve
@@ -102,7 +103,9 @@ class Ingress:
     async def _lifespan(self, api: FastAPI) -> AsyncGenerator[None]:
         """Count replicas, process jobs and listen until the application stops."""
         host, port = self._settings.host, self._settings.port
-        running = [self._capacity.follow(partial(_count_replicas, serve.get_replica_context().app_name))]
+        running: list[Coroutine[Any, Any, None]] = []
+        if self._settings.scales():
+            running.append(self._capacity.follow(partial(_count_replicas, serve.get_replica_context().app_name)))
         if self._jobs and self._rank == 0:
             running.append(self._jobs.run())
         tasks = [asyncio.create_task(one) for one in running]
@@ -114,13 +117,14 @@ class Ingress:
                 task.cancel()
 
     async def _all_metrics(self) -> str:
-        """The metrics of all processes that receive requests."""
+        """The metrics of the processes that receive requests, without one that does not answer."""
         if self._settings.ingress_replicas == 1:
             return self._metrics.exposition()
         context = serve.get_replica_context()
         replicas = serve.get_deployment_handle(context.deployment, context.app_name)
         asked = replicas.broadcast("metrics")
-        return telemetry.merged(dict(await asyncio.to_thread(asked.results, timeout_s=_SCRAPE_SECONDS)))
+        given = await asyncio.to_thread(asked.results, timeout_s=_SCRAPE_SECONDS, return_exceptions=True)
+        return telemetry.merged(dict(one for one in given if not isinstance(one, BaseException)))
 
 
 def _rank(settings: ServeSettings) -> int:

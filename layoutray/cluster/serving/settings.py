@@ -107,6 +107,11 @@ class ServeSettings:
                 "`layoutray keys create` and give its file with --keys, or let everybody in with --open"
             )
 
+    def scales(self) -> bool:
+        """Whether the number of readers or model replicas may change."""
+        pairs = ((self.ocr_replicas, self.max_ocr_replicas), (self.model_replicas, self.max_model_replicas))
+        return any(most not in (None, least) for least, most in pairs)
+
 
 def _is_loopback(host: str) -> bool:
     try:
