@@ -135,6 +135,7 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_made(words: list[
 
 
 @pytest.mark.ray
+@pytest.mark.slow
 def test_trainings_of_equal_minutes_have_the_steps_that_fit(here: Path, cluster: None) -> None:
     wide = (
         (here / "small.toml")

@@ -126,6 +126,7 @@ def test_pages_are_answered_with_and_without_a_gpu_and_the_driver_uses_none(
     assert answered.answered == 3
 
 
+@pytest.mark.slow
 def test_texts_are_written_with_a_gpu_and_the_driver_uses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 99)
     monkeypatch.setattr(torch.cuda, "_lazy_init", refuse)

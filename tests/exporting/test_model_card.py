@@ -65,7 +65,10 @@ def test_it_claims_no_temperature_and_no_dev_where_there_was_none(tmp_path: Path
     assert not {"dev", "`dev`"} & set(text.split())
 
 
-@pytest.mark.parametrize("model", [{"arch": "hf", "model_type": "layoutlm"}, {"arch": "docpolarbert"}])
+@pytest.mark.parametrize(
+    "model",
+    [{"arch": "docpolarbert"}, pytest.param({"arch": "hf", "model_type": "layoutlm"}, marks=pytest.mark.slow)],
+)
 def test_its_example_runs(model: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In this process; `test_huggingface.py` loads folders in one that cannot import layoutray."""
     make(tmp_path, model)

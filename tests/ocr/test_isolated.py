@@ -109,7 +109,9 @@ def test_errors_come_back_with_their_reason(recogniser: IsolatedRecogniser, data
     assert recogniser.pid == child, "a bad page does not cost the child"
 
 
-@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGSEGV, *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGKILL, signal.SIGABRT))]
+)
 def test_a_crash_costs_one_page_and_names_the_signal(
     recogniser: IsolatedRecogniser, number: signal.Signals, slow: bytes
 ) -> None:
