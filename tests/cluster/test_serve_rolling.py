@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
 SECONDS = 120
 _TURN_SECONDS = 4
-"""A client sends its next request so much later. An answer that takes longer makes it late."""
+"""Time between two requests of one client. An answer that takes longer delays the next request of its client."""
 
 
 @dataclass(frozen=True)

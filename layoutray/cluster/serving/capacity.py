@@ -16,7 +16,7 @@ from ray.serve.schema import ApplicationStatusOverview
 from layoutray.errors import InputError
 
 _LOOK_SECONDS = 5.0
-"""Between two counts of the replicas. A count takes a tenth of a second of the process that receives requests."""
+"""Time between two counts of the replicas. A count takes a tenth of a second of the ingress's processor time."""
 _MEASURE_SECONDS = 1.0
 """How often the queue is measured, to decide on the number of replicas."""
 

@@ -117,7 +117,7 @@ class Ingress:
                 task.cancel()
 
     async def _all_metrics(self) -> str:
-        """The metrics of the processes that receive requests, without one that does not answer."""
+        """The metrics of all ingress processes that answer."""
         if self._settings.ingress_replicas == 1:
             return self._metrics.exposition()
         context = serve.get_replica_context()
