@@ -211,20 +211,23 @@ def load_mix(recipe: str, overrides: Sequence[str] = ()) -> MixRecipe:
 
 
 def with_architecture(recipe: Recipe, name: str, size: str, settings: Mapping[str, Any]) -> Recipe:
-    """`recipe` with another encoder.
+    """`recipe` with another encoder; if its task labels words, with the architecture's settings for such tasks.
 
     Args:
         name: an architecture, or the `model_type` of a model of the transformers library.
         size: one of the architecture's.
-        settings: keys of [model]. Those that the architecture does not have are left out.
+        settings: keys of [model], which come before all others. Those that the architecture does not have are left out.
 
     Raises:
         RecipeError: if there is no such architecture or size, or a setting has a value that is not allowed.
     """
     arch = {"arch": "hf", "model_type": name} if name in _PEERS else {"arch": name}
-    known = {field.name for field in dataclasses.fields(_named("model.arch", arch["arch"], architectures.load).config)}
+    architecture = _named("model.arch", arch["arch"], architectures.load)
+    known = {field.name for field in dataclasses.fields(architecture.config)}
     kept = {key: value for key, value in settings.items() if key in known - {"model_type"}}
-    return dataclasses.replace(recipe, model=_resolve_model({**kept, **arch, "size": size}, recipe.max_length))
+    tagging = architecture.tagging if isinstance(recipe.task, tasks.TagsWords) else {}
+    model = {**tagging, **kept, **arch, "size": size}
+    return dataclasses.replace(recipe, model=_resolve_model(model, recipe.max_length))
 
 
 def from_dict(values: Mapping[str, Any]) -> Recipe:

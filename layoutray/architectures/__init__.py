@@ -50,6 +50,7 @@ class Architecture(Generic[Config]):
         sizes: predefined configurations by name; every architecture has `tiny`, `small` and `base`.
         build: builds the encoder.
         initialise: draws the initial weights of a head, given the encoder's width.
+        tagging: values of the configuration's fields for tasks that label every word.
         find_neighbours: makes `Batch.neighbours`; encoders that do not use them need no graph.
         inherits: other architectures, by name, whose trained encoders can be used as a start. Encoders of the same
             architecture always can.
@@ -60,6 +61,7 @@ class Architecture(Generic[Config]):
     sizes: Mapping[str, Config]
     build: Build[Config]
     initialise: Callable[[nn.Module, int], None]
+    tagging: Mapping[str, object] = dataclasses.field(default_factory=dict[str, object])
     find_neighbours: FindNeighbours = no_neighbours
     inherits: Mapping[str, Parent] = dataclasses.field(default_factory=dict[str, Parent])
 

@@ -5,6 +5,8 @@ configuration, as in the paper's baselines. Only LayoutLM and LiLT use boxes.
 
 Departures from the published models:
 - No pooler: it is not used, and DDP does not accept parameters without gradient.
+- `start = "gentle"` scales LayoutLM's coordinate tables down, because they are not trained when a training from a BERT
+  starts.
 - LayoutLM's end token has a box of zeros; its authors use 1000s.
 - Longformer has no global tokens; its weights of global attention are not trained.
 - LiLT's last layer does not train the part of the layout stream after attention, which no layer reads.
@@ -21,6 +23,7 @@ from transformers import AutoConfig, AutoModel
 from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON
+from layoutray.nn.gentle import scale_down
 from layoutray.nn.initialise import initialise, standard_deviation
 from layoutray.nn.weight_names import NameTable
 from layoutray.tensors import Batch, Encoded
@@ -32,6 +35,8 @@ class PeerConfig:
 
     Attributes:
         model_type: the model's name in the library.
+        start: `library` draws LayoutLM's coordinate tables as the library does; `gentle` takes a hundredth of that.
+            Other models have no such tables.
         hidden: width of the states.
         layers: number of layers.
         heads: attention heads per layer.
@@ -46,6 +51,7 @@ class PeerConfig:
     """
 
     model_type: Literal["bert", "roberta", "layoutlm", "lilt", "longformer"] = "bert"
+    start: Literal["library", "gentle"] = "library"
     hidden: int = 768
     layers: int = 12
     heads: int = 12
@@ -80,6 +86,8 @@ class Peer(nn.Module):
         # LayoutLM cannot be built without a pooler; its output is not used.
         self.model.pooler = nn.Identity()
         self.norm_epsilon = config.norm_epsilon
+        if config.model_type == "layoutlm" and config.start == "gentle":
+            scale_down(getattr(self.model.embeddings, f"{side}_position_embeddings") for side in "xyhw")
         self.takes_boxes = config.model_type in ("layoutlm", "lilt")
         if config.model_type == "lilt":
             boxes = self.model.layout_embeddings
@@ -136,7 +144,7 @@ ARCHITECTURE = Architecture(
     sizes={
         "tiny": PeerConfig(hidden=128, layers=2, heads=4, feed_forward=512, window=64),
         "small": PeerConfig(hidden=256, layers=4, heads=4, feed_forward=1024, window=128),
-        "minilm": PeerConfig(hidden=384, layers=6, feed_forward=1536),
+        "minilm": PeerConfig(start="gentle", hidden=384, layers=6, feed_forward=1536),
         "base": PeerConfig(),
     },
     build=Peer,

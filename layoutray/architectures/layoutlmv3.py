@@ -37,7 +37,7 @@ from layoutray.architectures import Architecture, Parent, check_heads, check_ran
 from layoutray.errors import InputError
 from layoutray.nn.attention import SelfAttention, mask_keys
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
-from layoutray.nn.gentle import GENTLE
+from layoutray.nn.gentle import scale_down
 from layoutray.nn.initialise import initialise
 from layoutray.nn.relative_bias import BIAS_SCALE, BUCKETS, pairwise_differences, relative_buckets
 from layoutray.nn.weight_names.bert import FROM_PEER
@@ -110,12 +110,6 @@ class BoxesSideBySide(nn.Module):
         self.y = nn.Embedding(COORDINATES, config.coordinate_size)
         self.height = nn.Embedding(COORDINATES, config.shape_size)
         self.width = nn.Embedding(COORDINATES, config.shape_size)
-
-    @torch.no_grad()
-    def scale(self, factor: float) -> None:
-        """Multiply all tables by `factor`."""
-        for table in (self.x, self.y, self.height, self.width):
-            table.weight.mul_(factor)
 
     def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch length width"]:
         x0, y0, x1, y1 = boxes.unbind(-1)
@@ -208,7 +202,8 @@ def build(config: LayoutLMv3Config, *, vocab_size: int, pad_id: int) -> LayoutLM
     initialise(encoder, config.hidden)
     encoder.relative_bias.reset()
     if config.start == "gentle":
-        encoder.boxes.scale(GENTLE)
+        boxes = encoder.boxes
+        scale_down((boxes.x, boxes.y, boxes.height, boxes.width))
     return encoder
 
 

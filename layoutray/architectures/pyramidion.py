@@ -316,6 +316,8 @@ ARCHITECTURE = Architecture(
     },
     build=build,
     initialise=initialise_as_fairseq,
+    # Pooling drops words, which then have no label. Layout tells this encoder from a BERT.
+    tagging={"encoder": "blockwise", "layout": "winding"},
     inherits={
         "hf": Parent(
             FROM_PEER,

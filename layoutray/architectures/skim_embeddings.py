@@ -14,9 +14,11 @@ starts from a trained BERT.
 Departures from the paper, which only states that the embeddings are added; all follow the authors' released code:
 - P_x and P_y are used for both corners of a box, and their biases are therefore added twice.
 - Skimformer's LayerNorm over the layout, and its contextualiser, are not used.
+`start = "gentle"`, which is ours, is for a training that has a trained BERT but no trained Skimformer.
 """
 
 from dataclasses import dataclass
+from typing import Literal, cast
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -24,6 +26,7 @@ from torch import Tensor, nn
 from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
 from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, packed_layers, packed_layers_of_targets
+from layoutray.nn.gentle import scale_down
 from layoutray.nn.initialise import initialise
 from layoutray.nn.weight_names.bert import FROM_PEER
 from layoutray.nn.weight_names.skim_embeddings import FROM_SKIMFORMER
@@ -35,6 +38,8 @@ class SkimEmbeddingsConfig:
     """The defaults are BERT-base with the paper's Skimformer.
 
     Attributes:
+        start: `paper` draws tables as BERT's; `gentle` takes a hundredth of that, so that the new layout term is small
+            beside trained text embeddings.
         hidden: width d of the states.
         layout_hidden: width e of Skimformer's tables.
         layers: number of layers.
@@ -47,6 +52,7 @@ class SkimEmbeddingsConfig:
         segments: size of the segment table, of which only the first row is used.
     """
 
+    start: Literal["paper", "gentle"] = "paper"
     hidden: int = 768
     layout_hidden: int = 768
     layers: int = 12
@@ -127,9 +133,11 @@ class SkimEmbeddings(nn.Module):
 
 
 def build(config: SkimEmbeddingsConfig, *, vocab_size: int, pad_id: int) -> SkimEmbeddings:
-    """The encoder with BERT's initial weights."""
+    """The encoder with BERT's initial weights, and coordinate tables as `start` says."""
     encoder = SkimEmbeddings(config, vocab_size=vocab_size, pad_id=pad_id)
     initialise(encoder, config.hidden)
+    if config.start == "gentle":
+        scale_down(cast(nn.Embedding, table) for table in encoder.boxes.tables.values())
     return encoder
 
 
@@ -139,7 +147,7 @@ ARCHITECTURE = Architecture(
     sizes={
         "tiny": SkimEmbeddingsConfig(hidden=128, layout_hidden=128, layers=2, heads=4, feed_forward=512),
         "small": SkimEmbeddingsConfig(hidden=256, layout_hidden=256, layers=4, heads=4, feed_forward=1024),
-        "minilm": SkimEmbeddingsConfig(hidden=384, layout_hidden=384, layers=6, feed_forward=1536),
+        "minilm": SkimEmbeddingsConfig(start="gentle", hidden=384, layout_hidden=384, layers=6, feed_forward=1536),
         "base": SkimEmbeddingsConfig(),
     },
     build=build,

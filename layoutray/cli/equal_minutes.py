@@ -18,8 +18,9 @@ from layoutray.cluster.sweep import Value
 from layoutray.errors import LayoutrayError
 from layoutray.recipe import Recipe
 from layoutray.store import shards, sources
+from layoutray.training import inputs
 from layoutray.training import world as worlds
-from layoutray.training.inputs import CheckedJob, prepare
+from layoutray.training.inputs import CheckedJob
 from layoutray.training.job import Job
 from layoutray.training.train import train_in_place
 
@@ -41,7 +42,7 @@ def lasting(minutes: float, jobs: Mapping[str, Job], out: str, chosen: TrialOpti
     """
     timed = {name: _timed(job, sources.join(out, name)) for name, job in jobs.items()}
     waiting: dict[Value, CheckedJob] = {
-        name: sweep.check(job) for name, job in timed.items() if not sources.exists(_pace(job))
+        name: inputs.check(job, workers=1) for name, job in timed.items() if not sources.exists(_pace(job))
     }
     if waiting:
         terminal.say(f"timing a step of {', '.join(map(str, waiting))}")
@@ -88,7 +89,7 @@ def _timed(job: Job, folder: str) -> Job:
 def _time(jobs: Mapping[Value, Job], value: Value, device: torch.device) -> None:
     """The work of a timed training's process."""
     job = jobs[value]
-    train_in_place(prepare(job, workers=1), worlds.single_process(device), _Clock(str(job.out)))
+    train_in_place(inputs.prepare(job, workers=1), worlds.single_process(device), _Clock(str(job.out)))
 
 
 def _pace(job: Job) -> str:

@@ -45,12 +45,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.dry_run:
         plan = {"examples": first.examples, "init": chosen.init, **vars(share)}
         return terminal.show_plan(first.recipe, {**plan, "checkpoints": [job.out for job in planned.values()]})
+    _require_dev(first)
     trials = Trials.check(planned, {value: [assignment(key, value)] for value in values})
     tracked_trials.claim(chosen.out, {"over": key}, "a sweep over another key")
     with tracked_trials.closing(_open_parent(first, key, chosen)) as parent:
         best = _best(sweep.best_first(tracked_trials.train(trials, parent, chosen)), trials, key, parent)
     _report(best, key, chosen)
     return 0
+
+
+def _require_dev(job: Job) -> None:
+    if not Card.read(job.examples).examples.get("dev"):
+        raise InputError(f"{job.examples} has no dev examples to compare trials on; encode pages that have a dev split")
 
 
 def assignment(key: str, value: Value) -> str:

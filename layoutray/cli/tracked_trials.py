@@ -17,9 +17,10 @@ from layoutray.cluster.sweep import Share, Trial, Value
 from layoutray.errors import CheckpointError, LayoutrayError
 from layoutray.store import shards, sources
 from layoutray.tracking import Run
+from layoutray.training import inputs
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
-from layoutray.training.inputs import CheckedJob, prepare
+from layoutray.training.inputs import CheckedJob
 from layoutray.training.job import Job
 from layoutray.training.reporter import CompositeReporter
 from layoutray.training.train import train_in_place
@@ -89,7 +90,7 @@ class Trials:
     @classmethod
     def check(cls, planned: Mapping[Value, Job], varied: Mapping[Value, Sequence[str]]) -> "Trials":
         """Raises CheckpointError and InputError for a job that cannot be trained into its folder."""
-        waiting = {value: sweep.check(job) for value, job in planned.items() if not jobs.finished(job)}
+        waiting = {value: inputs.check(job, workers=1) for value, job in planned.items() if not jobs.finished(job)}
         return cls(planned, varied, waiting)
 
     def name(self, value: Value) -> str:
@@ -175,5 +176,5 @@ def _trial(waiting: Mapping[Value, Job], runs: Mapping[Value, Run], value: Value
     """The work of a trial's process."""
     job, run = waiting[value], runs[value]
     reporter = CompositeReporter(tracked_training.reporters(job, run))
-    train_in_place(prepare(job, workers=1), worlds.single_process(device), reporter)
+    train_in_place(inputs.prepare(job, workers=1), worlds.single_process(device), reporter)
     tracked_training.close_run(job, run, "")

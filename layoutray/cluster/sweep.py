@@ -19,7 +19,6 @@ from layoutray.cluster.connect import grows, num_workers
 from layoutray.cluster.placement import TrainingResources
 from layoutray.errors import InputError
 from layoutray.store import sources
-from layoutray.training import inputs
 from layoutray.training import job as jobs
 from layoutray.training.inputs import CheckedJob
 from layoutray.training.job import Job
@@ -58,7 +57,8 @@ class Trial:
     """How the training of one value ended.
 
     Attributes:
-        metric: the task's objective on dev at the best checkpoint; None if the trial failed or diverged, see `error`.
+        metric: the task's objective on dev at the best checkpoint; None without dev examples, or if the trial failed or
+            diverged, see `error`.
         seconds: duration of the training; None if it failed or was finished before.
         error: one line.
         trace: Ray's full description of the error.
@@ -72,18 +72,6 @@ class Trial:
     trace: str = ""
 
 
-def check(job: Job) -> CheckedJob:
-    """`job`, checked and comparable by its objective on dev.
-
-    Raises:
-        InputError: if data, recipe and starting checkpoints do not fit together, or there are no dev examples.
-    """
-    checked = inputs.check(job, workers=1)
-    if not checked.card.examples.get("dev"):
-        raise InputError(f"{job.examples} has no dev examples to compare trials on; encode pages that have a dev split")
-    return checked
-
-
 def train(
     trials: Mapping[Value, CheckedJob],
     out: str | Path,
@@ -94,7 +82,7 @@ def train(
     """Train every job on the connected cluster; a failed one does not stop the others.
 
     Args:
-        trials: the jobs, which `check` accepted, by value.
+        trials: the jobs by value.
         out: folder on a disk that all nodes share, or an s3:// address.
         work: trains the job of a value to its end, in the trial's process and on the given device; must be picklable: a
             module's function or a `partial` of one.
@@ -129,7 +117,7 @@ def train(
 def finished(value: Value, job: Job, seconds: float | None = None) -> Trial:
     """The trial of a finished job."""
     metric = jobs.best_objective(job)
-    if not math.isfinite(metric):
+    if metric is not None and not math.isfinite(metric):
         return Trial(value, job, None, seconds, error=f"{objective(job)} is {metric}: the training has diverged")
     return Trial(value, job, metric, seconds)
 

@@ -1,11 +1,20 @@
 """New parts that hardly disturb the trained encoder that they are added to."""
 
+from collections.abc import Iterable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 GENTLE = 0.01
 """Initial scale of what a new part adds. Not 0: the weights behind a zero get no gradient."""
+
+
+@torch.no_grad()
+def scale_down(tables: Iterable[nn.Embedding]) -> None:
+    """Multiply the drawn weights of `tables` by `GENTLE`."""
+    for table in tables:
+        table.weight.mul_(GENTLE)
 
 
 class GentleUpdate(nn.Module):

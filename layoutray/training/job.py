@@ -60,9 +60,10 @@ def finished(job: Job) -> bool:
     return sources.exists(sources.join(job.out, FINISHED))
 
 
-def best_objective(job: Job) -> float:
-    """The task's objective on dev at the best checkpoint of a finished job that has dev examples."""
-    return float(json.loads(sources.read_bytes(sources.join(job.out, FINISHED)))["best"])
+def best_objective(job: Job) -> float | None:
+    """The task's objective on dev at the best checkpoint of a finished job; None without dev examples."""
+    best = json.loads(sources.read_bytes(sources.join(job.out, FINISHED)))["best"]
+    return None if best is None else float(best)
 
 
 def _identity(job: Job) -> dict[str, Any]:

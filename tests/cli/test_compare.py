@@ -13,6 +13,7 @@ from layoutray import tracking
 from layoutray.cli import compare, evaluate
 from layoutray.cli.main import main
 from layoutray.errors import InputError
+from layoutray.recipe import with_architecture
 from tests.jobs import NO_DROPOUT, pages, recipe, recipe_file, write_pages
 from tests.mlflow_store import new_store
 
@@ -27,6 +28,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     Image.new("RGB", (600, 800), "white").save(folder / "page.png")
     made = [replace(one, image=str(folder / "page.png")) for one in pages(12, 3)]
     write_pages(folder / "ingested", made)
+    write_pages(folder / "no-dev", [one for one in made if one.split == "train"])
     new_store(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -35,7 +37,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def call(out: str, *words: str) -> list[str]:
-    return ["ingested", "small.toml=good", "poor.toml", "--split", "train", "--out", out, "--experiment", out, *words]
+    return ["no-dev", "small.toml=good", "poor.toml", "--split", "train", "--out", out, "--experiment", out, *words]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,7 @@ def test_the_recipe_that_learns_is_named_with_the_f1_of_evaluate(compared: Path,
     report = tmp_path / "report.json"
     for row in (good, poor):
         folder = str(compared / row["name"] / "seed=1")
-        assert evaluate.main([folder, "ingested", "--split", "train", "--json", str(report)]) == 0
+        assert evaluate.main([folder, "no-dev", "--split", "train", "--json", str(report)]) == 0
         metrics = json.loads(report.read_text())["metrics"]
         assert row["f1"]["value"] == pytest.approx(metrics["f1"])
         assert row["calibration_error"] == pytest.approx(metrics["ece"])
@@ -85,7 +87,7 @@ def test_the_comparison_has_a_run_above_those_of_its_trials(compared: Path) -> N
     by_name = ["train annotation by name/f1.good", "train annotation by name/f1.poor"]
     assert set(parent.data.metrics) == {"train annotation/f1", *by_name}
     assert parent.data.metrics["train annotation/f1"] == parent.data.metrics[by_name[0]], "that of the best"
-    assert (parent.data.tags["data"], parent.data.tags["arch"]) == ("ingested", "skimformer")
+    assert (parent.data.tags["data"], parent.data.tags["arch"]) == ("no-dev", "skimformer")
     for trial in trials:
         name = str(trial.info.run_name).removesuffix(" seed=1")
         of_parent = parent.data.metrics[f"train annotation by name/f1.{name}"]
@@ -176,6 +178,13 @@ def test_a_single_recipe_is_compared_with_several_architectures(here: Path, caps
     assert compare.main(words) == 0
     model = json.loads(capsys.readouterr().out)["recipe"]["model"]
     assert (model["core"], model["radius"], model["dropout"]) == ("bert", 32, 0.1), "only --set changes a size"
+
+
+def test_pyramidion_pools_nothing_where_each_word_needs_a_label() -> None:
+    tagger, summariser = recipe("entities"), recipe("summary")
+    assert with_architecture(tagger, "pyramidion", "tiny", {}).model["encoder"] == "blockwise"
+    assert with_architecture(tagger, "pyramidion", "tiny", {"encoder": "transpooler"}).model["encoder"] == "transpooler"
+    assert with_architecture(summariser, "pyramidion", "tiny", {}).model["encoder"] == "deep_pyramidion"
 
 
 def test_different_steps_are_refused_unless_one_number_is_given(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -178,6 +178,14 @@ def test_what_is_no_sweep_is_refused_before_anything_is_made(
     assert not (here / "refused").exists()
 
 
+def test_examples_without_dev_are_refused(here: Path) -> None:
+    encode(here / "no-dev", recipe("masked_lm"), pages(8))
+    words = ["small.toml", "no-dev/examples", "--out", "refused", "--over", "seed=1,2"]
+    with pytest.raises(InputError, match="no-dev/examples has no dev examples to compare trials on"):
+        sweep.main(words)
+    assert not (here / "refused").exists()
+
+
 def test_a_dry_run_says_what_would_be_trained(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sweep.main([*call("planned", "seed=1,2"), "--cpus", "2", "--dry-run"]) == 0
     plan = json.loads(capsys.readouterr().out)["plan"]

@@ -21,6 +21,7 @@ from layoutray.cluster.predict import predict
 from layoutray.cluster.sweep import Share, Value
 from layoutray.cluster.write import write
 from layoutray.errors import InputError
+from layoutray.training import inputs
 from layoutray.training.job import Job
 from tests import documents
 from tests.cluster.checkpoints import save_untrained
@@ -105,7 +106,11 @@ def note_trial(folder: Path, value: Value, device: torch.device) -> None:
 def test_a_trial_has_a_gpu_unless_none_is_requested(requested: int | None, noted: str, tmp_path: Path) -> None:
     one: Job = job(tmp_path, recipe("masked_lm"))
     sweep.train(
-        {1: sweep.check(one)}, tmp_path, Share(gpus=requested), functools.partial(note_trial, tmp_path), lambda _: None
+        {1: inputs.check(one, workers=1)},
+        tmp_path,
+        Share(gpus=requested),
+        functools.partial(note_trial, tmp_path),
+        lambda _: None,
     )
     assert (tmp_path / "gpu-of-1").read_text().startswith(noted)
 
