@@ -222,21 +222,6 @@ def test_formnet_reads_nearly_as_its_core_at_first(core: str, tmp_path: Path) ->
     assert (real_states(model, batch) - read).norm() / read.norm() > 0.5
 
 
-@pytest.mark.parametrize("model", [LAYOUTLM, SKIM_EMBEDDINGS], ids=["layoutlm", "skim_embeddings"])
-def test_with_gentle_tables_an_encoder_reads_nearly_as_its_bert_at_first(model: dict[str, Any], tmp_path: Path) -> None:
-    source, batch = trained(tmp_path, BERT), words_of(random_batch())
-    read = real_states(checkpoint.load(source).model, batch)
-
-    def change(**settings: str) -> float:
-        chosen = of(model | settings)
-        started = fresh(chosen).eval()
-        start_model(started, chosen, VOCABULARY, [source])
-        return float((real_states(started, batch) - read).norm() / read.norm())
-
-    assert 0 < change(start="gentle") < 0.02
-    assert change() > 0.2
-
-
 def test_skimformer_takes_what_does_not_compute_attention_from_a_bert(tmp_path: Path) -> None:
     chosen = of(SKIMFORMER | {"heads": 2})
     model, source = fresh(chosen), trained(tmp_path, BERT)
