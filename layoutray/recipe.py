@@ -216,7 +216,8 @@ def with_architecture(recipe: Recipe, name: str, size: str, settings: Mapping[st
     Args:
         name: an architecture, or the `model_type` of a model of the transformers library.
         size: one of the architecture's.
-        settings: keys of [model], which come before all others. Those that the architecture does not have are left out.
+        settings: keys of [model], which override those of the size and of the task. Keys that the architecture does not
+            have are left out.
 
     Raises:
         RecipeError: if there is no such architecture or size, or a setting has a value that is not allowed.

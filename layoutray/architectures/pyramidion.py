@@ -316,7 +316,7 @@ ARCHITECTURE = Architecture(
     },
     build=build,
     initialise=initialise_as_fairseq,
-    # Pooling drops words, which then have no label. Layout tells this encoder from a BERT.
+    # Pooling drops words, which then get no label. The layout embedding distinguishes this encoder from a BERT.
     tagging={"encoder": "blockwise", "layout": "winding"},
     inherits={
         "hf": Parent(
