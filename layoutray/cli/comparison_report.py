@@ -39,13 +39,13 @@ def html(comparison: Comparison, selection: PageSelection) -> str:
     """
     rows = comparison.recipes()
     documents = len(next(iter(comparison.models.values()))[0].clean.counts)
-    seeds = len(rows[0].seeds)
+    seeds = "1 seed" if len(rows[0].seeds) == 1 else f"{len(rows[0].seeds)} seeds"
     chart = {
         one.name: {"as read": one.f1, **{f"{100 * rate:.0f} % wrong characters": f1 for rate, f1 in one.noisy.items()}}
         for one in rows
     }
     return comparison_page(
-        f"{len(rows)} recipes, {seeds} seeds each, on {documents} documents of {selection.name}",
+        f"{len(rows)} recipes, {seeds} each, on {documents} documents of {selection.name}",
         comparison.verdict,
         recipes=rows,
         documents=[_documents(comparison, one.name, selection) for one in rows[1:]],

@@ -9,7 +9,7 @@ from layoutray.metrics.bootstrap import Interval
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #24292f; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; margin: 1rem 0 }
+table { border-collapse: collapse; margin: 1rem 0; font-size: 13px }
 th, td { padding: .35rem .8rem; border-bottom: 1px solid #e3e6ea; text-align: right; vertical-align: top }
 th:first-child, td:first-child { text-align: left }
 .verdict { font-size: 1.15rem; font-weight: 600 }
