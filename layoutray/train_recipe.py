@@ -31,6 +31,8 @@ class TrainRecipe:
         activation_checkpointing: keep only the inputs of layers, and compute the layers again in the backward pass:
             less memory, the same loss, about a third more time.
         learning_rate: peak, after warm-up.
+        new_parts_factor: multiplies the learning rate of those of the encoder's parameters that no starting checkpoint
+            gives, for example coordinate tables beside a text encoder. Needs a starting checkpoint unless it is 1.
         warmup_steps: steps of linear increase from 0; then the rate decreases linearly to 0 at `steps`.
         weight_decay: of all parameters except biases and norms.
         clip: largest gradient norm; 0 is off.
@@ -60,6 +62,7 @@ class TrainRecipe:
     compile: bool = False
     activation_checkpointing: bool = False
     learning_rate: float = 1e-4
+    new_parts_factor: float = 1.0
     warmup_steps: int = 0
     weight_decay: float = 0.01
     adam_beta1: float = 0.9
@@ -83,6 +86,7 @@ class TrainRecipe:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be at least 1")
         for name in (
             "learning_rate",
+            "new_parts_factor",
             "warmup_steps",
             "weight_decay",
             "clip",

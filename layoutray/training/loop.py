@@ -21,7 +21,7 @@ from layoutray.training import resume
 from layoutray.training.feed import Feed, MicroBatch
 from layoutray.training.flops import ModelFlops, Work, peak
 from layoutray.training.layers import checkpoint_activations, compile_layers
-from layoutray.training.optimizer import adamw, learning_rate
+from layoutray.training.optimizer import adamw, set_rate
 from layoutray.training.prefetch import prefetched
 from layoutray.training.reporter import Reporter
 from layoutray.training.resume import Progress
@@ -41,12 +41,14 @@ class Learner:
     Attributes:
         labels: names of the outputs, in order; empty for tasks without labels.
         layers: number of the encoder's layers with attention.
+        new: names of the parameters that no starting checkpoint gave.
     """
 
     model: TaskModel
     task: Task
     labels: tuple[str, ...]
     layers: int
+    new: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Loop:
         if self.settings.activation_checkpointing:
             checkpoint_activations(self.model)
         self._wrapped = self.world.wrap(self.model)
-        self._optimizer = adamw(self.model, self.settings)
+        self._optimizer = adamw(self.model, self.settings, self.learner.new)
         self._flops = ModelFlops.of(self.model, self.learner.layers)
         self._peak = peak(self.world.device) if self.world.leads else None
         self._tally = Tally(self.world)
@@ -158,8 +160,7 @@ class Loop:
         _, targets, _ = work
         # DDP averages over workers; multiplying by their number gives the sum that one process would have.
         scale = (self.world.size / targets.clamp(min=1)).float()
-        for group in self._optimizer.param_groups:
-            group["lr"] = learning_rate(step, self.settings)
+        set_rate(self._optimizer, step, self.settings)
         if isinstance(self.model.encoder, Scheduled):
             self.model.encoder.set_progress(step / self.settings.steps)
         self._optimizer.zero_grad(set_to_none=True)

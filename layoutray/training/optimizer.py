@@ -1,18 +1,26 @@
 """AdamW without weight decay on biases and norms; linear warm-up, then linear decay to zero."""
 
+from collections.abc import Collection, Sequence
+from typing import Any
+
 import torch
 from torch import nn
 
 from layoutray.train_recipe import TrainRecipe
 
 
-def adamw(model: nn.Module, settings: TrainRecipe) -> torch.optim.AdamW:
-    """An optimiser over the parameters of `model` that need gradients; vectors (biases, norm gains) do not decay."""
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
-    ]
+def adamw(model: nn.Module, settings: TrainRecipe, new: Collection[str] = ()) -> torch.optim.AdamW:
+    """An optimiser over the parameters of `model` that need gradients; vectors (biases, norm gains) do not decay.
+
+    Args:
+        new: names of the parameters that learn at `settings.new_parts_factor` times the learning rate.
+    """
+    factor = settings.new_parts_factor
+    apart = frozenset(new if factor != 1 else ())
+    parameters = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
+    groups = _groups([parameter for name, parameter in parameters if name not in apart], settings, 1.0)
+    if apart:
+        groups += _groups([parameter for name, parameter in parameters if name in apart], settings, factor)
     return torch.optim.AdamW(
         groups,
         lr=settings.learning_rate,
@@ -22,8 +30,21 @@ def adamw(model: nn.Module, settings: TrainRecipe) -> torch.optim.AdamW:
     )
 
 
+def set_rate(optimizer: torch.optim.Optimizer, step: int, settings: TrainRecipe) -> None:
+    """Give the parameters of an `adamw` the learning rates of `step`."""
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate(step, settings) * group["factor"]
+
+
 def learning_rate(step: int, settings: TrainRecipe) -> float:
     """Learning rate of `step` (from 0): linear up to the peak over `warmup_steps`, then linear down to 0 at `steps`."""
     if step < settings.warmup_steps:
         return settings.learning_rate * (step + 1) / settings.warmup_steps
     return settings.learning_rate * (settings.steps - step) / max(settings.steps - settings.warmup_steps, 1)
+
+
+def _groups(parameters: Sequence[nn.Parameter], settings: TrainRecipe, factor: float) -> list[dict[str, Any]]:
+    return [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay, "factor": factor},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0, "factor": factor},
+    ]

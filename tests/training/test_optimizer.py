@@ -4,7 +4,7 @@ import pytest
 from torch import nn
 
 from layoutray.train_recipe import TrainRecipe
-from layoutray.training.optimizer import adamw, learning_rate
+from layoutray.training.optimizer import adamw, learning_rate, set_rate
 
 
 def test_biases_and_norms_do_not_decay_and_every_parameter_is_trained_once() -> None:
@@ -28,6 +28,19 @@ def test_frozen_parameters_are_left_out() -> None:
     model = nn.Linear(2, 2)
     model.bias.requires_grad_(False)
     assert [len(group["params"]) for group in adamw(model, TrainRecipe(steps=1)).param_groups] == [1, 0]
+
+
+def test_new_parameters_learn_at_a_multiple_of_the_rate() -> None:
+    model = nn.Sequential(nn.Embedding(10, 4), nn.Linear(4, 4))
+    settings = TrainRecipe(steps=10, learning_rate=2.0, weight_decay=0.1, new_parts_factor=5.0)
+    optimizer = adamw(model, settings, ("0.weight",))
+    set_rate(optimizer, 5, settings)
+    rates = {id(p): (group["lr"], group["weight_decay"]) for group in optimizer.param_groups for p in group["params"]}
+    assert {name: rates[id(p)] for name, p in model.named_parameters()} == {
+        "0.weight": (5.0, 0.1),
+        "1.weight": (1.0, 0.1),
+        "1.bias": (1.0, 0.0),
+    }
 
 
 def test_the_rate_rises_to_the_peak_and_falls_to_zero() -> None:
