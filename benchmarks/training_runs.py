@@ -167,6 +167,15 @@ def tables(scores: Scores, systems: Mapping[str, Iterable[str]]) -> dict[str, Sc
     return shown
 
 
+PLAIN: dict[str, object] = {
+    "train.windows": "padded",
+    "train.dropout": "torch",
+    "train.word_masking": 0.0,
+    "train.box_jitter": 0.0,
+}
+"""Keys of [train] for fine-tuning as in the papers, where the recipe has others."""
+
+
 def schedule(steps: int) -> dict[str, int]:
     """Keys of [train] that all trainings share: warm-up over a tenth of the steps, and six evaluations."""
     return {"train.steps": steps, "train.warmup_steps": steps // 10, "train.evaluate_every": max(steps // 6, 1)}

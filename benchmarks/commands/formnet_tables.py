@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from benchmarks.measure.spread import Spread
 from benchmarks.options import LabelledRunsOptions, add_labelled_runs_options
 from benchmarks.papers.formnet import PAPER_F1, SYSTEMS
-from benchmarks.training_runs import Runs, Scores, schedule
+from benchmarks.training_runs import PLAIN, Runs, Scores, schedule
 from layoutray.cli import terminal
 from layoutray.cli.options import parse
 
 _RECIPE = "finetune-funsd"
-_BIOES: dict[str, object] = {"task.name": "entities_bioes"}
+_TUNING: dict[str, object] = {**PLAIN, "train.learning_rate": 1e-3}
+_MODEL: dict[str, object] = {"model.size": "tiny", "model.attention_dropout": 0.1}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -43,7 +44,7 @@ class _Table:
         return self.runs.run_all(SYSTEMS, self._pretrain)
 
     def tune(self, data: str) -> Scores:
-        keys = {**_BIOES, "max_length": self._options.length, "tokenizer.path": self.runs.out / "windows"}
+        keys = {"max_length": self._options.length, "tokenizer.path": self.runs.out / "windows"}
         self.runs.encode(_RECIPE, str(self.labelled[data]), f"labelled-{data}", keys)
         return self.runs.run_all(SYSTEMS, lambda name, seed: self._tune(data, name, seed))
 
@@ -56,7 +57,7 @@ class _Table:
 
     def _tune(self, data: str, name: str, seed: int) -> dict[str, float]:
         folder, examples = self.runs.folder(f"{data} {name}", seed), self.runs.out / f"labelled-{data}"
-        keys = {**_BIOES, **self._keys(name, self._options.tune_steps, seed)}
+        keys = {**_MODEL, **_TUNING, **self._keys(name, self._options.tune_steps, seed)}
         self.runs.train("finetune", _RECIPE, examples, folder, keys, [self.runs.folder(name, seed)])
         return self.runs.evaluate(folder, self.labelled[data])
 

@@ -2,15 +2,16 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure.spread import Spread
 from benchmarks.options import LabelledRunsOptions, add_labelled_runs_options, add_only
 from benchmarks.papers.lambert import LAYOUTS, PAPER_F1, SYSTEMS, LambertSystem, sizes
-from benchmarks.training_runs import Runs, Scores, schedule, tables
+from benchmarks.training_runs import PLAIN, Runs, Scores, schedule, tables
 from layoutray import checkpoint
+from layoutray.architectures.lambert import LambertConfig
 from layoutray.cli import terminal
 from layoutray.cli.options import parse
 from layoutray.evaluation.leakage import Known, document_words, known
@@ -150,7 +151,8 @@ class _Table:
         """All scores, and with the prefix `new.` those of documents whose templates are not in training documents."""
         row, folder = _ROWS[name], self.runs.folder(f"{data} {name}", seed)
         # No warm-up, as in the paper.
-        keys = self._keys(row, seed) | {**schedule(self._options.tune_steps), "train.warmup_steps": 0}
+        keys = self._keys(row, seed) | {**PLAIN, **schedule(self._options.tune_steps)}
+        keys |= {"train.warmup_steps": 0, "train.patience": 5}
         keys["train.learning_rate"] = self._options.tune_learning_rate
         start = self.runs.folder(name, self._options.seeds[0]) if row.trained else self._options.start
         self.runs.train(
@@ -164,7 +166,9 @@ class _Table:
         return {"max_length": self._options.length, "tokenizer.path": self._options.start.absolute()}
 
     def _keys(self, row: LambertSystem, seed: int) -> dict[str, object]:
-        model = {f"model.{key}": value for key, value in {**self._sizes, **row.model}.items()}
+        model = {
+            f"model.{key}": value for key, value in {**asdict(LambertConfig()), **self._sizes, **row.model}.items()
+        }
         return {"max_length": self._options.length, "seed": seed, **model}
 
 

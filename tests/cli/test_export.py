@@ -104,7 +104,11 @@ def test_pages_come_back_as_people_left_them_and_can_be_trained_on(tmp_path: Pat
         )
         == 0
     )
-    assert Card.read(str(tmp_path / "windows")).labels == ("O", "B-answer", "I-answer", "B-question", "I-question")
+    assert Card.read(str(tmp_path / "windows")).labels == (
+        "O",
+        *("B-answer", "I-answer", "E-answer", "S-answer"),
+        *("B-question", "I-question", "E-question", "S-question"),
+    )
 
 
 @pytest.mark.ray
