@@ -225,6 +225,7 @@ def test_a_checkpoint_in_a_bucket_is_the_same_and_its_faults_are_named_by_its_ad
 
 @pytest.mark.usefixtures("server")
 @pytest.mark.parametrize("place", ["disk", "s3"])
+@pytest.mark.slow
 def test_who_reads_while_training_writes_finds_a_whole_checkpoint_or_none(place: str, tmp_path: Path) -> None:
     folder = str(tmp_path / "better") if place == "disk" else "s3://scans/better"
     chosen = recipe("entities")

@@ -26,6 +26,7 @@ def test_only_skips_for_absent_data_are_counted() -> None:
     assert skipped_on_real_data(reasons[2:]) == ""
 
 
+@pytest.mark.slow
 def test_a_run_without_the_data_ends_with_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAYOUTRAY_ORACLE", str(tmp_path / "absent"))
     run = subprocess.run(

@@ -26,6 +26,7 @@ def test_without_a_gpu_the_first_device_is_the_cpu(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of the GNU C library")
 @pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.slow
 def test_a_process_that_keeps_its_memory_needs_no_new_pages_for_the_next_tensor(keeps: bool) -> None:
     program = f"""
 import resource, torch

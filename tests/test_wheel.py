@@ -109,6 +109,7 @@ def test_the_command_is_that_of_the_wheel(environment: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.ocr
+@pytest.mark.slow
 def test_the_python_of_the_readme_runs_with_the_wheel(environment: Path, tmp_path: Path) -> None:
     """As it is, with files of the names that it uses."""
     (program,) = re.findall(

@@ -41,6 +41,7 @@ def test_a_peer_that_fails_for_points_on_a_line_has_all_edges_wrong() -> None:
     assert dict(compare_graphs([np.arange(10).repeat(2).reshape(10, 2)]).wrong) == {LIBPYSAL: 1, FILTER: 1}
 
 
+@pytest.mark.slow
 def test_windows_without_their_graphs_are_faster() -> None:
     speed = throughput(pages(3), vocabulary(), 64)
     assert 0 < speed.with_graph < speed.without

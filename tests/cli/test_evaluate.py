@@ -139,6 +139,7 @@ def test_a_calibrated_checkpoint_says_what_it_accepts(
     assert "needs at least 230 answers, all of them right, and there are 6" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 def test_a_model_that_generates_text_memorises_the_fields_of_eight_documents(tmp_path: Path) -> None:
     checkpoint, wholes = train_on_fields(tmp_path)
     generator = TextGenerator.load(checkpoint)

@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from mlflow.entities import ViewType
 from mlflow.tracking import MlflowClient
 
@@ -20,6 +21,7 @@ def killed(moment: str, call: list[str]) -> None:
     pretrain(call)
 
 
+@pytest.mark.slow
 def test_who_is_killed_before_the_note_has_one_run_afterwards(tmp_path: Path) -> None:
     chosen = recipe("masked_lm", steps=2)
     store, out = new_store(tmp_path), tmp_path / "checkpoint"

@@ -125,6 +125,7 @@ def test_the_best_value_is_written_down_and_registered(swept: Path) -> None:
 
 
 @pytest.mark.ray
+@pytest.mark.slow
 def test_a_second_call_trains_only_what_is_new(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {file: file.stat().st_mtime_ns for file in swept.glob("*=*/*")}
     assert sweep.main([*call("swept", f"{KEY}=0.0,1e-2"), "--register", "chosen"]) == 0

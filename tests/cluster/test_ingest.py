@@ -240,6 +240,7 @@ def test_what_is_missing_on_the_workers_is_said_in_one_line(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("cluster")
+@pytest.mark.slow
 def test_many_documents_are_opened_by_the_workers_and_read_in_waves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,6 +272,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("cluster")
+@pytest.mark.slow
 def test_a_full_disk_is_said_in_one_line_and_costs_what_was_not_finished_alone(
     small_disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -309,6 +311,7 @@ with connect(cores=1):
 
 
 @pytest.mark.usefixtures("cluster_to_harm")
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     """With the default profile, whose networks are loaded by each worker. The killed run has a Ray of its own."""
     folder, out = tmp_path / "in", tmp_path / "out"

@@ -270,6 +270,7 @@ def test_requests_that_come_together_share_batches(client: httpx.Client) -> None
 
 
 @pytest.mark.usefixtures("cluster")
+@pytest.mark.slow
 def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(settings: ServeSettings) -> None:
     """One reader, nobody may wait, five seconds, and a page with the text of 36, which takes several times that."""
     page = rendered()[0]

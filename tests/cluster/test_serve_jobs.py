@@ -272,6 +272,7 @@ def kill(victim: str) -> None:
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.slow
 def test_every_document_is_answered_once_whatever_is_killed(client: httpx.Client, settings: ServeSettings) -> None:
     files, victims = pages(*range(400, 412)), list(VICTIMS)
     before = len(Path(settings.audit).read_text().splitlines())

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from layoutray import tracking
 from layoutray.experiments import stores
 from tests import fork_server
 
 
+@pytest.mark.slow
 def test_processes_may_make_a_new_file_at_the_same_time(tmp_path: Path) -> None:
     call = (f"sqlite:///{tmp_path}/new.db", "shared", "run", {}, {})
     both = [fork_server.start(tracking.create_run, *call) for _ in range(2)]

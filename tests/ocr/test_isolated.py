@@ -163,7 +163,7 @@ def _group_of(stat: Path) -> int:
     return 0 if state == "Z" else int(group)
 
 
-@pytest.mark.parametrize("profile", ["fast", "accurate"])
+@pytest.mark.parametrize("profile", ["fast", pytest.param("accurate", marks=pytest.mark.slow)])
 def test_too_little_memory_is_named(profile: Profile) -> None:
     with IsolatedRecogniser(Recognition(profile=profile)) as recogniser:
         assert texts(recogniser) == "everything works today"

@@ -31,6 +31,7 @@ def test_each_word_is_one_target() -> None:
     assert (labels[:, 24:] == -100).all()
 
 
+@pytest.mark.slow
 def test_the_embedding_learns_and_the_rest_stays_for_pretraining_to_start_from(tmp_path: Path) -> None:
     one = job(tmp_path, lambert("neighbourhoods", "autoencoder", steps=40))
     before = checkpoint.build_model(one.recipe, vocabulary(), ()).encoder.state_dict()

@@ -113,6 +113,7 @@ def test_it_makes_its_own_texts() -> None:
     assert not isinstance(SpanInfilling(), WritesTexts)
 
 
+@pytest.mark.slow
 def test_a_decoder_learns_to_fill_in_and_hands_on_all_its_weights(tmp_path: Path) -> None:
     write_documents(tmp_path / "ingested", [document(whole) for whole in WHOLES])
     one = jobs.job(tmp_path, recipe("span_infilling", steps=120), [page for whole in WHOLES for page in whole])

@@ -68,6 +68,7 @@ def test_a_checkpointed_layer_is_computed_twice_in_training_and_once_in_evaluati
     assert calls == [True, True, False]
 
 
+@pytest.mark.slow
 def test_several_processes_train_with_checkpointed_activations(tmp_path: Path) -> None:
     plain = job(tmp_path, recipe("masked_lm", steps=6, micro_batch_size=2))
     again = recipe("masked_lm", steps=6, micro_batch_size=2, activation_checkpointing=True)

@@ -38,7 +38,8 @@ def whole(masked: Job, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
 
 
 @pytest.mark.parametrize(
-    ("task", "processes", "train"), [("masked_lm", 2, under_torchrun), ("entities", 3, in_processes)]
+    ("task", "processes", "train"),
+    [pytest.param("masked_lm", 2, under_torchrun, marks=pytest.mark.slow), ("entities", 3, in_processes)],
 )
 def test_every_loss_is_the_same_in_one_process_and_in_several(
     task: str, processes: int, train: Callable[[Job, int], Series], tmp_path: Path
@@ -100,6 +101,7 @@ def test_lengths_in_multiples_change_no_loss(tmp_path: Path) -> None:
         assert series[32][name] == [(step, pytest.approx(value, abs=1e-5)) for step, value in series[1][name]], name
 
 
+@pytest.mark.slow
 def test_packed_windows_with_fast_dropout_resume_to_the_bit_and_are_shared_by_processes(tmp_path: Path) -> None:
     settings = recipe(
         "masked_lm", windows="packed", dropout="fast", micro_batch_size=2, micro_batch_tokens=60, checkpoint_every=5
