@@ -20,10 +20,13 @@ _DIGITS: Mapping[str, str] = {
     for digit, letters in {"0": "OoQDCU", "1": "Iil", "2": "Zz", "5": "Ss", "8": "B"}.items()
     for letter in letters
 }
+_ABBREVIATED: Mapping[str, str] = {"0": "O", "1": "I", "5": "S", "8": "B"}
 _ODDS, _ODDS_AT_END = math.log(30), math.log(10)
 """How much likelier a text is whose parts agree, as logarithms. Names do end in digits: `Guest1`."""
 _RATE = re.compile(r"(?<!\w)(?<!\d[.,:/-])\d{1,2}[7Zz]$")
 _DOLLARS = re.compile(r"(?<!\w)S\d+[.,]\d\d(?!\w)")
+_CAPITAL_I = re.compile(r"(?<=[^\W\d_])I(?=[a-z])")
+_ABBREVIATION = re.compile(r"(?<![\w/])[^\W_]/[^\W_](?![\w/])")
 _NUMBER = re.compile(r"(?<!\w)\d\w*(?:[.,]\w+)*")
 _WORD = re.compile(r"(?<!\w)(?!(?<=\d[.,])\d)\w{2,}(?![.,]\d)")
 _MOST = 64
@@ -45,7 +48,7 @@ def resolved(words: Sequence[LineWord], reading: Reading) -> list[LineWord]:
 
 
 def _resolved(word: LineWord, reading: Reading) -> LineWord:
-    for doubts in (_rates, _dollars, _numbers, _words):
+    for doubts in (_rates, _dollars, _abbreviations, _numbers, _words, _capitals):
         for doubt in doubts(word.text):
             word = replace(word, text=_likeliest(word, doubt, reading))
     return word
@@ -75,6 +78,14 @@ def _dollars(text: str) -> Iterator[_Doubt]:
         yield _Doubt(match.start(), [sign + match[0][1:] for sign in "$5"], _ODDS)
 
 
+def _abbreviations(text: str) -> Iterator[_Doubt]:
+    """`5/B` may be `S/B`. Two digits are left alone: they are a fraction or a date."""
+    for match in _ABBREVIATION.finditer(text):
+        if not all(map(str.isalpha, match[0][::2])) and any(map(str.isalpha, match[0][::2])):
+            choices = [_ABBREVIATED.get(one, "") if one.isdigit() else one for one in match[0]]
+            yield from _doubt(match.start(), choices, _ODDS)
+
+
 def _numbers(text: str) -> Iterator[_Doubt]:
     """`106.1C` may be `106.10`. Codes begin with letters, so that a number begins with a digit."""
     for match in _NUMBER.finditer(text):
@@ -91,6 +102,12 @@ def _words(text: str) -> Iterator[_Doubt]:
         if letters >= digits > 0:
             choices = [_LETTERS.get(one, "") if one.isdigit() else one for one in match[0]]
             yield from _doubt(match.start(), choices, _ODDS_AT_END if match[0][-1].isdigit() else _ODDS)
+
+
+def _capitals(text: str) -> Iterator[_Doubt]:
+    """`BIk` may be `Blk`, and `TIme` may be `Time`: a capital I within a word is rare."""
+    if _CAPITAL_I.search(text):
+        yield _Doubt(0, [_CAPITAL_I.sub(small, text) for small in "li"], _ODDS)
 
 
 def _doubt(start: int, choices: Sequence[str], odds: float) -> Iterator[_Doubt]:

@@ -15,6 +15,9 @@ _SPACE = 0.1
 """Least probability of a space that separates two words."""
 _GAP = 0.5
 """Least width of a blank that separates two words without a space, as a share of the line's height."""
+_GAP_IN_AMOUNT = 1.5
+"""Width of a blank that separates an amount from its decimals, as a share of the line's height."""
+_DECIMALS = re.compile(r"(?<=\d)[.,]\d\d$")
 _IN_BRACKETS = 3
 """Least number of characters in brackets that are a word of their own; `name(s)` is one word."""
 _MARGIN = 0.1
@@ -64,8 +67,10 @@ def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
     breaks = [
         number
         for number, (gap, after) in enumerate(zip(gaps, characters[1:], strict=True))
-        if after.space_before >= _SPACE
-        or gap.end - gap.start >= _GAP * height
+        if (
+            (after.space_before >= _SPACE or gap.end - gap.start >= _GAP * height)
+            and not (gap.end - gap.start < _GAP_IN_AMOUNT * height and _is_within_amount(characters, number + 1))
+        )
         or _opens_bracket(characters, number + 1)
         or _follows_label(characters, number + 1)
     ]
@@ -79,6 +84,12 @@ def _opens_bracket(characters: Sequence[Character], number: int) -> bool:
     """Whether a bracket around at least three characters follows a letter. In print a space comes before it."""
     text = "".join(one.text for one in characters[number : number + _IN_BRACKETS + 1])
     return characters[number - 1].text.isalpha() and re.fullmatch(rf"\([^()]{{{_IN_BRACKETS}}}", text) is not None
+
+
+def _is_within_amount(characters: Sequence[Character], number: int) -> bool:
+    """Whether a character follows a blank in an amount at the end of a line, as in `RM20. 40` or `71 .00`."""
+    match = _DECIMALS.search("".join(one.text for one in characters))
+    return match is not None and number in (match.start(), match.start() + 1)
 
 
 def _follows_label(characters: Sequence[Character], number: int) -> bool:

@@ -9,7 +9,19 @@ from layoutray.ocr.ppocr.lookalikes import resolved
 from layoutray.ocr.ppocr.words import LineWord
 
 CLASSES = ("", *string.ascii_letters, *string.digits, *".,:/$%-()@", " ")
-ALTERNATIVES = {"0": "OoQ", "1": "lI", "O": "0", "C": "0", "Z": "2%", "S": "$5", "B": "8", "7": "%", "I": "1"}
+ALTERNATIVES = {
+    "0": "OoQ",
+    "1": "lI",
+    "O": "0",
+    "C": "0",
+    "Z": "2%",
+    "S": "$5",
+    "B": "8",
+    "7": "%",
+    "I": "1l",
+    "5": "S",
+    "8": "B",
+}
 
 
 def read(text: str, other: float) -> tuple[list[LineWord], Reading]:
@@ -40,6 +52,9 @@ def resolve(text: str, other: float = 0.07) -> str:
         ("S8.20", {"$8.20", "58.20"}),
         ("@6Z", {"@6%"}),
         ("67", {"6%"}),
+        ("5/B", {"S/B"}),
+        ("(S/8)", {"(S/B)"}),
+        ("BIk", {"Blk"}),
     ],
 )
 def test_a_character_becomes_one_that_fits_its_neighbours(text: str, expected: set[str]) -> None:
@@ -48,13 +63,31 @@ def test_a_character_becomes_one_that_fits_its_neighbours(text: str, expected: s
 
 @pytest.mark.parametrize(
     "text",
-    ["RM0.50", "S/B", "B003", "2017", "12/07", "26.07", "15/4B", "A4", "Room", "I00100", "SR:8PCS", "40DBC", "----"],
+    [
+        "RM0.50",
+        "S/B",
+        "B003",
+        "2017",
+        "12/07",
+        "26.07",
+        "15/4B",
+        "A4",
+        "Room",
+        "I00100",
+        "SR:8PCS",
+        "40DBC",
+        "----",
+        "5/8",
+        "5/8/B",
+        "Inv",
+        "MIA",
+    ],
 )
 def test_codes_units_amounts_and_dates_stay(text: str) -> None:
     assert resolve(text) == text
 
 
-@pytest.mark.parametrize("text", ["INV0ICE", "106.1C", "S8.20", "67"])
+@pytest.mark.parametrize("text", ["INV0ICE", "106.1C", "S8.20", "67", "5/F", "5/B", "TaxInv"])
 def test_a_character_that_the_line_shows_clearly_stays(text: str) -> None:
     assert resolve(text, other=1e-4) == text
 

@@ -72,6 +72,29 @@ def test_a_digit_after_a_label_with_a_colon_begins_a_word(text: str, words: list
     assert [word.text for word in words_of(characters(text, *bars), drawn(*bars))] == words
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("RM20. 40", ["RM20.40"]),
+        ("a 71 .00", ["a", "71.00"]),
+        ("1,5. 25", ["1,5.25"]),
+        ("38. 39 a", ["38.", "39", "a"]),
+        ("1. 250", ["1.", "250"]),
+        ("No. 12", ["No.", "12"]),
+    ],
+)
+def test_a_space_in_the_amount_at_the_end_of_a_line_separates_nothing(text: str, words: list[str]) -> None:
+    letters = text.replace(" ", "")
+    spaces = tuple(at - text[:at].count(" ") for at in range(1, len(text)) if text[at - 1] == " ")
+    bars = tuple((12 * at, 12 * at + 10) for at in range(len(letters)))
+    assert [word.text for word in words_of(characters(letters, *bars, spaces=spaces), drawn(*bars))] == words
+
+
+def test_decimals_far_from_their_number_are_a_word() -> None:
+    bars = (10, 20), (22, 32), (34, 44), (94, 104), (106, 116)
+    assert [word.text for word in words_of(characters("20.40", *bars, spaces=(3,)), drawn(*bars))] == ["20.", "40"]
+
+
 def test_light_ink_on_a_dark_line_is_found_too() -> None:
     bars = (10, 20), (40, 50)
     dark = words_of(characters("ab", *bars, spaces=(1,)), drawn(*bars))
