@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from layoutray.readers import load
 from layoutray.review.app import add_review_page
@@ -134,3 +134,32 @@ def test_finished_documents_are_downloaded_and_read(page: Page, served: Served, 
     (page_of,) = truths[review.entry.source].pages
     tagged = {number for number, word in enumerate(page_of.words) if word.tag != "O"}
     assert tagged == {word for value in review.values for word in value.words}
+
+
+def test_an_answer_that_comes_late_does_not_replace_a_newer_list(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    store.add(answered("old"))
+    store.add(answered("new", model_version="2"))
+    late: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if late:
+            route.continue_()
+        else:
+            late.append(route)
+
+    with reviewing(store) as url, opened(browser, url) as page:
+        page.goto("/")
+        links = page.locator("table.documents a")
+        expect(links).to_have_count(2)
+        page.route(re.compile(r"/review/documents\?"), hold_the_first)
+        page.get_by_label("Model version").select_option("1")
+        page.wait_for_function("location.hash.includes('version=1')")
+        page.get_by_label("Model version").select_option("2")
+        page.wait_for_timeout(300)
+        late[0].continue_()
+        page.wait_for_load_state("networkidle")
+        expect(links).to_have_text(["new.png"])
+        page.wait_for_timeout(300)
+        expect(links).to_have_text(["new.png"])
+    store.close()

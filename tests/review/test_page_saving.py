@@ -53,6 +53,7 @@ def test_a_conflict_is_shown_and_one_is_chosen(
     show(page, document)
     with opened(browser, served.url) as other:
         other.goto("/")
+        other.locator("#reviewer").wait_for()
         other.evaluate("localStorage.setItem('layoutray-reviewer', 'bert')")
         other.context.clear_cookies()
         other.reload()

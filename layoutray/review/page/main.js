@@ -9,12 +9,19 @@ import { changeReviewer, signIn } from "./session.js";
 const main = document.getElementById("main");
 const status = document.getElementById("status");
 let end = async () => {};
+let shown = Promise.resolve();
 
 function tell(text) {
   status.textContent = visible(text);
 }
 
-async function show(session) {
+/** Show the view of the address, after those that are still loading: a late answer must not replace a newer view. */
+function show(session) {
+  shown = shown.catch(() => {}).then(() => load(session));
+  return shown;
+}
+
+async function load(session) {
   await end();
   end = async () => {};
   tell("");
