@@ -22,11 +22,12 @@ Departures from the paper; the middle three follow the authors' released code:
 - The d^ℓ in the √d^ℓ of Eq. 3 is the size of a skim head.
 - Attention dropout is applied once; all layers of a step share the same sample.
 - The degraded variant has no tables of widths and heights; in the release they exist unused.
+`start = "local"`, which is ours, is for short trainings.
 """
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -36,11 +37,24 @@ from layoutray.architectures import Architecture, Parent, check_heads, check_ran
 from layoutray.errors import InputError
 from layoutray.nn.attention import SelfAttention
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, SharedAttentionLayer
+from layoutray.nn.gentle import scale_down
 from layoutray.nn.initialise import initialise
-from layoutray.nn.layout_embedding import BoxEmbedding, CentreEmbedding, SequenceEmbedding, UniformBoxEmbedding
+from layoutray.nn.layout_embedding import (
+    BoxEmbedding,
+    BoxTables,
+    CentreEmbedding,
+    SequenceEmbedding,
+    UniformBoxEmbedding,
+    draw_waves,
+)
 from layoutray.nn.skim_attention import CONTEXTUALISER_MASKS, Contextualiser, PackedSkimAttention, SkimAttention
 from layoutray.nn.weight_names.skimformer import FROM_PEER
 from layoutray.tensors import BOX_GRID, Batch, Encoded, Packing
+
+_NEAR_X, _NEAR_Y = (20.0, 500.0), (5.0, 200.0)
+"""Distances on the grid of 1,000 at which layouts become unlike with `start = "local"`. A line is about 20 high."""
+_LIKE = 6.0
+"""Attention score of a token with itself with `start = "local"`."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,8 @@ class SkimformerConfig:
             release.
         layout: input of the layout embedding (Table 3): the box (`boxes`), its centre (`degraded`), no layout
             (`uniform`) or the token's position in the window (`1d`).
+        start: initial weights of the layout. `paper` draws them as BERT's, and each token first attends to all tokens
+            alike; `local` draws them so that a token attends most to tokens near it. `local` needs layout `boxes`.
     """
 
     hidden: int = 768
@@ -84,8 +100,11 @@ class SkimformerConfig:
     contextualiser_heads: int = 12
     contextualiser_mask: Literal["masked", "reference_parity"] = "masked"
     layout: Literal["boxes", "degraded", "uniform", "1d"] = "boxes"
+    start: Literal["paper", "local"] = "paper"
 
     def __post_init__(self) -> None:
+        if self.start == "local" and self.layout != "boxes":
+            raise InputError(f"start is 'local' and layout is {self.layout!r}; it must be 'boxes' with this start")
         check_ranges(self, smallest={"max_2d": BOX_GRID + 1, "contextualiser_layers": 0})
         if self.contextualiser_layers:
             check_heads(self, "layout_hidden", "contextualiser_heads")
@@ -178,10 +197,19 @@ def _contextualiser_layer(config: SkimformerConfig) -> EncoderLayer:
 
 
 def build(config: SkimformerConfig, *, vocab_size: int, pad_id: int) -> Skimformer:
-    """A Skimformer with BERT's initial weights."""
+    """A Skimformer with BERT's initial weights, and those of its layout as `start` says."""
     encoder = Skimformer(config, vocab_size=vocab_size, pad_id=pad_id)
     initialise(encoder, config.hidden)
+    if config.start == "local":
+        _start_locally(cast(BoxTables, encoder.layout_embedding), encoder.skim_attention)
     return encoder
+
+
+def _start_locally(boxes: BoxTables, attention: SkimAttention) -> None:
+    draw_waves(boxes.x, *_NEAR_X)
+    draw_waves(boxes.y, *_NEAR_Y)
+    scale_down((boxes.width, boxes.height))
+    attention.attend_alike(_LIKE)
 
 
 ARCHITECTURE = Architecture(
@@ -203,7 +231,13 @@ ARCHITECTURE = Architecture(
             hidden=256, layout_hidden=256, layers=4, heads=4, feed_forward=1024, contextualiser_heads=4
         ),
         "minilm": SkimformerConfig(
-            hidden=384, layout_hidden=384, layers=6, head_size=32, skim_head_size=32, feed_forward=1536
+            start="local",
+            hidden=384,
+            layout_hidden=384,
+            layers=6,
+            head_size=32,
+            skim_head_size=32,
+            feed_forward=1536,
         ),
         "base": SkimformerConfig(),
     },

@@ -3,6 +3,8 @@
 Boxes are integers x0 y0 x1 y1 with 0 ≤ x0 ≤ x1 < max_2d, and likewise for y; `layoutray.batching.collate` checks them.
 """
 
+import math
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -73,3 +75,19 @@ class SequenceEmbedding(nn.Module):
         batch, length, _ = boxes.shape
         positions = torch.arange(length, device=boxes.device).expand(batch, length)
         return self.dropout(self.norm(self.position(positions)))
+
+
+@torch.no_grad()
+def draw_waves(table: nn.Embedding, shortest: float, longest: float) -> None:
+    """Redraw a coordinate table so that the rows of near coordinates are alike.
+
+    Row c is cos(c ω + φ) with random ω and φ, so that the product of two rows falls with their distance (random Fourier
+    features, Rahimi and Recht, 2007).
+
+    Args:
+        shortest, longest: range of the distances, in rows, at which rows become unlike; of each column by itself.
+    """
+    rows, columns = table.weight.shape
+    distance = torch.empty(columns).uniform_(math.log(shortest), math.log(longest)).exp()
+    frequency, phase = torch.randn(columns) / distance, 2 * math.pi * torch.rand(columns)
+    table.weight.copy_(torch.cos(torch.arange(rows)[:, None] * frequency + phase))

@@ -22,6 +22,17 @@ class SkimAttention(nn.Module):
         self.key = nn.Linear(layout_width, heads * head_size)
         self.dropout = nn.Dropout(dropout)
 
+    @torch.no_grad()
+    def attend_alike(self, score: float) -> None:
+        """Give keys the weights of queries, so that tokens attend to those with a like layout.
+
+        Args:
+            score: of a token with itself, on average over drawn weights and layout embeddings after LayerNorm.
+        """
+        size, width = self.query.out_features / self.heads, self.query.in_features
+        self.query.weight.mul_((score / (self.query.weight.square().mean() * width * size**0.5)).sqrt())
+        self.key.weight.copy_(self.query.weight)
+
     def forward(
         self, layout: Float[Tensor, "batch length layout_width"], mask: Bool[Tensor, "batch length"]
     ) -> Float[Tensor, "batch heads length length"]:

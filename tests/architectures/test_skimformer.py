@@ -19,6 +19,7 @@ VARIANTS = {
     "uniform": replace(LAYOUT, layout="uniform"),
     "1d": replace(LAYOUT, layout="1d"),
     "degraded_contextualised": replace(TINY, layout="degraded"),
+    "local": replace(TINY, start="local"),
     "unequal_sizes": replace(TINY, hidden=96, layout_hidden=160, head_size=20, skim_head_size=12, feed_forward=224),
 }
 
@@ -133,6 +134,29 @@ def test_bf16_autocast_stays_near_float32() -> None:
         with torch.autocast("cpu", torch.bfloat16):
             narrow = encoder(batch).states
     torch.testing.assert_close(narrow.float(), exact, atol=0.1, rtol=0)
+
+
+def test_a_local_start_attends_to_tokens_near_by_whatever_is_drawn() -> None:
+    x, y = torch.meshgrid(torch.arange(4) * 200 + 100, torch.arange(30) * 25 + 50, indexing="xy")
+    boxes = torch.stack([x, y, x + 120, y + 18], -1).reshape(1, 120, 4)
+    batch = Batch(
+        input_ids=torch.ones(1, 120, dtype=torch.long), boxes=boxes, mask=torch.ones(1, 120, dtype=torch.bool)
+    )
+    near = slice(44, 56)  # three lines around that of the words 48 to 51
+
+    def share(config: SkimformerConfig, seed: int) -> float:
+        torch.manual_seed(seed)
+        encoder = ARCHITECTURE.build(config, vocab_size=10, pad_id=0).eval()
+        return float(encoder.skim(batch)[0, :, 48:52, near].detach().sum(-1).mean())
+
+    minilm = ARCHITECTURE.sizes["minilm"]
+    assert min(share(replace(minilm, start="local"), seed) for seed in range(3)) > 0.3, "three times an equal share"
+    assert max(share(replace(minilm, start="paper"), seed) for seed in range(3)) < 0.12
+
+
+def test_a_local_start_needs_boxes() -> None:
+    with pytest.raises(InputError, match="start is 'local' and layout is 'degraded'; it must be 'boxes'"):
+        replace(TINY, layout="degraded", start="local")
 
 
 def test_contextualiser_needs_heads_that_divide_its_width() -> None:
