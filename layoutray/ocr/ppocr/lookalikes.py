@@ -105,9 +105,10 @@ def _words(text: str) -> Iterator[_Doubt]:
 
 
 def _capitals(text: str) -> Iterator[_Doubt]:
-    """`BIk` may be `Blk`, and `TIme` may be `Time`: a capital I within a word is rare."""
-    if _CAPITAL_I.search(text):
-        yield _Doubt(0, [_CAPITAL_I.sub(small, text) for small in "li"], _ODDS)
+    """`BIk` may be `Blk`, and `TIme` may be `Time`. `TaxInv` is not `Taxinv`: new words begin with capitals."""
+    if match := _CAPITAL_I.search(text):
+        choices = "li" if text[match.start() - 1].isupper() else "l"
+        yield _Doubt(0, [_CAPITAL_I.sub(small, text) for small in choices], _ODDS)
 
 
 def _doubt(start: int, choices: Sequence[str], odds: float) -> Iterator[_Doubt]:

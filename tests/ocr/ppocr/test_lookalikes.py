@@ -18,7 +18,7 @@ ALTERNATIVES = {
     "S": "$5",
     "B": "8",
     "7": "%",
-    "I": "1l",
+    "I": "1li",
     "5": "S",
     "8": "B",
 }
@@ -55,6 +55,7 @@ def resolve(text: str, other: float = 0.07) -> str:
         ("5/B", {"S/B"}),
         ("(S/8)", {"(S/B)"}),
         ("BIk", {"Blk"}),
+        ("TIme", {"Tlme", "Time"}),
     ],
 )
 def test_a_character_becomes_one_that_fits_its_neighbours(text: str, expected: set[str]) -> None:
