@@ -21,6 +21,13 @@ from layoutray.training.reporter import HISTORY, read_history
 
 Scores = dict[str, dict[int, dict[str, float]]]
 """Metrics on the test pages, by system and seed."""
+PLAIN: dict[str, object] = {
+    "train.windows": "padded",
+    "train.dropout": "torch",
+    "train.word_masking": 0.0,
+    "train.box_jitter": 0.0,
+}
+"""Keys of [train] of a fine-tuning as in the papers. The recipes also pack windows, mask words and move boxes."""
 
 
 class Runs:
@@ -165,15 +172,6 @@ def tables(scores: Scores, systems: Mapping[str, Iterable[str]]) -> dict[str, Sc
         if not contained and not repeated:
             shown[title] = rows
     return shown
-
-
-PLAIN: dict[str, object] = {
-    "train.windows": "padded",
-    "train.dropout": "torch",
-    "train.word_masking": 0.0,
-    "train.box_jitter": 0.0,
-}
-"""Keys of [train] for fine-tuning as in the papers, where the recipe has others."""
 
 
 def schedule(steps: int) -> dict[str, int]:

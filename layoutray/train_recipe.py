@@ -31,8 +31,8 @@ class TrainRecipe:
         activation_checkpointing: keep only the inputs of layers, and compute the layers again in the backward pass:
             less memory, the same loss, about a third more time.
         learning_rate: peak, after warm-up.
-        new_parts_factor: multiplies the learning rate of those of the encoder's parameters that no starting checkpoint
-            gives, for example coordinate tables beside a text encoder. Needs a starting checkpoint unless it is 1.
+        new_parts_factor: factor on the learning rate of the encoder's parameters that no starting checkpoint gives, for
+            example of coordinate tables beside a text encoder. A value other than 1 needs a starting checkpoint.
         warmup_steps: steps of linear increase from 0; then the rate decreases linearly to 0 at `steps`.
         weight_decay: of all parameters except biases and norms.
         clip: largest gradient norm; 0 is off.

@@ -11,8 +11,13 @@ from layoutray.cli import terminal
 from layoutray.cli.options import parse
 
 _RECIPE = "finetune-funsd"
-_TUNING: dict[str, object] = {**PLAIN, "train.learning_rate": 1e-3}
-_MODEL: dict[str, object] = {"model.size": "tiny", "model.attention_dropout": 0.1}
+_TUNING: dict[str, object] = {
+    **PLAIN,
+    "train.learning_rate": 1e-3,
+    "model.size": "tiny",
+    "model.attention_dropout": 0.1,
+}
+"""Keys that the ablation has and the recipe has not."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -57,7 +62,7 @@ class _Table:
 
     def _tune(self, data: str, name: str, seed: int) -> dict[str, float]:
         folder, examples = self.runs.folder(f"{data} {name}", seed), self.runs.out / f"labelled-{data}"
-        keys = {**_MODEL, **_TUNING, **self._keys(name, self._options.tune_steps, seed)}
+        keys = {**_TUNING, **self._keys(name, self._options.tune_steps, seed)}
         self.runs.train("finetune", _RECIPE, examples, folder, keys, [self.runs.folder(name, seed)])
         return self.runs.evaluate(folder, self.labelled[data])
 

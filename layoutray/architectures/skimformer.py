@@ -22,7 +22,8 @@ Departures from the paper; the middle three follow the authors' released code:
 - The d^ℓ in the √d^ℓ of Eq. 3 is the size of a skim head.
 - Attention dropout is applied once; all layers of a step share the same sample.
 - The degraded variant has no tables of widths and heights; in the release they exist unused.
-`start = "local"`, which is ours, is for short trainings.
+
+`start = "local"` is not in the paper; it is for short trainings.
 """
 
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ from layoutray.nn.weight_names.skimformer import FROM_PEER
 from layoutray.tensors import BOX_GRID, Batch, Encoded, Packing
 
 _NEAR_X, _NEAR_Y = (20.0, 500.0), (5.0, 200.0)
-"""Distances on the grid of 1,000 at which layouts become unlike with `start = "local"`. A line is about 20 high."""
+"""Shortest and longest distance, on the grid of 1,000, over which attention falls with `start = "local"`."""
 _LIKE = 6.0
 """Attention score of a token with itself with `start = "local"`."""
 
@@ -80,8 +81,9 @@ class SkimformerConfig:
             release.
         layout: input of the layout embedding (Table 3): the box (`boxes`), its centre (`degraded`), no layout
             (`uniform`) or the token's position in the window (`1d`).
-        start: initial weights of the layout. `paper` draws them as BERT's, and each token first attends to all tokens
-            alike; `local` draws them so that a token attends most to tokens near it. `local` needs layout `boxes`.
+        start: initial weights of layout embedding, queries and keys. `paper` draws them as BERT's; each token then
+            attends to all tokens almost equally. `local` draws them so that a token attends most to nearby tokens, and
+            needs layout `boxes`.
     """
 
     hidden: int = 768
@@ -209,7 +211,7 @@ def _start_locally(boxes: BoxTables, attention: SkimAttention) -> None:
     draw_waves(boxes.x, *_NEAR_X)
     draw_waves(boxes.y, *_NEAR_Y)
     scale_down((boxes.width, boxes.height))
-    attention.attend_alike(_LIKE)
+    attention.attend_to_similar(_LIKE)
 
 
 ARCHITECTURE = Architecture(

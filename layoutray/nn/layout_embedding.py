@@ -79,13 +79,13 @@ class SequenceEmbedding(nn.Module):
 
 @torch.no_grad()
 def draw_waves(table: nn.Embedding, shortest: float, longest: float) -> None:
-    """Redraw a coordinate table so that the rows of near coordinates are alike.
+    """Redraw a coordinate table so that the rows of nearby coordinates are similar.
 
-    Row c is cos(c ω + φ) with random ω and φ, so that the product of two rows falls with their distance (random Fourier
+    Row c is cos(c ω + φ) with random ω and φ. The product of two rows then falls with their distance (random Fourier
     features, Rahimi and Recht, 2007).
 
     Args:
-        shortest, longest: range of the distances, in rows, at which rows become unlike; of each column by itself.
+        shortest, longest: each column has a length scale, in rows, between these two; it is log-uniform.
     """
     rows, columns = table.weight.shape
     distance = torch.empty(columns).uniform_(math.log(shortest), math.log(longest)).exp()

@@ -23,11 +23,11 @@ class SkimAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     @torch.no_grad()
-    def attend_alike(self, score: float) -> None:
-        """Give keys the weights of queries, so that tokens attend to those with a like layout.
+    def attend_to_similar(self, score: float) -> None:
+        """Give keys the weights of queries, so that a token attends most to tokens with similar layout embeddings.
 
         Args:
-            score: of a token with itself, on average over drawn weights and layout embeddings after LayerNorm.
+            score: mean attention score of a token with itself, where the embeddings come from a LayerNorm.
         """
         size, width = self.query.out_features / self.heads, self.query.in_features
         self.query.weight.mul_((score / (self.query.weight.square().mean() * width * size**0.5)).sqrt())

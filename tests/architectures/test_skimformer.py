@@ -136,7 +136,7 @@ def test_bf16_autocast_stays_near_float32() -> None:
     torch.testing.assert_close(narrow.float(), exact, atol=0.1, rtol=0)
 
 
-def test_a_local_start_attends_to_tokens_near_by_whatever_is_drawn() -> None:
+def test_with_a_local_start_most_attention_is_near_the_token() -> None:
     x, y = torch.meshgrid(torch.arange(4) * 200 + 100, torch.arange(30) * 25 + 50, indexing="xy")
     boxes = torch.stack([x, y, x + 120, y + 18], -1).reshape(1, 120, 4)
     batch = Batch(

@@ -75,7 +75,6 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
         encode(RECIPE, folders, out)
 
 
-@pytest.mark.slow
 def test_an_interrupted_run_is_continued(tmp_path: Path) -> None:
     folder, whole, halted = write_pages(tmp_path / "pages", pages(600)), tmp_path / "whole", tmp_path / "halted"
     card = encode(RECIPE, [folder], str(whole))

@@ -311,7 +311,6 @@ with connect(cores=1):
 
 
 @pytest.mark.usefixtures("cluster_to_harm")
-@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     """With the default profile, whose networks are loaded by each worker. The killed run has a Ray of its own."""
     folder, out = tmp_path / "in", tmp_path / "out"

@@ -52,7 +52,7 @@ def only(encoded: Encoded, row: int) -> Encoded:
     return Encoded(states, mask, origin, words=words)
 
 
-@pytest.mark.parametrize("penalty", [0.0, 2.0])
+@pytest.mark.parametrize("penalty", [0.0, pytest.param(1.0, marks=pytest.mark.slow), 2.0])
 @pytest.mark.parametrize("shortest", [0, 2])
 @COPYING
 def test_with_enough_beams_it_finds_the_best_of_all_texts(penalty: float, shortest: int, copying: Copying) -> None:

@@ -21,6 +21,7 @@ _DIGITS: Mapping[str, str] = {
     for letter in letters
 }
 _ABBREVIATED: Mapping[str, str] = {"0": "O", "1": "I", "5": "S", "8": "B"}
+"""The capital letter that each digit may be in an abbreviation such as `S/B`."""
 _ODDS, _ODDS_AT_END = math.log(30), math.log(10)
 """How much likelier a text is whose parts agree, as logarithms. Names do end in digits: `Guest1`."""
 _RATE = re.compile(r"(?<!\w)(?<!\d[.,:/-])\d{1,2}[7Zz]$")
@@ -81,7 +82,7 @@ def _dollars(text: str) -> Iterator[_Doubt]:
 def _abbreviations(text: str) -> Iterator[_Doubt]:
     """`5/B` may be `S/B`. Two digits are left alone: they are a fraction or a date."""
     for match in _ABBREVIATION.finditer(text):
-        if not all(map(str.isalpha, match[0][::2])) and any(map(str.isalpha, match[0][::2])):
+        if match[0][0].isalpha() != match[0][2].isalpha():
             choices = [_ABBREVIATED.get(one, "") if one.isdigit() else one for one in match[0]]
             yield from _doubt(match.start(), choices, _ODDS)
 
@@ -105,7 +106,7 @@ def _words(text: str) -> Iterator[_Doubt]:
 
 
 def _capitals(text: str) -> Iterator[_Doubt]:
-    """`BIk` may be `Blk`, and `TIme` may be `Time`. `TaxInv` is not `Taxinv`: new words begin with capitals."""
+    """`BIk` may be `Blk`, and `TIme` may be `Time`. After a small letter, as in `TaxInv`, a word may begin."""
     if match := _CAPITAL_I.search(text):
         choices = "li" if text[match.start() - 1].isupper() else "l"
         yield _Doubt(0, [_CAPITAL_I.sub(small, text) for small in choices], _ODDS)

@@ -16,7 +16,7 @@ _SPACE = 0.1
 _GAP = 0.5
 """Least width of a blank that separates two words without a space, as a share of the line's height."""
 _GAP_IN_AMOUNT = 1.5
-"""Width of a blank that separates an amount from its decimals, as a share of the line's height."""
+"""Least width of a blank that separates an amount from two decimals at the end of a line, as a share of its height."""
 _DECIMALS = re.compile(r"(?<=\d)[.,]\d\d$")
 _IN_BRACKETS = 3
 """Least number of characters in brackets that are a word of their own; `name(s)` is one word."""
@@ -64,13 +64,11 @@ def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
     height, width = ink.shape
     centres = [reading.column(one) * width for one in characters]
     gaps = [_gap(columns, before, after) for before, after in pairwise(centres)]
+    decimals = _decimals(characters)
     breaks = [
         number
         for number, (gap, after) in enumerate(zip(gaps, characters[1:], strict=True))
-        if (
-            (after.space_before >= _SPACE or gap.end - gap.start >= _GAP * height)
-            and not (gap.end - gap.start < _GAP_IN_AMOUNT * height and _is_within_amount(characters, number + 1))
-        )
+        if _separates(gap, after, height, number + 1 in decimals)
         or _opens_bracket(characters, number + 1)
         or _follows_label(characters, number + 1)
     ]
@@ -80,16 +78,25 @@ def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
     return [_word(reading, group, ink, start, end) for group, start, end in zip(groups, starts, ends, strict=True)]
 
 
+def _separates(gap: _Gap, after: Character, height: int, in_amount: bool) -> bool:
+    """Whether a blank before the character `after` separates two words."""
+    width = (gap.end - gap.start) / height
+    return width >= _GAP_IN_AMOUNT if in_amount else after.space_before >= _SPACE or width >= _GAP
+
+
+def _decimals(characters: Sequence[Character]) -> Sequence[int]:
+    """The numbers of the point and of the first decimal of an amount at the end of a line; none without an amount.
+
+    In print, a blank may stand before either, as in `RM20. 40` and `71 .00`.
+    """
+    match = _DECIMALS.search("".join(one.text for one in characters))
+    return (match.start(), match.start() + 1) if match else ()
+
+
 def _opens_bracket(characters: Sequence[Character], number: int) -> bool:
     """Whether a bracket around at least three characters follows a letter. In print a space comes before it."""
     text = "".join(one.text for one in characters[number : number + _IN_BRACKETS + 1])
     return characters[number - 1].text.isalpha() and re.fullmatch(rf"\([^()]{{{_IN_BRACKETS}}}", text) is not None
-
-
-def _is_within_amount(characters: Sequence[Character], number: int) -> bool:
-    """Whether a character follows a blank in an amount at the end of a line, as in `RM20. 40` or `71 .00`."""
-    match = _DECIMALS.search("".join(one.text for one in characters))
-    return match is not None and number in (match.start(), match.start() + 1)
 
 
 def _follows_label(characters: Sequence[Character], number: int) -> bool:
