@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
-from torch import nn
+from torch import Tensor, nn
 
 from layoutray import registry
 from layoutray.document.word_graph import FindNeighbours, no_neighbours
@@ -15,12 +15,33 @@ from layoutray.nn.weight_names import NameTable
 Config = TypeVar("Config")
 ConfigIn = TypeVar("ConfigIn", contravariant=True)
 
+State = dict[str, Tensor]
+"""Tensors of an encoder by name."""
+
 
 @runtime_checkable
 class Build(Protocol[ConfigIn]):
     """Builds a newly initialised encoder (see `layoutray.tensors.Encoder`) for a configuration and a vocabulary."""
 
     def __call__(self, config: ConfigIn, *, vocab_size: int, pad_id: int) -> nn.Module: ...
+
+
+@runtime_checkable
+class Adapt(Protocol):
+    """Changes tensors of a parent `given` under our names to fit our tensors `own`.
+
+    Both are from encoders with the recipe keys `model.*` in `theirs` and `ours`.
+    """
+
+    def __call__(
+        self, given: State, own: Mapping[str, Tensor], *, theirs: Mapping[str, Any], ours: Mapping[str, Any]
+    ) -> State: ...
+
+
+def unchanged(given: State, own: Mapping[str, Tensor], *, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> State:
+    """Return `given` as it is."""
+    del own, theirs, ours
+    return given
 
 
 @dataclass(frozen=True)
@@ -32,11 +53,13 @@ class Parent:
         fixed: fields of the parent's configuration and the values that they must have.
         shared: fields of the parent's configuration -> fields of ours that must be equal; needed where different values
             would not lead to different shapes.
+        adapt: changes the parent's tensors, under our names, before they are loaded.
     """
 
     names: NameTable
     fixed: Mapping[str, object] = dataclasses.field(default_factory=dict[str, object])
     shared: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    adapt: Adapt = unchanged
 
 
 @dataclass(frozen=True)

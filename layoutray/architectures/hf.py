@@ -14,19 +14,22 @@ Departures from the published models:
   their actual total size, so other widths work too.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from torch import nn
+from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, State, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON
 from layoutray.nn.gentle import scale_down
 from layoutray.nn.initialise import initialise, standard_deviation
 from layoutray.nn.weight_names import NameTable
 from layoutray.tensors import Batch, Encoded
+
+_POSITIONS = "model.embeddings.position_embeddings.weight"
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,19 @@ def _is_unused(name: str, config: PeerConfig) -> bool:
     return "_global." in name or last_layout_stream
 
 
+def _count_from_own_first_position(
+    given: State, own: Mapping[str, Tensor], *, theirs: Mapping[str, Any], ours: Mapping[str, Any]
+) -> State:
+    """`given` with each position in the row that our model reads it from; the rows before the first stay as drawn."""
+    rows, table = given[_POSITIONS], own[_POSITIONS].clone()
+    positions = rows[len(rows) - theirs["max_length"] :]
+    first = len(table) - ours["max_length"]
+    if table[first:].shape != positions.shape:
+        return given  # of another length or width, which the caller reports
+    table[first:] = positions
+    return given | {_POSITIONS: table}
+
+
 def _library_config(config: PeerConfig, vocab_size: int, pad_id: int) -> Any:
     # RoBERTa, LiLT and Longformer count positions from pad_id + 1.
     first_position = pad_id + 1 if config.model_type in ("roberta", "lilt", "longformer") else 0
@@ -149,10 +165,12 @@ ARCHITECTURE = Architecture(
     },
     build=Peer,
     initialise=initialise,
-    # A model starts from one of another type with what both have: LayoutLM from a BERT, LiLT from a RoBERTa.
+    # A model starts from one of another type with what both have: LayoutLM and LiLT from a BERT.
     inherits={
         "hf": Parent(
-            NameTable((("model", "model"),)), shared={name: name for name in ("layers", "heads", "norm_epsilon")}
+            NameTable((("model", "model"),)),
+            shared={name: name for name in ("layers", "heads", "norm_epsilon")},
+            adapt=_count_from_own_first_position,
         )
     },
 )

@@ -32,7 +32,7 @@ from layoutray.tracking import Run
 from layoutray.training.job import Job
 
 _ARCHITECTURES = (
-    *("bert", "layoutlm", "layoutlmv3", "docpolarbert"),
+    *("bert", "layoutlm", "lilt", "layoutlmv3", "docpolarbert"),
     *("lambert", "formnet", "skimformer", "skim_embeddings", "pyramidion"),
 )
 

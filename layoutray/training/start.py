@@ -76,7 +76,9 @@ def _fitting(start: str, source: Checkpoint, recipe: Recipe, target: Mapping[str
     """The tensors that checkpoint `start` gives to an encoder with tensors `target`, by its names."""
     given, expected = source.model.encoder.state_dict(), target
     if _kind(source.recipe) != _kind(recipe):
-        given = _parent(start, source, recipe).names.state_to_ours(given)
+        parent = _parent(start, source, recipe)
+        given = parent.names.state_to_ours(given)
+        given = parent.adapt(given, target, theirs=source.recipe.model, ours=recipe.model)
         expected = {name: target[name] for name in given.keys() & target.keys()}
     if problems := checkpoint.mismatch(given, expected):
         raise CheckpointError(
