@@ -1,15 +1,18 @@
 """Kleister-NDA and Kleister-Charity: long PDFs with field values (Stanislawek et al., ICDAR 2021, arXiv:2105.05796).
 
 Files: `documents/*.pdf`, and for each of `train`, `dev-0` and `test-A` an `in.tsv.xz`, whose rows begin with the name
-of a PDF, and an `expected.tsv` with the values of the same rows; `test-A` has no `expected.tsv`. Texts in the rows
-are ignored: words come from the PDFs. A key may have no value or several. Values have no positions. The files write
-spaces and colons as underscores; here both become spaces. A PDF that is missing is listed too, so that it becomes a
-dead letter.
+of a PDF and end with its text, and an `expected.tsv` with the values of the same rows; `test-A` has no `expected.tsv`.
+A key may have no value or several. Values have no positions. The files write spaces and colons as underscores; here
+both become spaces.
+
+This reader takes words from the PDFs and ignores the texts in the rows, which `kleister_texts` reads. A PDF that is
+missing is listed too, so that it becomes a dead letter.
 """
 
 import json
 import lzma
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from layoutray.document import Document, Field
 from layoutray.readers import DocumentRef, Truth
@@ -20,60 +23,94 @@ _SPLITS = {"train": "train", "dev-0": "dev", "test-A": "test"}
 _ROWS, _VALUES = "in.tsv.xz", "expected.tsv"
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of `in.tsv.xz`, and the line of `expected.tsv` that belongs to it.
+
+    Attributes:
+        table: URI of `in.tsv.xz`.
+        number: of the row, from 1.
+        pdf: name of the PDF.
+        text: the last column, escaped as in the file; empty if the row has no text.
+        values: pairs `key=value` separated by blanks; None in a split without values.
+        split: train, dev or test.
+    """
+
+    table: str
+    number: int
+    pdf: str
+    text: str
+    values: str | None
+    split: str
+
+
+def read_rows(root: str) -> Iterator[Row]:
+    """The rows of all tables below `root`. Raises InputError if there is none, or one is malformed."""
+    files = set(sources.list_files(root))
+    tables = sorted(uri for uri in files if file_name(uri).name == _ROWS and file_name(folder_of(uri)).name in _SPLITS)
+    if not tables:
+        raise nothing_found(root, f"{{{','.join(_SPLITS)}}}/{_ROWS}, and documents/*.pdf")
+    for uri in tables:
+        part = folder_of(uri)
+        truth = sources.join(part, _VALUES)
+        rows = _rows(uri)
+        values = _lines(text_of(sources.read_bytes(truth), truth)) if truth in files else [None] * len(rows)
+        if len(values) != len(rows):
+            raise malformed(
+                truth,
+                f"{len(values)} lines, but {_ROWS} has {len(rows)} rows; the numbers must be equal",
+            )
+        split = _SPLITS[file_name(part).name]
+        for number, ((name, text), line) in enumerate(zip(rows, values, strict=True), start=1):
+            yield Row(uri, number, name, text, line, split)
+
+
+def fields_of(values: str, where: str) -> tuple[Field, ...]:
+    """The fields of a line of `expected.tsv`. Raises DocumentError (bad_annotation) naming `where`."""
+    return tuple(_field(pair, where) for pair in values.split())
+
+
 class _Kleister:
     name = "kleister"
     tags = ""
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
-        files = set(sources.list_files(root))
-        tables = sorted(
-            uri for uri in files if file_name(uri).name == _ROWS and file_name(folder_of(uri)).name in _SPLITS
-        )
-        if not tables:
-            raise nothing_found(root, f"{{{','.join(_SPLITS)}}}/{_ROWS}, and documents/*.pdf")
-        for uri in tables:
-            part = folder_of(uri)
-            truth = sources.join(part, _VALUES)
-            names = _names(uri)
-            values = _lines(text_of(sources.read_bytes(truth), truth)) if truth in files else [""] * len(names)
-            if len(values) != len(names):
-                raise malformed(
-                    truth,
-                    f"{len(values)} lines, but {_ROWS} has {len(names)} rows; the numbers must be equal",
-                )
-            for name, line in zip(names, values, strict=True):
-                pdf = sources.join(folder_of(part), "documents", name)
-                # As JSON in a data: URI, so that the file is not read again for each document.
-                annotation = sources.data_uri("application/json", json.dumps(line).encode()) if truth in files else ""
-                yield DocumentRef(
-                    file_name(name).stem,
-                    source=pdf,
-                    image=pdf,
-                    annotation=annotation,
-                    split=_SPLITS[file_name(part).name],
-                )
+        for row in read_rows(root):
+            pdf = sources.join(folder_of(folder_of(row.table)), "documents", row.pdf)
+            # As JSON in a data: URI, so that the file is not read again for each document.
+            annotation = (
+                "" if row.values is None else sources.data_uri("application/json", json.dumps(row.values).encode())
+            )
+            yield DocumentRef(file_name(row.pdf).stem, source=pdf, image=pdf, annotation=annotation, split=row.split)
 
     def read(self, item: DocumentRef) -> Truth:
         """The document with 0 pages: their number is known when the document is opened."""
         doc_id = sources.content_id(sources.read_bytes(item.source))
         line = json_value(sources.read_bytes(item.annotation), item.source) if item.annotation else ""
-        fields = tuple(_field(pair, item.source) for pair in line.split())
-        return Truth(Document(doc_id, item.source, item.split, num_pages=0, fields=fields), pages=())
+        return Truth(
+            Document(doc_id, item.source, item.split, num_pages=0, fields=fields_of(line, item.source)), pages=()
+        )
 
 
-def _names(uri: str) -> list[str]:
+def _rows(uri: str) -> list[tuple[str, str]]:
+    """Name of the PDF and last text of each row."""
     try:
         text = text_of(lzma.decompress(sources.read_bytes(uri)), uri)
     except lzma.LZMAError as error:
         raise malformed(uri, f"is not an xz file: {error}") from error
     # No quoting: a double quote is an ordinary character.
-    names = [line.partition("\t")[0] for line in _lines(text)]
-    for number, name in enumerate(names, start=1):
+    rows = [_name_and_text(line.split("\t")) for line in _lines(text)]
+    for number, (name, _) in enumerate(rows, start=1):
         if not name.strip() or "/" in name:
             raise malformed(
                 f"{uri}, line {number}", f"begins with {name!r:.80}, expected the name of a file in `documents`"
             )
-    return names
+    return rows
+
+
+def _name_and_text(columns: list[str]) -> tuple[str, str]:
+    """The columns are a name, keys and texts."""
+    return columns[0], columns[-1] if len(columns) > 2 else ""
 
 
 def _lines(text: str) -> list[str]:
