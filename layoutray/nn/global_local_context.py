@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from layoutray.nn.local_attention import band_mask, from_blocks, to_blocks, with_adjacent_blocks
+from layoutray.nn.local_attention import Band, from_blocks
 from layoutray.nn.rich_attention import RichAxis, rich_scores
 from layoutray.nn.rich_band import add_rich_scores
 
@@ -64,44 +64,50 @@ def banded_context(
     inputs: AttentionInputs, value: Float[Tensor, "batch heads tokens size"], dropout: float
 ) -> Float[Tensor, "batch heads tokens size"]:
     """The weighted sums of values, with attention dropout, without a length × length matrix."""
-    query, key, mask, reach = inputs.query, inputs.key, inputs.mask, inputs.reach
+    query, key, mask = inputs.query, inputs.key, inputs.mask
+    band = Band.of(mask.shape[1], inputs.reach)
     real = functional.pad(mask, (1, 0), value=True)
     global_context = functional.scaled_dot_product_attention(
         query[:, :, :1], key, value, attn_mask=real[:, None, None, :], dropout_p=dropout, scale=1.0
     )
-    scores = to_blocks(query[:, :, 1:], reach) @ _global_and_band(key, reach).transpose(-1, -2)
+    scores = band.query_blocks(query[:, :, 1:]) @ _global_and_band(key, band).transpose(-1, -2)
     if inputs.relative is not None:
-        scores = scores + _relative_band(to_blocks(inputs.relative, reach))
+        scores = scores + _relative_band(inputs.relative, band)
     for axis in inputs.rich:
-        scores = add_rich_scores(scores.to(axis.theta.dtype), axis, reach)
-    seen = functional.pad(band_mask(mask, reach), (1, 0), value=True)
+        scores = add_rich_scores(scores.to(axis.theta.dtype), axis, band)
+    seen = functional.pad(band.mask(mask), (1, 0), value=True)
     probabilities = scores.masked_fill(~seen, torch.finfo(scores.dtype).min).softmax(-1).to(value.dtype)
     long_context = from_blocks(
-        functional.dropout(probabilities, dropout) @ _global_and_band(value, reach), mask.shape[1]
+        functional.dropout(probabilities, dropout) @ _global_and_band(value, band), mask.shape[1]
     )
     return torch.cat([global_context, long_context * mask[:, None, :, None].to(value.dtype)], dim=2)
 
 
 def _global_and_band(
-    states: Float[Tensor, "batch heads tokens size"], reach: int
+    states: Float[Tensor, "batch heads tokens size"], band: Band
 ) -> Float[Tensor, "batch heads blocks keys size"]:
-    """The keys of each block's queries: the global token, then the block with the blocks before and after it."""
-    band = with_adjacent_blocks(to_blocks(states[:, :, 1:], reach))
-    return torch.cat([states[:, :, None, :1].expand(-1, -1, band.shape[2], -1, -1), band], dim=3)
+    """The keys of each block's queries: the global token, then those of the band."""
+    keys = band.key_blocks(states[:, :, 1:])
+    return torch.cat([states[:, :, None, :1].expand(-1, -1, keys.shape[2], -1, -1), keys], dim=3)
 
 
 def _relative_band(
-    relative: Float[Tensor, "batch heads blocks reach relations"],
-) -> Float[Tensor, "batch heads blocks reach keys"]:
+    relative: Float[Tensor, "batch heads length relations"], band: Band
+) -> Float[Tensor, "batch heads blocks queries keys"]:
     """The bias of the scores of the global key and of the keys in the band, from the bias per distance.
 
-    For each query, the biases at distances 1 − 2·reach … 2·reach are laid out in a row. The keys of query n of a block
-    start at column reach − 1 − n of its row, one column to the left of those of query n − 1. Reading the flattened rows
-    with a row length shorter by one aligns all queries at the same column.
+    For each query, the biases at all distances between a query and a key of a block are laid out in a row, and one
+    more. The keys of the last query of a block start at the first column of its row, those of query n − 1 one column to
+    the right of those of query n. Reading the flattened rows with a row length shorter by one aligns all queries at the
+    same column.
     """
-    reach, clip = relative.shape[-2], relative.shape[-1] // 2 - 1
-    before = relative[..., :1].expand(-1, -1, -1, -1, 2 * reach - 1 - clip)
-    after = relative[..., -2:-1].expand(-1, -1, -1, -1, 2 * reach - clip)
-    by_distance = torch.cat([before, relative[..., :-1], after], dim=-1)
-    rows = by_distance.flatten(-2)[..., reach - 1 : -1].unflatten(-1, (reach, 4 * reach - 1))
-    return torch.cat([relative[..., -1:], rows[..., : 3 * reach]], dim=-1)
+    clip = relative.shape[-1] // 2 - 1
+    smallest, largest = 1 - band.block - band.before, band.keys - band.before
+    blocks = band.query_blocks(relative)
+    distances = blocks[..., max(0, clip + smallest) : clip + 1 + min(clip, largest)]
+    before = blocks[..., :1].expand(*blocks.shape[:-1], max(0, -clip - smallest))
+    after = blocks[..., -2:-1].expand(*blocks.shape[:-1], max(0, largest - clip))
+    by_distance = torch.cat([before, distances, after], dim=-1)
+    rows = by_distance.flatten(-2)[..., band.block - 1 : -1]
+    rows = rows.unflatten(-1, (band.block, band.block + band.keys - 1))
+    return torch.cat([blocks[..., -1:], rows[..., : band.keys]], dim=-1)

@@ -10,6 +10,7 @@ elements.
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 from einops import rearrange
@@ -40,7 +41,7 @@ def banded_probabilities(
         @ with_adjacent_blocks(to_blocks(key, reach)).transpose(-1, -2)
         / math.sqrt(query.shape[-1])
     )
-    scores = scores.masked_fill(~band_mask(mask, reach), torch.finfo(scores.dtype).min)
+    scores = scores.masked_fill(~Band(reach).mask(mask), torch.finfo(scores.dtype).min)
     real = to_blocks(mask[:, None, :, None], reach)
     return scores.softmax(-1).to(query.dtype) * real.to(query.dtype)
 
@@ -110,11 +111,53 @@ def with_adjacent_blocks(
     return torch.cat([padded[:, :, :-2], padded[:, :, 1:-1], padded[:, :, 2:]], dim=3)
 
 
-def band_mask(mask: Bool[Tensor, "batch length"], reach: int) -> Bool[Tensor, "batch 1 blocks reach three_reach"]:
-    """True on the keys, of the 3·reach keys of its block, that are real and within `reach` of each query.
+@dataclass(frozen=True)
+class Band:
+    """How the queries and keys of a sequence are arranged in blocks for attention within `reach`.
 
-    Query n of a block is key reach + n.
+    Attributes:
+        whole: number of tokens of a sequence that is a single block, whose queries see the keys of the block alone; 0:
+            blocks of `reach` queries, which see three blocks of keys.
     """
-    query = torch.arange(reach, device=mask.device)[:, None] + reach
-    key = torch.arange(3 * reach, device=mask.device)
-    return with_adjacent_blocks(to_blocks(mask[:, None], reach))[..., None, :] & ((key - query).abs() <= reach)
+
+    reach: int
+    whole: int = 0
+
+    @classmethod
+    def of(cls, length: int, reach: int) -> "Band":
+        """The arrangement with fewer scores: a single block up to a length of 3·reach."""
+        return cls(reach, length if length <= 3 * reach else 0)
+
+    @property
+    def block(self) -> int:
+        """Number of queries of a block."""
+        return self.whole or self.reach
+
+    @property
+    def before(self) -> int:
+        """Number of keys before a block that its queries see."""
+        return 0 if self.whole else self.reach
+
+    @property
+    def keys(self) -> int:
+        """Number of keys of a block."""
+        return self.whole or 3 * self.reach
+
+    def query_blocks(
+        self, states: Shaped[Tensor, "batch heads length *size"]
+    ) -> Shaped[Tensor, "batch heads blocks queries *size"]:
+        """The values of each block's queries; the last block is padded with zeros."""
+        return to_blocks(states, self.block)
+
+    def key_blocks(
+        self, states: Shaped[Tensor, "batch heads length *size"]
+    ) -> Shaped[Tensor, "batch heads blocks keys *size"]:
+        """The values of each block's keys; zeros beyond the ends."""
+        blocks = to_blocks(states, self.block)
+        return blocks if self.whole else with_adjacent_blocks(blocks)
+
+    def mask(self, mask: Bool[Tensor, "batch length"]) -> Bool[Tensor, "batch 1 blocks queries keys"]:
+        """True on the keys of a block that are real and within `reach` of each query."""
+        query = torch.arange(self.block, device=mask.device)[:, None] + self.before
+        key = torch.arange(self.keys, device=mask.device)
+        return self.key_blocks(mask[:, None])[..., None, :] & ((key - query).abs() <= self.reach)

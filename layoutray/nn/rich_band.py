@@ -10,20 +10,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from layoutray.nn.local_attention import to_blocks, with_adjacent_blocks
+from layoutray.nn.local_attention import Band
 from layoutray.nn.rich_attention import RichAxis, distance_score, order_score
 
 
 def add_rich_scores(
-    scores: Float[Tensor, "batch heads blocks reach keys"], axis: RichAxis, reach: int
-) -> Float[Tensor, "batch heads blocks reach keys"]:
-    """Adds the terms of one axis in place to the last 3·reach keys: the block and the two adjacent blocks."""
+    scores: Float[Tensor, "batch heads blocks queries keys"], axis: RichAxis, band: Band
+) -> Float[Tensor, "batch heads blocks queries keys"]:
+    """Adds the terms of one axis in place to the scores of the last keys, which are those of `band`."""
     query_parts = [
-        to_blocks(part, reach) for part in (axis.order_query, axis.distance_query, axis.theta, axis.coordinate)
+        band.query_blocks(part) for part in (axis.order_query, axis.distance_query, axis.theta, axis.coordinate)
     ]
-    key_parts = [
-        with_adjacent_blocks(to_blocks(part, reach)) for part in (axis.order_key, axis.distance_key, axis.coordinate)
-    ]
+    key_parts = [band.key_blocks(part) for part in (axis.order_key, axis.distance_key, axis.coordinate)]
     return _AddRichScores.apply(scores, *query_parts, *key_parts)
 
 

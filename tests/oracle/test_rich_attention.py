@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from layoutray.nn.local_attention import Band
 from layoutray.nn.rich_attention import RichAxis, distance_score, order_score, rich_scores
 from layoutray.nn.rich_band import add_rich_scores
 from tests.oracle.cases import Case, files, read
@@ -85,6 +86,6 @@ def test_a_band_over_everything_has_the_same_scores(file: Path, source: str, sca
     own = slice(length, 2 * length)
     scores[:, :, 0, :, own] = query @ key.transpose(-1, -2) / (math.sqrt(query.shape[-1]) if scale == "scaled" else 1)
     for axis in axes_of(case, source):
-        scores = add_rich_scores(scores, axis, length)
+        scores = add_rich_scores(scores, axis, Band(length))
     allowed = case.tensors.get("in/allowed", torch.ones(length, length)).bool()
     assert_close(scores[0, :, 0, :, own][:, allowed], case.group(f"out_{source}_{scale}")["scores"][:, allowed])
