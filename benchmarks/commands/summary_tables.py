@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.measure.spread import Spread
 from benchmarks.options import RunsOptions, add_only, add_runs_options
-from benchmarks.papers.summary import ENCODERS, PAPER_ROUGE, SCORERS, decoder_keys
+from benchmarks.papers.summary import ENCODERS, FROM_SCRATCH, PAPER_ROUGE, SCORERS, decoder_keys
 from benchmarks.training_runs import Runs, Scores, schedule, tables
 from layoutray.cli import terminal
 from layoutray.cli.options import parse
@@ -53,11 +53,12 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(parser, arguments, SummaryTablesOptions)
     runs = Runs("summary-tables", options)
     lengths = {"max_length": options.length, "task.writing.max_length": options.written}
-    examples = runs.encode(_RECIPE, str(options.documents), "examples", lengths)
+    shared = {**FROM_SCRATCH, **lengths}
+    examples = runs.encode(_RECIPE, str(options.documents), "examples", shared)
 
     def tune(name: str, seed: int) -> dict[str, float]:
         model = {"max_length": options.length, "block": options.block, "halvings": list(_HALVINGS), **_ROWS[name]}
-        keys = {**lengths, "seed": seed, **{f"model.{key}": value for key, value in model.items()}}
+        keys = {**shared, "seed": seed, **{f"model.{key}": value for key, value in model.items()}}
         keys |= {**schedule(options.steps), "train.patience": 0}
         runs.train("finetune", _RECIPE, examples, runs.folder(name, seed), keys)
         return runs.evaluate(runs.folder(name, seed), options.documents)

@@ -6,6 +6,19 @@ The encoders, and the ablation of the scores that decide which tokens are kept.
 from collections.abc import Mapping
 from typing import Any
 
+FROM_SCRATCH: Mapping[str, Any] = {
+    "model.size": "tiny",
+    "model.attention_dropout": 0.1,
+    "task.writing.label_smoothing": 0.1,
+    "task.writing.decoder.heads": 4,
+    "task.writing.decoder.feed_forward": 512,
+    "task.writing.decoder.copying": "none",
+    "tokenizer.vocab_size": 8000,
+    "train.learning_rate": 1e-3,
+    "train.dropout": "torch",
+}
+"""Keys of the recipe `finetune-scitldr` for tiny models without a trained start and without copying."""
+
 ENCODERS: Mapping[str, Mapping[str, Any]] = {
     "Vanilla": {"encoder": "vanilla"},
     "Blockwise": {"encoder": "blockwise"},
