@@ -67,6 +67,7 @@ def kill_one() -> None:
     ingresses = [one for one in processes if "ServeReplica:layoutray:Ingress" in " ".join(one.cmdline())]
     assert len(ingresses) == 2
     ingresses[0].kill()
+    ingresses[0].wait(30)  # until then, the kernel may give it connections
 
 
 def test_two_share_the_port_the_metrics_and_the_jobs(client: httpx.Client) -> None:
