@@ -23,6 +23,8 @@ class Entity:
         bounding_regions: one per line of text; of generated text, those of the words that it was copied from.
         words: indices of its words on the page; empty for generated text.
         reading_confidence: 0..1, of the OCR engine, for the word of which it is lowest; 1 if no engine has stated one.
+        sum_of_rows: of a field with `is_sum`: whether its amount is the sum of the rows above it. None for entities of
+            other fields, and if the page states no sum.
     """
 
     type: str
@@ -31,6 +33,7 @@ class Entity:
     bounding_regions: tuple[Region, ...]
     words: tuple[int, ...]
     reading_confidence: float = 1.0
+    sum_of_rows: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,8 @@ class FieldAnswer:
         content: its words as on the page, in upper case if the field's type says so; of several notations, the one with
             the highest sum of confidences.
         confidence: 0..1, of the value: see `layoutray.tasks.field_answers`.
-        score: sum of the confidences of all entities with this value; can exceed 1.
+        score: sum of the confidences of all entities with this value, for fields with `is_sum` times a factor; can
+            exceed 1.
         bounding_regions: regions of the most confident entity with this content.
         known_value: the known value that the content means, as the owner writes it; None if the field has no known
             values, or the content is near none of them.

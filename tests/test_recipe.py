@@ -90,6 +90,10 @@ def test_the_default_of_a_model_without_size_is_the_papers() -> None:
             {"task": {"name": "entities", "fields": {"total": {"min_score": -0.5}}}},
             r"task\.fields\.total\.min_score is -0\.5; it must be a number of at least 0",
         ),
+        (
+            {"task": {"name": "entities", "fields": {"party": {"type": "name", "is_sum": True}}}},
+            r"task\.fields\.party has is_sum and the type 'name'; only an 'amount' can be a sum",
+        ),
         ({"task": {"name": "entities", "fields": {"a=b": {}}}}, r"task\.fields names 'a=b'"),
         (
             {"task": {"name": "masked_lm", "fields": {}}},

@@ -16,6 +16,9 @@ class FieldType:
         required: whether each document has a value. If a page states none with certainty, its most probable value is an
             answer too, with the low confidence that it has.
         month_first: whether an ambiguous date in digits, e.g. 3/4/2021, starts with the month.
+        is_sum: whether the value is normally the sum of the rows above it, such as a total; for `amount`. If a page
+            states such sums, they are more confident answers than other amounts (see
+            `layoutray.tasks.field_answers`).
         upper_case: whether the content of an answer is in upper case, whatever the page prints.
         known: file or s3:// address of a CSV file with the values that the field can have, one in each row; for `text`,
             `name` and `address`. It is read when a recipe is read (see `layoutray.tasks.known_values`).
@@ -29,6 +32,7 @@ class FieldType:
     min_score: float = 0.0
     required: bool = False
     month_first: bool = False
+    is_sum: bool = False
     upper_case: bool = False
     known: str = ""
     known_values: tuple[str, ...] = ()

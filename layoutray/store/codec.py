@@ -155,7 +155,7 @@ def answers_table(answers: Iterable[Answer]) -> pa.Table:
 def entity_of(row: Mapping[str, Any]) -> Entity:
     """The entity of one ANSWERS row. It has no word numbers, because the table does not store them."""
     regions = tuple(Region(row["page"], tuple(polygon)) for polygon in row["polygons"])
-    return Entity(row["type"], row["content"], row["confidence"], regions, (), row["reading_confidence"])
+    return Entity(**{name: row[name] for name in _ENTITY_COLUMNS}, bounding_regions=regions, words=())
 
 
 def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
@@ -163,7 +163,7 @@ def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
     return pa.Table.from_pylist([row for document in documents for row in _field_rows(document)], schema=FIELDS)
 
 
-_ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence")
+_ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence", "sum_of_rows")
 
 
 def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:

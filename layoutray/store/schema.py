@@ -118,10 +118,11 @@ ANSWERS = _table(
     _required("content", pa.large_string()),
     _required("confidence", pa.float32()),
     _required("reading_confidence", pa.float32()),
+    pa.field("sum_of_rows", pa.bool_()),
     _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
     pa.field("record", pa.string()),
     pa.field("row", pa.int32()),
-    version="2",  # version 1 has no confidence of reading
+    version="3",  # version 1 has no confidence of reading, version 2 no sums of rows
 )
 
 FIELDS = _table(

@@ -25,6 +25,7 @@ from layoutray.tasks.field_answers import check_fields
 from layoutray.tasks.known_values import with_known_values
 from layoutray.tasks.records import check_records
 from layoutray.tasks.regions import reading_confidence, regions_of
+from layoutray.tasks.sums import with_sums
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
 
 _LEAST_PROBABILITY = 0.001
@@ -82,12 +83,15 @@ class Entities(WordLabelling):
     def entities_from_probabilities(
         self, page: Page, probabilities: NDArray[np.float32], labels: Sequence[str]
     ) -> tuple[Entity, ...]:
-        """The entities, with the most probable value of each required field of which the decoded tags state none."""
+        """The entities, with the most probable value of each required field of which the decoded tags state none.
+
+        Entities of fields with `is_sum` say whether they are a sum of the page's rows.
+        """
         found = super().entities_from_probabilities(page, probabilities, labels)
         for name, field_type in self.fields.items():
             if field_type.required and not any(_states(entity, name, field_type) for entity in found):
                 found += self._most_probable(page, probabilities, labels, name)
-        return found
+        return with_sums(page, found, self.fields)
 
     def entities_from_tags(
         self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]

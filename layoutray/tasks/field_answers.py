@@ -10,8 +10,11 @@ upper case. Entities that are near the same known value of a field (`layoutray.d
 The confidence of an answer knows its letters and its rivals. An entity states the true value if its label is right and
 its letters are; the latter has the probability of the engine's reading, and 1 for a known value. The answer is right if
 one of its entities is: 1 - Π (1 - label · letters), as if they were independent. If a field has one value, this is
-multiplied by the answer's share of its score and the next one's. The rule was chosen on training receipts of SROIE
-(docs/results/ocr.md).
+multiplied by the answer's share of its score and the next one's.
+
+A field with `is_sum`, such as a total, is normally the sum of the rows above it (`layoutray.document.row_sums`). If
+pages state such sums, the score and the odds of the confidence are multiplied by 5 for a value that is one of them, and
+divided by 5 for any other value. These rules were chosen on training receipts of SROIE (docs/results/ocr.md).
 """
 
 import math
@@ -24,6 +27,8 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.known_values import KnownValue, nearest
 from layoutray.document.normal_form import normal_form
 from layoutray.errors import InputError
+
+_FACTOR_OF_SUMS = 5.0
 
 
 def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -> tuple[FieldAnswer, ...]:
@@ -66,12 +71,16 @@ def _value(content: str, field: FieldType) -> KnownValue | None:
 
 
 def check_fields(fields: Mapping[str, FieldType]) -> None:
-    """Raise InputError for a field of [task.fields] whose name or `min_score` is not allowed."""
+    """Raise InputError for a field of [task.fields] whose name, `min_score` or `is_sum` is not allowed."""
     if not all(name.strip() and "=" not in name for name in fields):
         raise InputError(f"task.fields names {', '.join(map(repr, fields))}; a name must not be empty or contain =")
     for name, field in fields.items():
         if not 0 <= field.min_score < math.inf:
             raise InputError(f"task.fields.{name}.min_score is {field.min_score}; it must be a number of at least 0")
+        if field.is_sum and field.type != "amount":
+            raise InputError(
+                f"task.fields.{name} has is_sum and the type {field.type!r}; only an 'amount' can be a sum"
+            )
 
 
 def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> FieldAnswer:
@@ -81,14 +90,25 @@ def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> Fiel
         scores[entity.content] += entity.confidence
     content = max(scores, key=scores.__getitem__)
     shown = max((entity for entity in entities if entity.content == content), key=lambda entity: entity.confidence)
-    wrong = (1 - entity.confidence * (1.0 if value.content else entity.reading_confidence) for entity in entities)
+    right = 1 - math.prod(
+        1 - entity.confidence * (1.0 if value.content else entity.reading_confidence) for entity in entities
+    )
+    factor = _factor_of_sums(entities)
     written = content.upper() if field.upper_case else content
     return FieldAnswer(
         shown.type,
         value.value,
         written,
-        1 - math.prod(wrong),
-        math.fsum(entity.confidence for entity in entities),
+        right / (right + (1 - right) / factor),
+        math.fsum(entity.confidence for entity in entities) * factor,
         shown.bounding_regions,
         value.content or None,
     )
+
+
+def _factor_of_sums(entities: Iterable[Entity]) -> float:
+    """The factor of a value's score and of its odds: whether a page says that it is the sum of rows."""
+    stated = [entity.sum_of_rows for entity in entities if entity.sum_of_rows is not None]
+    if not stated:
+        return 1.0
+    return _FACTOR_OF_SUMS if any(stated) else 1 / _FACTOR_OF_SUMS

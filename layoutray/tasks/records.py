@@ -12,18 +12,13 @@ If the page has no entity of the key's type, the next field of the record type t
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from layoutray.answers import Entity, Record
 from layoutray.document import Page
 from layoutray.document.levelling import slope_of_lines
 from layoutray.document.record_type import RecordType
+from layoutray.document.rows import Placed, place, rows
 from layoutray.errors import InputError
-
-_SAME_ROW = 0.5
-"""Largest distance of the middles of two entities in one row, as a share of the lower one's height."""
 
 
 def find_records(page: Page, entities: Iterable[Entity], schema: Mapping[str, RecordType]) -> tuple[Record, ...]:
@@ -50,9 +45,9 @@ def true_records(page: Page, entities: Iterable[Entity], schema: Mapping[str, Re
     """
     records: list[Record] = []
     for name, placed in _by_record_type(page, entities, schema).items():
-        groups: dict[int, list[_Placed]] = {}
+        groups: dict[int, list[Placed[Entity]]] = {}
         for number, one in enumerate(placed):
-            group = page.words[one.entity.words[0]].group
+            group = page.words[one.item.words[0]].group
             groups.setdefault(-1 - number if group is None else group, []).append(one)
         ordered = sorted(groups.values(), key=lambda group: min(one.middle for one in group))
         records += [_record(name, page.number, row, group, schema[name]) for row, group in enumerate(ordered, 1)]
@@ -83,102 +78,60 @@ def check_records(schema: Mapping[str, RecordType], known: Iterable[str] = ()) -
             owners[kind] = name
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """An entity with the place of its first line.
-
-    Attributes:
-        middle, height: of its words on that line, in pixels; `middle` after the page was levelled.
-        left: of all its words, in pixels.
-    """
-
-    entity: Entity
-    middle: float
-    height: float
-    left: float
-
-
-_Row = list[_Placed]
+_Row = list[Placed[Entity]]
 
 
 def _by_record_type(
     page: Page, entities: Iterable[Entity], schema: Mapping[str, RecordType]
-) -> dict[str, list[_Placed]]:
+) -> dict[str, list[Placed[Entity]]]:
     owners = {kind: name for name, record_type in schema.items() for kind in record_type.fields}
     wanted = [entity for entity in entities if entity.type in owners and entity.words]
-    placed: dict[str, list[_Placed]] = {name: [] for name in schema}
+    placed: dict[str, list[Placed[Entity]]] = {name: [] for name in schema}
     slope = slope_of_lines(page) if wanted else 0.0
     for entity in wanted:
-        placed[owners[entity.type]].append(_place(page, entity, slope))
+        placed[owners[entity.type]].append(place(entity, page, entity.words, slope))
     return placed
 
 
-def _place(page: Page, entity: Entity, slope: float) -> _Placed:
-    words = [page.words[number] for number in entity.words]
-    sides = np.array([(word.box.x0, word.box.y0, word.box.x1, word.box.y1) for word in words])
-    sides *= page.width, page.height, page.width, page.height
-    middles = (sides[:, 1] + sides[:, 3] - slope * (sides[:, 0] + sides[:, 2])) / 2
-    lines = np.array([word.line for word in words])
-    first = lines == lines[middles.argmin()]
-    height = float((sides[first, 3] - sides[first, 1]).mean())
-    return _Placed(entity, float(middles[first].mean()), height, float(sides[:, 0].min()))
-
-
-def _groups(placed: Sequence[_Placed], record_type: RecordType) -> list[_Row]:
+def _groups(placed: Sequence[Placed[Entity]], record_type: RecordType) -> list[_Row]:
     """The entities of each record."""
-    types = {one.entity.type for one in placed}
+    types = {one.item.type for one in placed}
     if not types:
         return []
     key = next(kind for kind in record_type.fields if kind in types)
-    rows = [part for row in _rows(placed) for part in _parts(row, key)]
-    of_rows = [{one.entity.type for one in row} for row in rows]
+    parts = [part for row in rows(placed) for part in _parts(row, key)]
+    of_rows = [{one.item.type for one in part} for part in parts]
     with_key = [number for number, of_row in enumerate(of_rows) if key in of_row]
     above, below = of_rows[: with_key[0]], of_rows[with_key[-1] + 1 :]
     leading = set[str]().union(*above).difference(*below)
     groups: list[_Row] = [[]]
     complete = False
-    for row, of_row in zip(rows, of_rows, strict=True):
+    for part, of_row in zip(parts, of_rows, strict=True):
         if complete and (key in of_row or of_row & leading):
             groups.append([])
             complete = False
-        groups[-1] += row
+        groups[-1] += part
         complete = complete or key in of_row
     return groups
 
 
-def _rows(placed: Sequence[_Placed]) -> list[_Row]:
-    """The rows of a page from top to bottom, each from left to right."""
-    rows: list[_Row] = []
-    for one in sorted(placed, key=lambda one: one.middle):
-        if rows and _are_level(rows[-1], one):
-            rows[-1].append(one)
-        else:
-            rows.append([one])
-    return [sorted(row, key=lambda one: one.left) for row in rows]
-
-
-def _are_level(row: _Row, one: _Placed) -> bool:
-    middle, height = (float(np.mean([getattr(other, name) for other in row])) for name in ("middle", "height"))
-    return one.middle - middle < _SAME_ROW * min(height, one.height)
-
-
 def _parts(row: _Row, key: str) -> Iterator[_Row]:
     """The row, divided where a second record stands beside the first."""
-    if sum(one.entity.type == key for one in row) < 2:
+    if sum(one.item.type == key for one in row) < 2:
         yield row
         return
     part: _Row = []
     for one in row:
-        of_part = {other.entity.type for other in part}
-        if key in of_part and one.entity.type in of_part:
+        of_part = {other.item.type for other in part}
+        if key in of_part and one.item.type in of_part:
             yield part
             part = []
         part.append(one)
     yield part
 
 
-def _record(name: str, page_number: int, row: int, group: Iterable[_Placed], record_type: RecordType) -> Record:
+def _record(name: str, page_number: int, row: int, group: Iterable[Placed[Entity]], record_type: RecordType) -> Record:
     order = {kind: number for number, kind in enumerate(record_type.fields)}
-    ordered = sorted(group, key=lambda one: (order[one.entity.type], one.middle, one.left))
-    fields = tuple(one.entity for one in ordered)
+    ordered = sorted(group, key=lambda one: (order[one.item.type], one.middle, one.left))
+    fields = tuple(one.item for one in ordered)
     return Record(name, page_number, row, min(entity.confidence for entity in fields), fields)

@@ -109,13 +109,13 @@ def test_dead_letters_say_where_and_why() -> None:
 
 def test_answers_are_a_row_for_each_entity_and_one_for_a_document_without() -> None:
     regions = (Region(2, (1.0, 2.0, 3.0, 2.0, 3.0, 4.0, 1.0, 4.0)), Region(2, (0.0,) * 8))
-    found = Answer("a", "a.png", "m", "1", "success", (Entity("total", "9.00", 0.5, regions, (4,)),), ())
+    found = Answer("a", "a.png", "m", "1", "success", (Entity("total", "9.00", 0.5, regions, (4,), 0.25, True),), ())
     table = codec.answers_table([found, Answer("b", "b.png", "m", "1", "success", (), ())])
     assert table.schema.equals(ANSWERS, check_metadata=True)
     rows = table.to_pylist()
     assert [(row["doc_id"], row["page"], row["type"]) for row in rows] == [("a", 2, "total"), ("b", 0, "")]
     assert rows[0]["polygons"] == [list(region.polygon) for region in regions]
-    assert codec.entity_of(rows[0]) == Entity("total", "9.00", 0.5, regions, ())
+    assert codec.entity_of(rows[0]) == Entity("total", "9.00", 0.5, regions, (), 0.25, True)
 
 
 def test_entities_of_a_record_have_its_name_and_row() -> None:

@@ -232,5 +232,19 @@ def test_the_most_probable_value_of_a_required_field_is_an_answer_where_none_is_
     assert required.entities_from_probabilities(made, shares, labels) == (), "no word may begin a date"
 
 
+def test_amounts_of_fields_that_are_sums_say_whether_they_are_the_sum_of_the_rows() -> None:
+    """Each word of `page` is a row of its own."""
+    made = page(*((text, None, line) for line, text in enumerate(("2.50", "3.00", "5.50", "10.00"))))
+    labels = ("O", "B-tax", "I-tax", "B-total", "I-total")
+    shares = np.zeros((4, len(labels)), np.float32)
+    shares[[0, 1, 2, 3], [0, 1, 3, 3]] = 1.0
+    task = Entities(fields={"tax": FieldType("amount"), "total": FieldType("amount", is_sum=True)})
+    found = task.entities_from_probabilities(made, shares, labels)
+    assert [(one.content, one.sum_of_rows) for one in found] == [("3.00", None), ("5.50", True), ("10.00", False)]
+    without = replace(made, words=made.words[1:])
+    found = task.entities_from_probabilities(without, shares[1:], labels)
+    assert [one.sum_of_rows for one in found] == [None, None, None], "the page states no sum"
+
+
 def test_a_page_without_words_has_no_entities() -> None:
     assert TASK.answer(page(), [], LABELS) == ()

@@ -40,6 +40,27 @@ def test_an_answer_is_as_certain_as_its_label_and_its_letters() -> None:
     assert (answer.known_value, answer.confidence) == ("ACME AND SONS", pytest.approx(0.8)), "the list has its letters"
 
 
+def test_a_value_that_is_the_sum_of_rows_has_a_higher_score_and_confidence_than_its_rivals() -> None:
+    paid, total = entity("total", "10.00", 0.6), entity("total", "5.50", 0.5)
+    (answer,) = field_answers([paid, total], SCHEMA)
+    assert (answer.value, answer.score) == ("10", 0.6), "the page states no sum"
+    marked = [replace(paid, sum_of_rows=False), replace(total, sum_of_rows=True)]
+    (answer,) = field_answers(marked, SCHEMA)
+    assert (answer.value, answer.score) == ("5.5", pytest.approx(5 * 0.5))
+    assert answer.confidence == pytest.approx(5 / 6 * 2.5 / (2.5 + 0.12)), "odds of 1 become 5; times the share"
+    (answer,) = field_answers(marked[:1], SCHEMA)
+    assert (answer.score, answer.confidence) == (pytest.approx(0.6 / 5), pytest.approx(0.3 / 1.3))
+    (answer,) = field_answers([replace(total, sum_of_rows=False), marked[1]], SCHEMA)
+    assert answer.score == pytest.approx(5.0), "one page says that it is a sum"
+
+
+@pytest.mark.parametrize("sum_of_rows", [True, False])
+@pytest.mark.parametrize("confidence", [0.0, 1.0])
+def test_sums_do_not_change_what_is_certain(sum_of_rows: bool, confidence: float) -> None:
+    (answer,) = field_answers([replace(entity("total", "9", confidence), sum_of_rows=sum_of_rows)], SCHEMA)
+    assert answer.confidence == confidence
+
+
 def test_an_answer_is_accepted_from_the_threshold_of_its_field_on() -> None:
     found = [entity("party", "A", 0.75), entity("party", "B", 0.5), entity("total", "9", 1.0)]
     schema = SCHEMA | {"party": replace(SCHEMA["party"], accept_from=0.75)}

@@ -94,6 +94,11 @@ class EntityResponse(_Body):
     reading_confidence: Confidence = Field(
         description="confidence of the OCR engine for the word of which it is lowest; 1 for words without one"
     )
+    sum_of_rows: bool | None = Field(
+        default=None,
+        description="of a field with `is_sum`: whether the amount is the sum of the rows above it; null for entities of "
+        "other fields, and if the page states no sum",
+    )
 
 
 class FieldResponse(_Body):
