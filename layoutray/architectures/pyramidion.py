@@ -318,6 +318,8 @@ ARCHITECTURE = Architecture(
     initialise=initialise_as_fairseq,
     # Pooling drops words, which then get no label. The layout embedding distinguishes this encoder from a BERT.
     tagging={"encoder": "blockwise", "layout": "winding"},
+    # An encoder that was trained without pooling has no scorers.
+    may_lack=("pools.",),
     inherits={
         "hf": Parent(
             FROM_PEER,

@@ -28,7 +28,7 @@ def start_model(
 ) -> tuple[str, ...]:
     """Load the encoders of the checkpoints `init` into that of `model`; also the decoder if both models have one.
 
-    A checkpoint of the recipe's architecture gives the whole encoder; one of another architecture gives the tensors
+    A checkpoint of the recipe's architecture gives the whole encoder, or all but what it may lack; one of another architecture gives the tensors
     that the recipe's architecture inherits from it. If both models tag words, labels of the same name also get the
     checkpoint's output weights. All other heads keep their random weights.
 
@@ -74,8 +74,11 @@ def _loaded(folder: str, vocabulary: Tokenizer) -> Checkpoint:
 
 def _fitting(start: str, source: Checkpoint, recipe: Recipe, target: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors that checkpoint `start` gives to an encoder with tensors `target`, by its names."""
-    given, expected = source.model.encoder.state_dict(), target
-    if _kind(source.recipe) != _kind(recipe):
+    given = source.model.encoder.state_dict()
+    if _kind(source.recipe) == _kind(recipe):
+        may_lack = architectures.load(recipe.arch).may_lack
+        expected = {name: tensor for name, tensor in target.items() if name in given or not name.startswith(may_lack)}
+    else:
         parent = _parent(start, source, recipe)
         given = parent.names.state_to_ours(given)
         given = parent.adapt(given, target, theirs=source.recipe.model, ours=recipe.model)

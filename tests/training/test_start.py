@@ -178,6 +178,16 @@ def test_pyramidion_without_blocks_and_pooling_reads_as_its_core(core: str, tmp_
     )
 
 
+def test_pyramidion_that_pools_starts_from_one_that_was_trained_without_pooling(tmp_path: Path) -> None:
+    pooling = of(PYRAMIDION | {"encoder": "deep_pyramidion", "halvings": [1, 0]})
+    model, source = fresh(pooling), trained(tmp_path, PYRAMIDION)
+    drawn = {name: tensor.clone() for name, tensor in model.encoder.pools.state_dict().items()}
+    left = start_model(model, pooling, VOCABULARY, [source])
+    assert set(left) == {"pools.0.scorer.classifier.weight", "pools.0.scorer.classifier.bias"}
+    assert all(torch.equal(tensor, drawn[name]) for name, tensor in model.encoder.pools.state_dict().items())
+    assert all(torch.equal(tensor, model.encoder.state_dict()[name]) for name, tensor in encoder_of(source).items())
+
+
 def test_positions_of_a_long_text_start_again(tmp_path: Path) -> None:
     chosen = of(PYRAMIDION | {"core": "bert", "core_positions": 4, "norm_epsilon": 1e-12})
     encoder = fresh(chosen).eval().encoder
