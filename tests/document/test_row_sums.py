@@ -10,7 +10,7 @@ from layoutray.document.row_sums import row_sums
 
 
 def page(rows: Sequence[str], *, degrees: float = 0.0) -> Page:
-    """Words 100 pixels apart in rows 40 pixels apart, turned clockwise. Each word is a line: the engine knows no rows."""
+    """Words 100 pixels apart, in rows 40 pixels apart, turned clockwise."""
     sine, cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
     words: list[Word] = []
     for row, text in enumerate(rows):
