@@ -1,19 +1,13 @@
 """Amounts of a page that are the sum of the rows above them, as a total is the sum of its line items."""
 
-import re
-from collections.abc import Iterator
 from decimal import Decimal
 
 from layoutray.document.field_type import FieldType
 from layoutray.document.levelling import slope_of_lines
-from layoutray.document.normal_form import normal_form
 from layoutray.document.page import Page
 from layoutray.document.rows import place, rows
+from layoutray.document.value_part import value_parts
 
-_AMOUNT = re.compile(
-    r"(?<![\d.,/:-])[-(]?(?:\d{1,3}(?:[.,'’]\d{3})+(?:[.,]\d\d)?|\d+[.,]\d\d)(?![.,/:-]?\d|\s*%)(?:-(?!\d)|\))?"
-)
-"""A number with two decimals or with groups of three digits; no date, time or percentage."""
 _ANY_AMOUNT = FieldType("amount")
 
 
@@ -24,16 +18,12 @@ def row_sums(page: Page) -> frozenset[str]:
     """
     slope = slope_of_lines(page)
     amounts = [
-        place(amount, page, [number], slope) for number, word in enumerate(page.words) for amount in _amounts(word.text)
+        place(Decimal(part.form), page, [number], slope)
+        for number, word in enumerate(page.words)
+        for part in value_parts(word.text, _ANY_AMOUNT)
     ]
     column = [amount for row in rows(amounts) if (amount := row[-1].item)]
     return frozenset(str(amount) for number, amount in enumerate(column) if _is_sum(amount, column[:number]))
-
-
-def _amounts(text: str) -> Iterator[Decimal]:
-    for match in _AMOUNT.finditer(text):
-        if form := normal_form(match[0], _ANY_AMOUNT):
-            yield Decimal(form)
 
 
 def _is_sum(amount: Decimal, above: list[Decimal]) -> bool:

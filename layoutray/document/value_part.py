@@ -21,7 +21,13 @@ _DATES = tuple(
         rf"{_MONTH}[\s\-/.,]*{_DAY}(?:st|nd|rd|th)?[\s\-/.,]*{_YEAR}",
     )
 )
-_AMOUNTS = (re.compile(r"-?\d+(?:[.,'’]\d{3})*[.,]\d\d(?!\d)"),)
+# A number with two decimals or with groups of three digits, which is no part of a date, a time or a percentage.
+_AMOUNTS = (
+    re.compile(
+        r"(?<!\d)(?<!\d[.,/:-])[-(]?(?:\d{1,3}(?:[.,'’]\d{3})+(?:[.,]\d\d)?|\d+[.,]\d\d)"
+        r"(?![.,/:-]?\d|\s*%)(?:-(?!\d)|\))?"
+    ),
+)
 _PATTERNS = {"date": _DATES, "amount": _AMOUNTS}
 
 
@@ -48,13 +54,14 @@ def value_part(text: str, field: FieldType) -> ValuePart | None:
     whole = normal_form(text, field)
     if whole is not None and field.type != "date":
         return ValuePart(whole, 0, len(text))
-    parts = list(_parts(text, field))
+    parts = list(value_parts(text, field))
     if len({part.form for part in parts}) == 1:
         return parts[0]
     return None if whole is None else ValuePart(whole, 0, len(text))
 
 
-def _parts(text: str, field: FieldType) -> Iterator[ValuePart]:
+def value_parts(text: str, field: FieldType) -> Iterator[ValuePart]:
+    """All dates or amounts that stand in `text`; nothing for other types."""
     for pattern in _PATTERNS.get(field.type, ()):
         for match in pattern.finditer(text):
             if form := normal_form(match[0], field):

@@ -1,4 +1,4 @@
-"""Amounts that are the sum of the rows above them, found on pages of one or several columns."""
+"""Amounts that are the sum of the rows above them."""
 
 import math
 from collections.abc import Sequence
@@ -26,9 +26,11 @@ def page(rows: Sequence[str], *, degrees: float = 0.0) -> Page:
     [
         (["tea 2.50", "rusk 3.00", "total 5.50", "cash 10.00", "change 4.50"], {"5.5"}),
         (["tea 2 1.25 2.50", "rusk 1 3.00 3.00", "total 5.50"], {"5.5"}),
-        (["tea RM2.50", "rusk RM3.00", "total RM5.50"], {"5.5"}),
+        (["tea RM2.50", "rusk RM3.00", "total:RM5.50"], {"5.5"}),
+        (["tea:2.50", "rusk:3.00", "total:5.50"], {"5.5"}),
         (["tea 2.50", "rusk 3.00", "discount -0.50", "total 5.00"], {"5"}),
         (["tea 2.50", "rusk 3.00", "discount (0.50)", "total 5.00"], {"5"}),
+        (["tea 2.50", "rusk 3.00", "discount 0.50-", "total 5.00"], {"5"}),
         (["tea 2.50", "rusk 3.00", "", "tax 0.00", "total 5.50"], {"5.5"}),
         (["tea 2.50", "rusk 3.00", "subtotal 5.50", "tax 0.55", "total 6.05"], {"5.5", "6.05"}),
         (["nasi 45,000", "teh 1.005.000", "total 1.050.000"], {"1050000"}),

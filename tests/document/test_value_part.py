@@ -36,6 +36,9 @@ def test_an_amount_inside_a_text_and_one_that_is_the_text() -> None:
     assert value_part("SR=9.00@6%", AMOUNT) == ValuePart("9", 3, 7)
     assert value_part("RM 12.50", AMOUNT) == ValuePart("12.5", 0, 8), "with its currency, as people mark it"
     assert value_part("1.00x2.00=", AMOUNT) is None
+    assert value_part("tax 10%:2.091", AMOUNT) == ValuePart("2091", 8, 13), "without decimals"
+    assert value_part("at 08:18.00", AMOUNT) is None, "a time"
+    assert value_part("15.03.18 14:59", AMOUNT) is None, "a date"
 
 
 def test_other_types_are_never_a_part() -> None:
