@@ -91,8 +91,8 @@ class FieldAnswer:
         content: its words as on the page, in upper case if the field's type says so; of several notations, the one with
             the highest sum of confidences.
         confidence: 0..1, of the value: see `layoutray.tasks.field_answers`.
-        score: sum of the confidences of all entities with this value, for fields with `is_sum` times a factor; can
-            exceed 1.
+        score: sum of the confidences of all entities with this value; times a factor if it is a field with
+            `is_sum` (see `layoutray.tasks.field_answers`). It can exceed 1.
         bounding_regions: regions of the most confident entity with this content.
         known_value: the known value that the content means, as the owner writes it; None if the field has no known
             values, or the content is near none of them.

@@ -75,7 +75,7 @@ class Architecture(Generic[Config]):
         initialise: draws the initial weights of a head, given the encoder's width.
         tagging: values of the configuration's fields for tasks that label every word.
         find_neighbours: makes `Batch.neighbours`; encoders that do not use them need no graph.
-        may_lack: prefixes of the parameters that a start of the same architecture may lack; they are then drawn.
+        may_lack: prefixes of parameters that a start of the same architecture may lack; they keep their random weights.
         inherits: other architectures, by name, whose trained encoders can be used as a start. Encoders of the same
             architecture always can.
     """

@@ -28,9 +28,10 @@ def start_model(
 ) -> tuple[str, ...]:
     """Load the encoders of the checkpoints `init` into that of `model`; also the decoder if both models have one.
 
-    A checkpoint of the recipe's architecture gives the whole encoder, without parameters that it may lack; one of
-    another architecture gives the tensors that the recipe's architecture inherits from it. If both models tag words,
-    labels of the same name also get the checkpoint's output weights. All other heads keep their random weights.
+    A checkpoint of the recipe's architecture gives the whole encoder; what `Architecture.may_lack` names keeps its
+    random weights if the checkpoint lacks it. One of another architecture gives the tensors that the recipe's
+    architecture inherits from it. If both models tag words, labels of the same name also get the checkpoint's output
+    weights. All other heads keep their random weights.
 
     Args:
         fetch: gives the folder or address of a checkpoint.

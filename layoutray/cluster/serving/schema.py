@@ -113,7 +113,10 @@ class FieldResponse(_Body):
         description="of the value: from the confidences of its occurrences and of their letters, and from other values "
         "of the same field; of a generated value, the probability of its line"
     )
-    score: float = Field(ge=0, description="sum of the confidences of all occurrences; can exceed 1")
+    score: float = Field(
+        ge=0,
+        description="sum of the confidences of all occurrences, for a field with `is_sum` times 5 or 1/5; can exceed 1",
+    )
     bounding_regions: list[RegionResponse] = Field(
         description="regions of the most confident occurrence, one for each line of text; of a generated value, those "
         "of the words that it was copied from; empty if it was not copied"
