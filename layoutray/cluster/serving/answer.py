@@ -74,6 +74,7 @@ def with_words(answer: schema.ExtractResponse, pages: Sequence[Page]) -> schema.
 def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> dict[str, Any] | None:
     """What is known of a page before the others are answered: entities and records, or why it failed. Plain data.
 
+    As in the answer of the document, keys without a value are left out.
     None for a model that writes: it reads all pages together. Fields need all pages, too.
     """
     if outcome.problem:
@@ -84,8 +85,8 @@ def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> di
     records = [_record_response(record) for record in find_records(outcome.page, outcome.entities, model.records)]
     return {
         "page_number": number,
-        "entities": [entity.model_dump() for entity in entities],
-        "records": [record.model_dump() for record in records],
+        "entities": [entity.model_dump(exclude_none=True) for entity in entities],
+        "records": [record.model_dump(exclude_none=True) for record in records],
     }
 
 

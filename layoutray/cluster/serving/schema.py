@@ -96,8 +96,8 @@ class EntityResponse(_Body):
     )
     sum_of_rows: bool | None = Field(
         default=None,
-        description="of a field with `is_sum`: whether the amount is the sum of the rows above it; null for other "
-        "entities, and if the page states no sum",
+        description="of a field with `is_sum`: whether the amount is the sum of the rows above it; left out for "
+        "other entities, and if the page states no sum",
     )
 
 
