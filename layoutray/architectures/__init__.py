@@ -116,3 +116,11 @@ def check_heads(config: Any, width: str, heads: str) -> None:
         raise InputError(
             f"{heads} is {getattr(config, heads)}; it must divide {width}, which is {getattr(config, width)}"
         )
+
+
+def check_winding(config: Any) -> None:
+    """Raises InputError if `layout` is `winding` and `hidden` does not fit it."""
+    if config.layout == "winding" and config.hidden % 8:
+        raise InputError(
+            f"hidden is {config.hidden}; it must be divisible by eight: cosine and sine of each of four coordinates"
+        )

@@ -26,6 +26,8 @@ Departures from the paper, and choices where it does not specify:
 - The graph connects words, not sub-word tokens, which all have the word's box. A word's super-token is added to each of
   its tokens like an update, LN(token + Dropout(super-token)). If it replaced the tokens, all tokens of a word would be
   equal, and a masked one could not be predicted.
+- `layout = "winding"` adds LAMBERT's layout embedding to the input (`nn.layout_input`), for absolute places on the
+  page.
 - `core = "bert"` or `"roberta"` starts from a trained encoder of this kind, which the paper does not do. Input
   embeddings then contain sequential positions and a segment. Super-tokens are added without LayerNorm, through a linear
   map (`nn.gentle`). This map and the global token start near zero, ETC's relative positions at zero, and θ at 0.05, so
@@ -40,7 +42,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import BlockMask
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, check_heads, check_ranges, check_winding
 from layoutray.document.word_graph import word_neighbours
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON, AddAndNorm, FeedForward
@@ -48,6 +50,7 @@ from layoutray.nn.gentle import GENTLE, GentleUpdate
 from layoutray.nn.global_local_attention import GlobalLocalAttention
 from layoutray.nn.global_local_context import dense_probabilities
 from layoutray.nn.initialise import initialise
+from layoutray.nn.layout_input import AdapterName, WindingInput
 from layoutray.nn.rich_attention import INITIAL_THETA, RichAttention
 from layoutray.nn.super_tokens import SuperTokens
 from layoutray.nn.weight_names.formnet import FROM_PEER
@@ -75,6 +78,9 @@ class FormNetConfig:
             relative positions.
         attention: `rich` is the paper's; `plain` is ETC's, which does not use boxes.
         graph_layers: number of graph convolutions that compute super-tokens; 0 means no super-tokens.
+        layout: layout embedding in the input: LAMBERT's (`winding`), or `none`, as in the paper.
+        adapter: the linear map of `winding`: `plain`, which learns faster from scratch, or `gentle`, which divides its
+            input by √n, so that the first steps do not disturb a trained `core`.
         segments: size of the segment table of a `core`, of which only the first row is used; RoBERTa has 1, BERT 2.
         norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
     """
@@ -91,12 +97,15 @@ class FormNetConfig:
     relative_positions: int = 12
     attention: Literal["rich", "plain"] = "rich"
     graph_layers: int = 12
+    layout: Literal["none", "winding"] = "none"
+    adapter: AdapterName = "plain"
     segments: int = 2
     norm_epsilon: float = LAYER_NORM_EPSILON
 
     def __post_init__(self) -> None:
         check_ranges(self, smallest={"relative_positions": 0, "graph_layers": 0})
         check_heads(self, "hidden", "heads")
+        check_winding(self)
         if self.relative_positions > self.radius:
             raise InputError(
                 f"relative_positions is {self.relative_positions}; it must be at most radius, which is {self.radius}"
@@ -198,6 +207,7 @@ class FormNet(nn.Module):
             self.segment_embedding = nn.Embedding(config.segments, config.hidden)
         self.has_core = config.core != "none"
         self.norm = nn.LayerNorm(config.hidden, eps=config.norm_epsilon)
+        self.layout = WindingInput(config.hidden, config.adapter) if config.layout == "winding" else None
         self.super_tokens = SuperTokenEmbedding(config) if config.graph_layers else None
         self.global_embedding = nn.Embedding(1, config.hidden)
         self.global_norm = nn.LayerNorm(config.hidden, eps=config.norm_epsilon)
@@ -232,7 +242,7 @@ class FormNet(nn.Module):
         if self.has_core:
             positions = self.position_embedding.weight[self.first_position :][: batch.input_ids.shape[1]]
             text = text + positions + self.segment_embedding.weight[0]
-        tokens = self.norm(text)
+        tokens = self.norm(text if self.layout is None else text + self.layout(batch))
         return self.dropout(tokens if self.super_tokens is None else self.super_tokens(tokens, batch))
 
     def _run_layers(
@@ -257,6 +267,8 @@ def build(config: FormNetConfig, *, vocab_size: int, pad_id: int) -> FormNet:
     """A FormNet with BERT's initial weights; what is added to a `core` starts small."""
     encoder = FormNet(config, vocab_size=vocab_size, pad_id=pad_id)
     initialise(encoder, config.hidden)
+    if encoder.layout is not None:
+        encoder.layout.reset()
     if config.core != "none":
         nn.init.constant_(encoder.global_norm.weight, GENTLE)
         for part in encoder.modules():
@@ -274,7 +286,14 @@ ARCHITECTURE = Architecture(
         "tiny": FormNetConfig(hidden=128, layers=2, heads=4, feed_forward=512, radius=16, graph_layers=2),
         "small": FormNetConfig(hidden=256, layers=4, heads=4, feed_forward=1024, graph_layers=4),
         "minilm": FormNetConfig(
-            core="bert", hidden=384, layers=6, feed_forward=1536, max_length=512, radius=128, graph_layers=2
+            core="bert",
+            hidden=384,
+            layers=6,
+            feed_forward=1536,
+            max_length=512,
+            radius=128,
+            graph_layers=2,
+            adapter="gentle",
         ),
         "a1": FormNetConfig(hidden=512, heads=8, feed_forward=2048),
         "base": FormNetConfig(),

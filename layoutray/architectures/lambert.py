@@ -34,7 +34,6 @@ release: tables of relative biases start at zero, because N(0, 1) disturbs a tra
 `relative_bias = "scaled"` multiplies the tables by 30, for short trainings (`nn.relative_bias`).
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -43,10 +42,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, check_heads, check_ranges, check_winding
 from layoutray.errors import InputError
 from layoutray.nn.attention import SelfAttention, mask_keys
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, packed_layers, packed_layers_of_targets
+from layoutray.nn.gentle import GentleAdapter
 from layoutray.nn.graph_embedding import GraphEmbedding
 from layoutray.nn.initialise import initialise
 from layoutray.nn.position_dropout import PositionDropout, linear_schedule
@@ -104,10 +104,7 @@ class LambertConfig:
     def __post_init__(self) -> None:
         check_ranges(self, smallest={})
         check_heads(self, "hidden", "heads")
-        if self.layout == "winding" and self.hidden % 8:
-            raise InputError(
-                f"hidden is {self.hidden}; it must be divisible by eight: cosine and sine of each of four coordinates"
-            )
+        check_winding(self)
 
 
 class TokenPlaces(NamedTuple):
@@ -124,21 +121,9 @@ class TokenPlaces(NamedTuple):
     word_index: Int[Tensor, "batch length"]
 
 
-class Adapter(nn.Linear):
-    """The linear map L from a layout embedding to the encoder's width."""
-
-    def __init__(self, width: int, config: LambertConfig) -> None:
-        super().__init__(width, config.hidden)
-        self.gentle = config.adapter == "gentle"
-
-    def reset(self) -> None:
-        """Set the initial weights of `gentle`; keep the drawn ones otherwise."""
-        if self.gentle:
-            nn.init.zeros_(self.weight)
-            nn.init.zeros_(self.bias)
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  (nn.Linear's name)
-        return super().forward(input / math.sqrt(self.in_features) if self.gentle else input)
+def _adapter(width: int, config: LambertConfig) -> nn.Linear:
+    """The linear map L from a layout embedding of `width` to the encoder's width."""
+    return (GentleAdapter if config.adapter == "gentle" else nn.Linear)(width, config.hidden)
 
 
 class WindingLayout(nn.Module):
@@ -147,7 +132,7 @@ class WindingLayout(nn.Module):
     def __init__(self, config: LambertConfig) -> None:
         super().__init__()
         self.embedding = WindingEmbedding(config.hidden, config.winding)
-        self.adapter = Adapter(config.hidden, config)
+        self.adapter = _adapter(config.hidden, config)
 
     def forward(self, places: TokenPlaces) -> Float[Tensor, "batch length width"]:
         return self.adapter(self.embedding(places.scaled))
@@ -159,7 +144,7 @@ class GraphLayout(nn.Module):
     def __init__(self, config: LambertConfig) -> None:
         super().__init__()
         self.embedding = GraphEmbedding()
-        self.adapter = Adapter(self.embedding.width, config)
+        self.adapter = _adapter(self.embedding.width, config)
 
     def forward(self, places: TokenPlaces) -> Float[Tensor, "batch length width"]:
         return self.adapter(self.embedding(places.shares, places.word_index))
@@ -171,7 +156,7 @@ class AutoencoderLayout(nn.Module):
     def __init__(self, config: LambertConfig) -> None:
         super().__init__()
         self.embedding = BitmapEmbedding()
-        self.adapter = Adapter(self.embedding.width, config)
+        self.adapter = _adapter(self.embedding.width, config)
 
     def forward(self, places: TokenPlaces) -> Float[Tensor, "batch length width"]:
         return self.adapter(self.embedding(places.scaled, places.word_index))
@@ -290,7 +275,7 @@ def build(config: LambertConfig, *, vocab_size: int, pad_id: int) -> Lambert:
     initialise(encoder, config.hidden)
     if encoder.relative_bias is not None:
         encoder.relative_bias.reset()
-    if encoder.layout is not None:
+    if encoder.layout is not None and isinstance(encoder.layout.adapter, GentleAdapter):
         encoder.layout.adapter.reset()
     return encoder
 

@@ -52,7 +52,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, check_heads, check_ranges, check_winding
 from layoutray.errors import InputError
 from layoutray.nn import encoder_family, layout_input
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
@@ -84,6 +84,8 @@ class PyramidionConfig:
         encoder: the encoder of the family; see the module's docstring.
         layout: layout embedding in the input: Skimformer's (`boxes`), LAMBERT's (`winding`), or `none`, as in the
             paper.
+        adapter: the linear map of `winding`: `plain`, which learns faster from scratch, or `gentle`, which divides its
+            input by √n, so that the first steps do not disturb a trained `core`.
         block: number of tokens per attention block; 0 means one block.
         halvings: per layer, how often deep_pyramidion halves the number of tokens after it: 2 turns 8192 into 2048.
         pooling: the paper's operator, hard top-k, or mean or maximum over windows (Appendix A).
@@ -108,6 +110,7 @@ class PyramidionConfig:
     max_length: int = 8192
     encoder: encoder_family.EncoderName = "deep_pyramidion"
     layout: layout_input.LayoutInputName = "none"
+    adapter: layout_input.AdapterName = "plain"
     block: int = 512
     halvings: tuple[int, ...] = (0, 0, 2, 2, 0, 0)
     pooling: PoolingMethod = "successive_halving"
@@ -125,10 +128,7 @@ class PyramidionConfig:
         check_heads(self, "hidden", "heads")
         if self.hidden % 2:
             raise InputError(f"hidden is {self.hidden}; it must be even: positions are half sines, half cosines")
-        if self.layout == "winding" and self.hidden % 8:
-            raise InputError(
-                f"hidden is {self.hidden}; it must be divisible by eight: cosine and sine of each of four coordinates"
-            )
+        check_winding(self)
         if len(self.halvings) != self.layers or min(self.halvings) < 0:
             raise InputError(
                 f"halvings is {list(self.halvings)}; it must be one number of at least 0 "
@@ -209,7 +209,7 @@ class Pyramidion(nn.Module):
         self.hides_padding = not self.parity or not (config.attention_block or any(config.halvings_per_layer))
         self.word_embedding = nn.Embedding(vocab_size, config.hidden, padding_idx=pad_id)
         self.core = None if config.core == "none" else CoreInput(config, pad_id)
-        self.layout = layout_input.layout_input(config.layout, config.hidden)
+        self.layout = layout_input.layout_input(config.layout, config.hidden, config.adapter)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
         self.funnel = 2 ** sum(config.halvings_per_layer) if config.encoder == "funnel" else 0
@@ -310,6 +310,7 @@ ARCHITECTURE = Architecture(
             feed_forward=1536,
             max_length=2048,
             halvings=(0, 0, 1, 1, 0, 0),
+            adapter="gentle",
             norm_epsilon=LAYER_NORM_EPSILON,
         ),
         "base": PyramidionConfig(),

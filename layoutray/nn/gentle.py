@@ -1,5 +1,6 @@
 """New parts that hardly disturb the trained encoder that they are added to."""
 
+import math
 from collections.abc import Iterable
 
 import torch
@@ -15,6 +16,23 @@ def scale_down(tables: Iterable[nn.Embedding]) -> None:
     """Multiply the drawn weights of `tables` by `GENTLE`."""
     for table in tables:
         table.weight.mul_(GENTLE)
+
+
+class GentleAdapter(nn.Linear):
+    """W ℓ / √n + b for a layout embedding ℓ of n numbers, with a W and a b that start at zero after `reset`.
+
+    All n numbers of ℓ can push in one direction. Without the division, a step of Adam moves W ℓ up to n times as far as
+    it moves a text embedding.
+    """
+
+    @torch.no_grad()
+    def reset(self) -> None:
+        """Set W and b to zero."""
+        self.weight.zero_()
+        self.bias.zero_()
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  (nn.Linear's name)
+        return super().forward(input / math.sqrt(self.in_features))
 
 
 class GentleUpdate(nn.Module):

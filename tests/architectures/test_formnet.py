@@ -23,6 +23,8 @@ PLAIN = replace(FLAT, attention="plain")
         replace(TINY, relative_positions=0),
         replace(TINY, radius=2, relative_positions=2),
         replace(TINY, core="roberta"),
+        replace(TINY, layout="winding"),
+        replace(TINY, core="roberta", layout="winding", adapter="gentle"),
     ],
 )
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
@@ -106,6 +108,25 @@ def test_any_length_gives_what_padding_it_gives(length: int) -> None:
     torch.testing.assert_close(encoder(padded(batch, 40)).states[:, :length], alone.states, atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize(("core", "adapter", "change"), [("none", "plain", 0.2), ("bert", "gentle", 0.0)])
+def test_a_winding_embedding_starts_small_and_learns_absolute_places(core: str, adapter: str, change: float) -> None:
+    config = replace(FLAT, core=core)
+    with_layout, without = (
+        build(ARCHITECTURE, replace(config, layout="winding", adapter=adapter)).eval(),
+        build(ARCHITECTURE, config).eval(),
+    )
+    with_layout.load_state_dict(without.state_dict(), strict=False)
+    batch = random_batch()
+    states, plain = with_layout(batch).states, without(batch).states
+    assert (states - plain).norm() / plain.norm() <= change
+    states[..., 0].sum().backward()
+    assert with_layout.layout.adapter.weight.grad.abs().sum() > 0
+    with torch.no_grad():
+        with_layout.layout.adapter.weight.normal_()
+        shifted = replace(batch, boxes=batch.boxes + 17)
+        assert (with_layout(shifted).states - with_layout(batch).states).abs().max() > 0.01
+
+
 def test_impossible_configurations_are_refused() -> None:
     with pytest.raises(InputError, match="heads is 7; it must divide hidden, which is 128"):
         replace(TINY, heads=7)
@@ -113,6 +134,8 @@ def test_impossible_configurations_are_refused() -> None:
         replace(TINY, radius=8)
     with pytest.raises(InputError, match="relative_positions is -1"):
         replace(TINY, relative_positions=-1)
+    with pytest.raises(InputError, match="hidden is 132; it must be divisible by eight"):
+        replace(TINY, layout="winding", hidden=132)
 
 
 @torch.no_grad()

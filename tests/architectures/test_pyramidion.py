@@ -84,7 +84,11 @@ def test_power_keeps_the_tokens_of_the_largest_columns() -> None:
     torch.testing.assert_close(encoded.states, encoder.layers[1](states, torch.ones(2, 12, dtype=torch.bool)))
 
 
-LAYOUTS = [("boxes", "embedding.norm"), ("winding", "adapter")]
+LAYOUTS = [
+    ("boxes", "plain", "embedding.norm"),
+    ("winding", "plain", "adapter"),
+    ("winding", "gentle", "adapter"),
+]
 
 
 @pytest.mark.parametrize("layout", ["boxes", "winding"])
@@ -94,9 +98,9 @@ def test_with_layout_it_keeps(promise: Any, layout: str, tmp_path: Path) -> None
 
 
 @torch.no_grad()
-@pytest.mark.parametrize(("layout", "last"), LAYOUTS)
-def test_once_it_has_learned_where_tokens_stand_decides_who_is_kept(layout: str, last: str) -> None:
-    encoder, batch = encoder_of(layout=layout), random_batch()
+@pytest.mark.parametrize(("layout", "adapter", "last"), LAYOUTS)
+def test_once_it_has_learned_where_tokens_stand_decides_who_is_kept(layout: str, adapter: str, last: str) -> None:
+    encoder, batch = encoder_of(layout=layout, adapter=adapter), random_batch()
     encoder.layout.get_submodule(last).weight.normal_()
     moved = replace(batch, boxes=batch.boxes.flip(1))
     assert not torch.equal(encoder(moved).origin, encoder(batch).origin)
@@ -104,9 +108,9 @@ def test_once_it_has_learned_where_tokens_stand_decides_who_is_kept(layout: str,
 
 
 @torch.no_grad()
-@pytest.mark.parametrize(("layout", "last"), LAYOUTS)
-def test_without_layout_nothing_changes_to_the_last_bit(layout: str, last: str) -> None:
-    plain, silent, batch = encoder_of(), encoder_of(layout=layout), random_batch()
+@pytest.mark.parametrize(("layout", "adapter", "last"), LAYOUTS)
+def test_without_layout_nothing_changes_to_the_last_bit(layout: str, adapter: str, last: str) -> None:
+    plain, silent, batch = encoder_of(), encoder_of(layout=layout, adapter=adapter), random_batch()
     silent.load_state_dict(plain.state_dict(), strict=False)
     assert silent.layout(batch).abs().max() < 0.1, "it begins quietly"
     for parameter in silent.layout.get_submodule(last).parameters():
