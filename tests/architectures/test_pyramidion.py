@@ -112,7 +112,7 @@ def test_once_it_has_learned_where_tokens_stand_decides_who_is_kept(layout: str,
 def test_without_layout_nothing_changes_to_the_last_bit(layout: str, adapter: str, last: str) -> None:
     plain, silent, batch = encoder_of(), encoder_of(layout=layout, adapter=adapter), random_batch()
     silent.load_state_dict(plain.state_dict(), strict=False)
-    assert silent.layout(batch).abs().max() < 0.1, "it begins quietly"
+    assert silent.layout(batch).abs().max() < 0.1, "it starts small"
     for parameter in silent.layout.get_submodule(last).parameters():
         parameter.zero_()
     moved = replace(batch, boxes=batch.boxes.flip(1))
