@@ -60,6 +60,7 @@ class Reason(StrEnum):
     BAD_BOX = "bad_box"
     NOT_ANNOTATED = "not_annotated"
     VALUE_NOT_FOUND = "value_not_found"
+    CONTRADICTORY = "contradictory"
     CUT = "cut"
     TEXT_CUT = "text_cut"
     TIMEOUT = "timeout"

@@ -189,6 +189,7 @@ class _PieceWorker:
             "filtered": refused,
             "dead": len(dead) - reasons.total(),
             "missing": reasons[Reason.VALUE_NOT_FOUND],
+            "contradictory": reasons[Reason.CONTRADICTORY],
             "cut": reasons[Reason.CUT],
             "texts_cut": reasons[Reason.TEXT_CUT],
         }
@@ -218,6 +219,7 @@ def _card(encoder: Encoder, receipts: _Receipts, folders: Sequence[str], values:
         digest=digest_of(encoder, sum(int(receipt["digest"], 16) for receipt in receipts)),
         values=values,
         missing=total("missing"),
+        contradictory=total("contradictory"),
         cut=total("cut"),
         texts_cut=total("texts_cut"),
         filtered={name: count for name, count in by_name("filtered", _FILTERS).items() if count},

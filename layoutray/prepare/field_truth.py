@@ -23,8 +23,9 @@ def tagged_pages(
         data_sets: where the documents and their other pages are.
 
     Returns:
-        The pages in the same order, and one dead letter without a page for each expected value that occurs on no page
-        of its document. A letter is reported with the first page of its document only.
+        The pages in the same order, and dead letters without a page: one for each expected value that occurs on no page
+        of its document, and one for each field whose values contradict each other. A letter is reported with the first
+        page of its document only.
     """
     tagged: dict[tuple[str, int], Page] = {}
     letters: list[DeadLetter] = []
@@ -34,7 +35,8 @@ def tagged_pages(
             result = tag_fields(document_pages, document.fields, schema)
             tagged |= {(page.doc_id, page.number): page for page in result.pages}
             if (document.doc_id, document_pages[0].number) in requested:
-                letters += [_letter(document, field) for field in result.missing]
+                letters += [_not_found(document, field) for field in result.missing]
+                letters += [_contradictory(document, *one) for one in result.contradictory.items()]
     return [tagged.get((page.doc_id, page.number), page) for page in pages], letters
 
 
@@ -54,7 +56,19 @@ def count_values(data_sets: Sequence[DataSet], schema: Mapping[str, FieldType]) 
     return sum(counts[name] for name in schema)
 
 
-def _letter(document: Document, field: Field) -> DeadLetter:
+def _not_found(document: Document, field: Field) -> DeadLetter:
     message = f"`{field.name}` is expected to be {field.value!r:.200}, which occurs on none of the readable pages"
-    error = DocumentError(Reason.VALUE_NOT_FOUND, message, stage="encode")
+    return _letter(document, Reason.VALUE_NOT_FOUND, message)
+
+
+def _contradictory(document: Document, name: str, values: Sequence[str]) -> DeadLetter:
+    message = (
+        f"`{name}` has the values {', '.join(map(repr, values)):.200}, but `many = false` allows one; "
+        "correct the values, or set `many = true`"
+    )
+    return _letter(document, Reason.CONTRADICTORY, message)
+
+
+def _letter(document: Document, reason: Reason, message: str) -> DeadLetter:
+    error = DocumentError(reason, message, stage="encode")
     return DeadLetter.of(error, source=document.source, doc_id=document.doc_id)

@@ -7,12 +7,16 @@ errors. Every occurrence of a value is tagged. If two values share a word, the o
 Words that a person has chosen for a field on the review page keep its tag, also where OCR has misread them. Other
 occurrences of the value are tagged as well.
 
+If a document has several values of a field that may have one (`many = false`), and their normal forms differ, none of
+them is tagged: which one is right is not known.
+
 A value of a record (`Field.row`) is tagged once, where the other values of its record are near, and its words get the
 record's number as `group` (see `layoutray.prepare.record_places`).
 """
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -40,10 +44,16 @@ _ATOM = re.compile(r"[^\W_]+|&")
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """Pages with one IOB2 tag per word and the groups of records, and the expected values that were not found."""
+    """Pages with one IOB2 tag per word and the groups of records, and the expected values that were not tagged.
+
+    Attributes:
+        missing: values that occur nowhere.
+        contradictory: values of each field that has several, although it may have one.
+    """
 
     pages: tuple[Page, ...]
     missing: tuple[Field, ...]
+    contradictory: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +92,11 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
         fields: expected values. Values of fields that are not in `schema` are ignored.
         schema: type of each wanted field, by name.
     """
-    wanted = [field for field in dict.fromkeys(fields) if field.name in schema]
     chosen = [_chosen(page, schema) for page in pages]
     settled = {(field.name, field.row) for of_page in chosen for field in of_page.values()}
+    given = [field for field in dict.fromkeys(fields) if field.name in schema]
+    contradictory = _contradictory([field for field in given if (field.name, None) not in settled], schema)
+    wanted = [field for field in given if field.row is not None or field.name not in contradictory]
     found = {field: _find(field.value, schema[field.name], [page.words for page in pages]) for field in wanted}
     searched = {field: spans for field, spans in found.items() if (field.name, field.row) not in settled}
     placed = record_places({field: spans for field, spans in searched.items() if field.row is not None}, pages)
@@ -97,7 +109,17 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
     for field, of_pages in found.items():
         for owned, spans in zip(owners, of_pages, strict=True) if field.row is None else ():
             owned |= {span: field for span in spans if span not in owned}
-    return Tagged(tuple(map(_tagged, pages, owners, chosen)), missing)
+    return Tagged(tuple(map(_tagged, pages, owners, chosen)), missing, contradictory)
+
+
+def _contradictory(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> dict[str, tuple[str, ...]]:
+    """The values of each field that may have one value of the document and has several with different normal forms."""
+    values: dict[str, dict[str, str]] = defaultdict(dict)
+    for field in fields:
+        if field.row is None and not schema[field.name].many:
+            form = normal_form(field.value, schema[field.name]) or field.value
+            values[field.name].setdefault(form, field.value)
+    return {name: tuple(by_form.values()) for name, by_form in values.items() if len(by_form) > 1}
 
 
 def _chosen(page: Page, schema: Mapping[str, FieldType]) -> dict[Span, Field]:

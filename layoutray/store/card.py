@@ -25,6 +25,7 @@ class Card:
         digest: identity of the content: pages, vocabulary and settings.
         values: expected values of the wanted fields, in all documents.
         missing: values that occur on no page of their document.
+        contradictory: pairs of a document and a field that may have one value and has several.
         cut: documents that are longer than the model accepts.
         texts_cut: expected texts that are longer than the model generates.
         filtered: refused pages by name of the filter.
@@ -40,6 +41,7 @@ class Card:
     digest: str
     values: int = 0
     missing: int = 0
+    contradictory: int = 0
     cut: int = 0
     texts_cut: int = 0
     filtered: dict[str, int] = field(default_factory=dict[str, int])
