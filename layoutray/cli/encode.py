@@ -73,5 +73,8 @@ def _summarise(card: Card, training_recipe: Recipe, out: str) -> None:
             f"{card.missing} of {card.values} field values were not found on any page of their document: {see}"
         )
     if card.contradictory:
-        terminal.say(f"contradictory values of a field in a document, not learnt: {card.contradictory} times; {see}")
+        terminal.say(
+            f"{card.contradictory} of {card.values} field values contradict others of their document and were left "
+            f"out: {see}"
+        )
     terminal.say_cuts(training_recipe, card.cut, card.texts_cut, f": {see}")

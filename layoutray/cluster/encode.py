@@ -60,8 +60,9 @@ def encode(
     """Encode the data sets `folders` for the recipe's task into `out`.
 
     `out` gets a folder of EXAMPLES for each split, `tokenizer.json` and `dataset.json`. Pages that cannot be encoded,
-    expected values that were not found, and texts that were cut become dead letters in `out/dead_letters`. The card
-    `dataset.json` is written last: a folder without it is incomplete, and the same call continues it.
+    expected values that were not found or contradict each other, and texts that were cut become dead letters in
+    `out/dead_letters`. The card `dataset.json` is written last: a folder without it is incomplete, and the same call
+    continues it.
 
     Args:
         workers: number of worker processes; default: one for each core of the cluster.
@@ -236,11 +237,11 @@ def _check_examples(card: Card, out: str) -> None:
         raise InputError(
             f"no training page of {folders} has words that can be encoded{refused}; see {out}/{DEAD_LETTERS_FOLDER}"
         )
-    if card.values and card.missing == card.values:
+    if card.values and card.missing + card.contradictory == card.values:
         raise InputError(
-            f"none of the {card.values} expected values in {folders} occurs on a page of its document, so there is "
-            f"nothing to learn; {out}/{DEAD_LETTERS_FOLDER} lists the values; "
-            "compare them with the types in [task.fields]"
+            f"none of the {card.values} expected values in {folders} can be learned: {card.missing} occur on no page "
+            f"of their document, and {card.contradictory} contradict others of it; {out}/{DEAD_LETTERS_FOLDER} lists "
+            "the values; compare them with the types in [task.fields]"
         )
 
 

@@ -23,9 +23,8 @@ def tagged_pages(
         data_sets: where the documents and their other pages are.
 
     Returns:
-        The pages in the same order, and dead letters without a page: one for each expected value that occurs on no page
-        of its document, and one for each field whose values contradict each other. A letter is reported with the first
-        page of its document only.
+        The pages in the same order, and one dead letter without a page for each expected value that occurs on no page
+        of its document, or that contradicts another one. A letter is reported with the first page of its document only.
     """
     tagged: dict[tuple[str, int], Page] = {}
     letters: list[DeadLetter] = []
@@ -36,7 +35,7 @@ def tagged_pages(
             tagged |= {(page.doc_id, page.number): page for page in result.pages}
             if (document.doc_id, document_pages[0].number) in requested:
                 letters += [_not_found(document, field) for field in result.missing]
-                letters += [_contradictory(document, *one) for one in result.contradictory.items()]
+                letters += [_contradictory(document, field) for field in result.contradictory]
     return [tagged.get((page.doc_id, page.number), page) for page in pages], letters
 
 
@@ -61,9 +60,9 @@ def _not_found(document: Document, field: Field) -> DeadLetter:
     return _letter(document, Reason.VALUE_NOT_FOUND, message)
 
 
-def _contradictory(document: Document, name: str, values: Sequence[str]) -> DeadLetter:
+def _contradictory(document: Document, field: Field) -> DeadLetter:
     message = (
-        f"`{name}` has the values {', '.join(map(repr, values)):.200}, but `many = false` allows one; "
+        f"`{field.name}` has the value {field.value!r:.200} and others, but may have one in a document; "
         "correct the values, or set `many = true`"
     )
     return _letter(document, Reason.CONTRADICTORY, message)

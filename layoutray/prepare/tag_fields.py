@@ -16,7 +16,6 @@ record's number as `group` (see `layoutray.prepare.record_places`).
 
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -24,6 +23,7 @@ from itertools import accumulate
 from rapidfuzz import fuzz
 
 from layoutray.document import REVIEWED, Field, Page, Word
+from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
 from layoutray.document.tags import spans as entities_of
@@ -48,12 +48,12 @@ class Tagged:
 
     Attributes:
         missing: values that occur nowhere.
-        contradictory: values of each field that has several, although it may have one.
+        contradictory: values of a field that has several, although it may have one.
     """
 
     pages: tuple[Page, ...]
     missing: tuple[Field, ...]
-    contradictory: Mapping[str, tuple[str, ...]]
+    contradictory: tuple[Field, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
     chosen = [_chosen(page, schema) for page in pages]
     settled = {(field.name, field.row) for of_page in chosen for field in of_page.values()}
     given = [field for field in dict.fromkeys(fields) if field.name in schema]
-    contradictory = _contradictory([field for field in given if (field.name, None) not in settled], schema)
-    wanted = [field for field in given if field.row is not None or field.name not in contradictory]
+    unusable = contradictory([field for field in given if (field.name, None) not in settled], schema)
+    wanted = [field for field in given if field not in unusable]
     found = {field: _find(field.value, schema[field.name], [page.words for page in pages]) for field in wanted}
     searched = {field: spans for field, spans in found.items() if (field.name, field.row) not in settled}
     placed = record_places({field: spans for field, spans in searched.items() if field.row is not None}, pages)
@@ -109,17 +109,7 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
     for field, of_pages in found.items():
         for owned, spans in zip(owners, of_pages, strict=True) if field.row is None else ():
             owned |= {span: field for span in spans if span not in owned}
-    return Tagged(tuple(map(_tagged, pages, owners, chosen)), missing, contradictory)
-
-
-def _contradictory(fields: Sequence[Field], schema: Mapping[str, FieldType]) -> dict[str, tuple[str, ...]]:
-    """The values of each field that may have one value of the document and has several with different normal forms."""
-    values: dict[str, dict[str, str]] = defaultdict(dict)
-    for field in fields:
-        if field.row is None and not schema[field.name].many:
-            form = normal_form(field.value, schema[field.name]) or field.value
-            values[field.name].setdefault(form, field.value)
-    return {name: tuple(by_form.values()) for name, by_form in values.items() if len(by_form) > 1}
+    return Tagged(tuple(map(_tagged, pages, owners, chosen)), missing, unusable)
 
 
 def _chosen(page: Page, schema: Mapping[str, FieldType]) -> dict[Span, Field]:

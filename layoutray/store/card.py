@@ -25,7 +25,7 @@ class Card:
         digest: identity of the content: pages, vocabulary and settings.
         values: expected values of the wanted fields, in all documents.
         missing: values that occur on no page of their document.
-        contradictory: pairs of a document and a field that may have one value and has several.
+        contradictory: values of a field that may have one value in a document and has several.
         cut: documents that are longer than the model accepts.
         texts_cut: expected texts that are longer than the model generates.
         filtered: refused pages by name of the filter.

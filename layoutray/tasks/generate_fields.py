@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from layoutray.answers import Entity, FieldAnswer, TextLine
 from layoutray.document import Document, Field, Page, Word
+from layoutray.document.contradictions import contradictory
 from layoutray.document.field_lines import check_names, page_text_of, parse, to_lines
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, InputError, Reason
@@ -46,11 +47,23 @@ class GenerateFields(TextGeneration):
             raise InputError(f"task.fields: {error}") from error
 
     def text(self, document: Document) -> str:
-        """The values of `fields` in their order, each value once; empty when the document has only other fields."""
+        """The values of `fields` in their order, each value once; empty when the document has only other fields.
+
+        Raises:
+            DocumentError: if the document has no fields, or values of one field contradict each other.
+        """
         if not document.fields:
             raise DocumentError(
                 Reason.BAD_ANNOTATION,
                 f"{document.source} has no fields; task {self.name} needs a data set with fields of documents",
+                stage="encode",
+            )
+        if unusable := contradictory(document.fields, self.fields):
+            names = ", ".join(dict.fromkeys(field.name for field in unusable))
+            raise DocumentError(
+                Reason.CONTRADICTORY,
+                f"{document.source} has several values of {names}, which may have one; correct the values, or set "
+                "`many = true`",
                 stage="encode",
             )
         values: dict[Field, None] = dict.fromkeys(document.fields)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,15 +139,47 @@ def test_pages_that_do_not_pass_are_counted_by_filter_and_are_in_no_example_and_
         encode(dataclasses.replace(chosen, filters=Filters(min_words=1000)), [folder], str(tmp_path / "none"))
 
 
-def test_values_that_no_page_states_leave_nothing_to_learn(tmp_path: Path) -> None:
-    made = pages(3)
+def _with_values(tmp_path: Path, values: Sequence[Sequence[str]]) -> str:
+    """A data set of one page for each document, whose field `party` has these values."""
+    made = pages(len(values))
     folder = write_pages(tmp_path, made)
-    documents = [Document(one.doc_id, one.source, "train", 1, (Field("party", "Nobody & Co."),)) for one in made]
+    documents = [
+        Document(one.doc_id, one.source, "train", 1, tuple(Field("party", value) for value in of_document))
+        for one, of_document in zip(made, values, strict=True)
+    ]
     shards.write(codec.documents_table(documents), f"{folder}/documents", "part.parquet")
-    for name, message in (
-        ("party", "none of the 3 expected values .* occurs on a page"),
-        ("partie", "contains partie, .* the names are party"),
-    ):
-        task = Entities(fields={name: FieldType("name")})
-        with pytest.raises(InputError, match=message):
-            encode(dataclasses.replace(RECIPE, task=task), [folder], str(tmp_path / name))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "message"),
+    [
+        ([["Nobody & Co."]] * 3, "party", "none of the 3 .* 3 occur on no page of their document, and 0 contradict"),
+        (
+            [["Nobody & Co.", "Other"], ["Nobody & Co."]],
+            "party",
+            "none of the 3 .* 1 occur on no page of their document, and 2 contradict",
+        ),
+        ([["Nobody & Co."]], "partie", "contains partie, .* the names are party"),
+    ],
+)
+def test_values_that_cannot_be_learned_leave_nothing_to_learn(
+    tmp_path: Path, values: Sequence[Sequence[str]], name: str, message: str
+) -> None:
+    folder = _with_values(tmp_path, values)
+    with pytest.raises(InputError, match=message):
+        encode(
+            dataclasses.replace(RECIPE, task=Entities(fields={name: FieldType("name")})),
+            [folder],
+            str(tmp_path / "out"),
+        )
+
+
+def test_values_that_contradict_each_other_are_counted_and_listed(tmp_path: Path) -> None:
+    word = pages(2)[1].words[0].text
+    folder = _with_values(tmp_path, [["Acme Holding", "Other Ltd"], [word]])
+    chosen = dataclasses.replace(RECIPE, task=Entities(fields={"party": FieldType("name")}))
+    card = encode(chosen, [folder], str(tmp_path / "out"))
+    assert (card.values, card.missing, card.contradictory) == (3, 0, 2)
+    letters = codec.dead_letters_of(shards.read(str(tmp_path / "out/dead_letters"), DEAD_LETTERS))
+    assert [letter.reason for letter in letters] == ["contradictory"] * 2

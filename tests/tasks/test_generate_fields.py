@@ -33,6 +33,11 @@ def test_the_text_has_the_wanted_fields_in_the_order_of_the_schema() -> None:
     with pytest.raises(DocumentError, match=r"receipt-0\.png has no fields") as refused:
         TASK.text(with_fields(pages(0)))
     assert refused.value.reason is Reason.BAD_ANNOTATION
+    with pytest.raises(
+        DocumentError, match=r"receipt-0\.png has several values of total, which may have one"
+    ) as refused:
+        TASK.text(with_fields(pages(0), *given, Field("total", "8.00")))
+    assert refused.value.reason is Reason.CONTRADICTORY
 
 
 def test_values_are_read_from_lines_and_the_surest_is_answered() -> None:
