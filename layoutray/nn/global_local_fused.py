@@ -20,6 +20,8 @@ from layoutray.nn.global_local_context import AttentionInputs
 from layoutray.nn.rich_attention import RichAxis, distance_score, order_score
 
 _TILE = 128
+_KERNELS = 64
+"""Largest number of kernels: one for each combination of terms, types, gradients and kinds of sizes."""
 
 
 def fused_context(
@@ -30,7 +32,7 @@ def fused_context(
     Args:
         tiles: the `block_mask` of the mask and reach of `inputs`, which all layers of a model share.
     """
-    compute = _compiled() if value.is_cuda else flex_attention
+    compute = compiled() if value.is_cuda else flex_attention
     context: Tensor = compute(inputs.query, inputs.key, value, score_mod=_score(inputs), block_mask=tiles, scale=1.0)
     return context
 
@@ -58,7 +60,15 @@ def block_mask(mask: Bool[Tensor, "batch length"], reach: int) -> BlockMask:
 
 
 @cache
-def _compiled() -> Callable[..., Any]:
+def compiled() -> Callable[..., Any]:
+    """flex_attention as fused kernels.
+
+    Raises PyTorch's limit of kernels of a function, by default 8. Beyond it, PyTorch computes all scores without a
+    kernel, and fails where there are gradients.
+    """
+    from torch._dynamo import config  # takes seconds
+
+    config.recompile_limit = max(config.recompile_limit, _KERNELS)
     return torch.compile(flex_attention)
 
 

@@ -3,11 +3,14 @@
 For CPUs, PyTorch compiles the forward pass alone.
 """
 
+import itertools
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 import torch
 from torch import Tensor
+from torch._dynamo import config as dynamo
 from torch._dynamo.utils import counters
 from torch.nn.attention import flex_attention
 
@@ -87,6 +90,23 @@ def assert_as_exact_as_dense(one: Problem, device: str) -> None:
 @pytest.mark.parametrize("size", [16, 64])
 def test_uncompiled_in_bf16_it_is_as_exact_as_the_dense_computation(size: int) -> None:
     assert_as_exact_as_dense(problem(150, 40, clip=12, size=size), "cpu")
+
+
+def test_inputs_of_more_than_eight_kinds_stay_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.compiler.reset()
+    monkeypatch.setattr(dynamo, "recompile_limit", 8)
+    # Without generated code, so that the test takes seconds. An uncompiled call warns, and warnings are errors.
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
+    monkeypatch.setattr(global_local_fused, "flex_attention", global_local_fused.compiled.__wrapped__())
+    before = counters["stats"]["unique_graphs"]
+    for length, clip, rich, dtype in itertools.product((9, 300), (0, 2), (False, True), (torch.float32, torch.float64)):
+        one = problem(length, 3, clip=clip, rich=rich)
+        one.attention.to(dtype)
+        one.states = one.states.detach().to(dtype)
+        with torch.no_grad():
+            torch.testing.assert_close(one.context(context_in_tiles), one.context(dense_context), atol=1e-4, rtol=0)
+    assert counters["stats"]["unique_graphs"] - before > 8
+    torch.compiler.reset()
 
 
 @pytest.mark.slow
