@@ -21,7 +21,7 @@ from layoutray.nn.rich_attention import RichAxis, distance_score, order_score
 
 _TILE = 128
 _KERNELS = 64
-"""Largest number of kernels: one for each combination of terms, types, gradients and kinds of sizes."""
+"""Largest number of kernels in a process. Each combination of terms, types, gradients and kinds of sizes has one."""
 
 
 def fused_context(
@@ -61,12 +61,12 @@ def block_mask(mask: Bool[Tensor, "batch length"], reach: int) -> BlockMask:
 
 @cache
 def compiled() -> Callable[..., Any]:
-    """flex_attention as fused kernels.
+    """flex_attention, which compiles a kernel for each kind of inputs.
 
-    Raises PyTorch's limit of kernels of a function, by default 8. Beyond it, PyTorch computes all scores without a
-    kernel, and fails where there are gradients.
+    PyTorch compiles at most 8 kernels of a function by default. Then it computes all scores without a kernel, and
+    fails where there are gradients. This increases the limit, for all functions of the process.
     """
-    from torch._dynamo import config  # takes seconds
+    from torch._dynamo import config  # this import takes seconds
 
     config.recompile_limit = max(config.recompile_limit, _KERNELS)
     return torch.compile(flex_attention)
