@@ -10,7 +10,6 @@ FROM_SCRATCH: Mapping[str, Any] = {
     "model.size": "tiny",
     "model.attention_dropout": 0.1,
     "task.writing.label_smoothing": 0.1,
-    "task.writing.min_length": 0,
     "task.writing.decoder.heads": 4,
     "task.writing.decoder.feed_forward": 512,
     "task.writing.decoder.copying": "none",
