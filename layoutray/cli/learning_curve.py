@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             size: [kept_measurement(str(planned[name].out), selection) for name in of_seeds]
             for size, of_seeds in names.items()
         }
-        _report(LearningCurve.of(measured), f"{first.recipe.name} on {selection.name}", chosen.out, parent)
+        _report(LearningCurve.of(measured), f"{first.recipe.name} on {selection.name}", first, chosen.out, parent)
     return 0
 
 
@@ -128,11 +128,12 @@ def _open_parent(first: Job, chosen: LearningCurveOptions) -> Run:
     return tracked_training.open_run(whole, Card.read(first.examples), chosen, varied)
 
 
-def _report(curve: LearningCurve, title: str, out: str, parent: Run) -> None:
-    """Show the curve; write `curve.json` and `curve.png`, also into the run."""
+def _report(curve: LearningCurve, title: str, trained: Job, out: str, parent: Run) -> None:
+    """Show the curve of trainings such as `trained`; write `curve.json` and `curve.png`, also into the run."""
     intervals = {size: point.interval for size, point in curve.points.items()}
-    rows = [(size, one.value, one.low, one.high) for size, one in intervals.items()]
-    terminal.show_table(title, ("training documents", curve.metric, "low", "high"), rows)
+    passes = _passes_over_one(trained)
+    rows = [(size, f"{passes / size:.1f}", one.value, one.low, one.high) for size, one in intervals.items()]
+    terminal.show_table(title, ("training documents", "passes", curve.metric, "low", "high"), rows)
     terminal.say(_gain(curve))
     terminal.say(_check(curve))
     ahead = curve.last + _MORE
@@ -143,6 +144,12 @@ def _report(curve: LearningCurve, title: str, out: str, parent: Run) -> None:
     parent.client.log_text(parent.run_id, text, "curve.json")
     parent.log_picture("curve", picture)
     sys.stdout.write(text)
+
+
+def _passes_over_one(job: Job) -> float:
+    """How often the steps of `job` would see a single document that has as many windows as the mean of all."""
+    windows = Card.read(job.examples).examples["train"] / len(training_documents(job.examples))
+    return job.recipe.train.steps * job.recipe.train.batch_size / windows
 
 
 def _gain(curve: LearningCurve) -> str:

@@ -114,6 +114,9 @@ def test_a_second_call_does_only_what_is_missing(drawn: Path, capsys: pytest.Cap
     assert "has 24 training documents: left out are the sizes 99" in shown.err
     assert "20 more labelled documents, 44 instead of 24, would change f1 by +" in shown.err
     assert "check: from up to 6 documents, " in shown.err
+    passes = {"2": "196.9", "6": "65.6", "24": "16.4"}  # 80 steps of 8 windows; the 24 documents have 39
+    rows = [line.split() for line in shown.err.replace("│", " ").splitlines()]
+    assert {row[0]: row[1] for row in rows if row and row[0] in passes} == passes
     assert json.loads(shown.out) == curve(drawn)
     assert (drawn / "curve.png").exists()
     assert mtimes(drawn) == before
