@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
-    names = {size: [_name(size, seed) for seed in chosen.distinct_seeds] for size in _sizes(chosen)}
+    available = len(training_documents(chosen.examples))
+    names = {size: [_name(size, seed) for seed in chosen.distinct_seeds] for size in _sizes(chosen, available)}
     every = [name for of_seeds in names.values() for name in of_seeds]
     planned = _planned(chosen, every)
     first = next(iter(planned.values()))
@@ -58,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             size: [kept_measurement(str(planned[name].out), selection) for name in of_seeds]
             for size, of_seeds in names.items()
         }
-        _report(LearningCurve.of(measured), f"{first.recipe.name} on {selection.name}", first, chosen.out, parent)
+        passes = {size: _passes(first, size / available) for size in measured}
+        _report(LearningCurve.of(measured), passes, f"{first.recipe.name} on {selection.name}", chosen.out, parent)
     return 0
 
 
@@ -84,9 +86,8 @@ def _size(text: str) -> int:
     return _ALL if text == "all" else options.positive(text)
 
 
-def _sizes(chosen: LearningCurveOptions) -> list[int]:
-    """The numbers of training documents, ascending. Says which are more than there are."""
-    available = len(training_documents(chosen.examples))
+def _sizes(chosen: LearningCurveOptions, available: int) -> list[int]:
+    """The numbers of training documents, ascending. Says which are more than the `available` ones."""
     wanted = {size or available for size in chosen.documents}
     if too_many := sorted(size for size in wanted if size > available):
         numbers = ", ".join(map(str, too_many))
@@ -128,11 +129,16 @@ def _open_parent(first: Job, chosen: LearningCurveOptions) -> Run:
     return tracked_training.open_run(whole, Card.read(first.examples), chosen, varied)
 
 
-def _report(curve: LearningCurve, title: str, trained: Job, out: str, parent: Run) -> None:
-    """Show the curve of trainings such as `trained`; write `curve.json` and `curve.png`, also into the run."""
+def _passes(job: Job, share: float) -> float:
+    """How often all steps of `job` see each document, if it trains on a `share` of the training documents."""
+    windows = share * Card.read(job.examples).examples["train"]
+    return job.recipe.train.steps * job.recipe.train.batch_size / windows
+
+
+def _report(curve: LearningCurve, passes: dict[int, float], title: str, out: str, parent: Run) -> None:
+    """Show the curve; write `curve.json` and `curve.png`, also into the run."""
     intervals = {size: point.interval for size, point in curve.points.items()}
-    passes = _passes_over_one(trained)
-    rows = [(size, f"{passes / size:.1f}", one.value, one.low, one.high) for size, one in intervals.items()]
+    rows = [(size, f"{passes[size]:.1f}", one.value, one.low, one.high) for size, one in intervals.items()]
     terminal.show_table(title, ("training documents", "passes", curve.metric, "low", "high"), rows)
     terminal.say(_gain(curve))
     terminal.say(_check(curve))
@@ -144,12 +150,6 @@ def _report(curve: LearningCurve, title: str, trained: Job, out: str, parent: Ru
     parent.client.log_text(parent.run_id, text, "curve.json")
     parent.log_picture("curve", picture)
     sys.stdout.write(text)
-
-
-def _passes_over_one(job: Job) -> float:
-    """How often the steps of `job` would see a single document that has as many windows as the mean of all."""
-    windows = Card.read(job.examples).examples["train"] / len(training_documents(job.examples))
-    return job.recipe.train.steps * job.recipe.train.batch_size / windows
 
 
 def _gain(curve: LearningCurve) -> str:
