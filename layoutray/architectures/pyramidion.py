@@ -36,6 +36,8 @@ Departures from the paper:
 - The paper's LSH has two heads with local windows; here all heads hash.
 - Scores are σ(logit) + 1e-5 and the softmax is over 20ᵛ, as in the authors' release. Outputs are in document order, as
   in the paper; the release's default differs (`order`).
+- `pairing = "neighbours"` is not in the paper. A kept state is then a mixture of adjacent tokens, so that pooling is no
+  top-k.
 - Layers that do not pool have no scorer; the release has one in each layer.
 - `core = "bert"` or `"roberta"` starts from a trained encoder of this kind, which the paper does not do. The input is
   then LN(word + position + segment (+ layout)), and feed-forward blocks use GELU. Sequential positions start again
@@ -63,6 +65,7 @@ from layoutray.nn.initialise import initialise_as_fairseq
 from layoutray.nn.lsh_attention import LshAttention
 from layoutray.nn.pooling_layer import POWER, Pooling, PoolingKind, PoolingMethod
 from layoutray.nn.positions import sinusoids
+from layoutray.nn.token_pooling import HalvingSettings, PairingName
 from layoutray.nn.token_scoring import ScorerName
 from layoutray.nn.weight_names.pyramidion import FROM_PEER
 from layoutray.tensors import Batch, Encoded
@@ -93,6 +96,8 @@ class PyramidionConfig:
         lsh_chunk: number of tokens per chunk in lsh.
         lsh_rounds: number of hash rounds in lsh.
         order: order of the outputs of Successive Halving: `document`, or `score`, the release's default.
+        pairing: which tokens Successive Halving pairs: the strongest with the weakest (`mirrored`, the paper's), with
+            the first of the weaker half (`parallel`), or each token with the next one (`neighbours`).
         padding: `masked`, or `reference_parity`, as in the release: texts are padded to `max_length`, and padding is
             visible.
         core_positions: size of the position table of a `core`, to which RoBERTa adds pad id + 1 rows.
@@ -118,6 +123,7 @@ class PyramidionConfig:
     lsh_chunk: int = 64
     lsh_rounds: int = 4
     order: Literal["document", "score"] = "document"
+    pairing: PairingName = "mirrored"
     padding: Literal["masked", "reference_parity"] = "masked"
     core_positions: int = 512
     segments: int = 2
@@ -138,6 +144,11 @@ class PyramidionConfig:
             raise InputError(
                 f"scorer is {self.scorer!r}, which gets no gradient with pooling 'hard'; use one without parameters"
             )
+        if self.pairing == "neighbours" and (self.order == "score" or self.padding == "reference_parity"):
+            raise InputError(
+                "pairing is 'neighbours'; then order must be 'document' and padding 'masked', not "
+                f"{self.order!r} and {self.padding!r}"
+            )
         if self.encoder == "funnel" and self.layers < 2:
             raise InputError(
                 "layers is 1; encoder 'funnel' needs at least 2: the means are queries of the second layer"
@@ -149,6 +160,13 @@ class PyramidionConfig:
     def halvings_per_layer(self) -> tuple[int, ...]:
         """How often `encoder` halves the number of tokens after each layer."""
         return encoder_family.halvings_per_layer(self.encoder, self.halvings)
+
+    @property
+    def pooling_kind(self) -> PoolingKind:
+        """How `encoder` pools."""
+        if self.encoder == "power":
+            return POWER
+        return PoolingKind(self.pooling, self.scorer, HalvingSettings(order=self.order, pairing=self.pairing))
 
     @property
     def attention_block(self) -> int:
@@ -258,8 +276,7 @@ def _received_attention(layer: nn.Module, tokens: Encoded) -> Float[Tensor, "bat
 
 
 def _pooling(config: PyramidionConfig, halvings: int) -> Pooling:
-    kind = POWER if config.encoder == "power" else PoolingKind(config.pooling, config.scorer, config.order)
-    return Pooling(kind, halvings, width=config.hidden, dropout=config.dropout)
+    return Pooling(config.pooling_kind, halvings, width=config.hidden, dropout=config.dropout)
 
 
 def _layer(config: PyramidionConfig) -> EncoderLayer:

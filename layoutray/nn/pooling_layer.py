@@ -25,15 +25,15 @@ class PoolingKind:
     Attributes:
         method: the paper's operator, hard top-k, or mean or maximum over windows (Appendix A).
         scorer: scores the tokens; ignored by `mean` and `max`.
-        order: order of the outputs of `successive_halving`.
+        halving: rules of `successive_halving`.
     """
 
     method: PoolingMethod
     scorer: ScorerName
-    order: Literal["document", "score"]
+    halving: HalvingSettings
 
 
-POWER = PoolingKind("hard", "attention", "document")
+POWER = PoolingKind("hard", "attention", HalvingSettings())
 """Pooling of PoWER-BERT (arXiv:2001.08950): keeps the k tokens that received the most attention."""
 
 
@@ -44,7 +44,7 @@ class Pooling(nn.Module):
         super().__init__()
         self.ratio = 2**halvings
         self.method = kind.method
-        self.halving = HalvingSettings(order=kind.order)
+        self.halving = kind.halving
         uses_scores = kind.method in ("successive_halving", "hard")
         self.scorer = scorer(kind.scorer, width, dropout, self.ratio) if uses_scores else None
 

@@ -27,6 +27,8 @@ from torch.nn import functional
 from layoutray.errors import InputError
 from layoutray.tensors import Mixture
 
+PairingName = Literal["mirrored", "parallel", "neighbours"]
+
 PADDING_SCORE = 1e-5
 """Score of padding in the release: below all other scores, which are sigmoids plus this number."""
 
@@ -57,15 +59,16 @@ class HalvingSettings:
     Attributes:
         base: b of the softmax over bᵛ, above 1. It is 20 in the release; the paper prints a plain softmax (Eq. 6) and
             calls it peaked.
-        pairing: pairs the strongest token with the weakest (`mirrored`) or with the first of the weaker half
-            (`parallel`).
-        order: order of outputs: `document`, by their strongest token, or `score`, the release's default.
+        pairing: pairs the strongest token with the weakest (`mirrored`), with the first of the weaker half
+            (`parallel`), or each token with the next one (`neighbours`, which is not in the paper).
+        order: order of outputs: `document`, by their strongest token, or `score`, the release's default. `neighbours`
+            are always in the order of the document.
         padding: `masked` as in the module's docstring. With `reference_parity`, as in the release, padding takes part
             as zero vectors of score 1e-5, and if n/k is no power of two there are more than k outputs.
     """
 
     base: float = 20.0
-    pairing: Literal["mirrored", "parallel"] = "mirrored"
+    pairing: PairingName = "mirrored"
     order: Literal["document", "score"] = "document"
     padding: Literal["masked", "reference_parity"] = "masked"
 
@@ -201,13 +204,19 @@ class _Tournament:
             share * stronger + (1 - share) * weaker,
             valid,
             self.size // 2,
-            torch.minimum(self.real, self.size // 2),
+            valid.sum(1, keepdim=True),
         )
 
     def _pairs(self, settings: HalvingSettings) -> tuple[Int[Tensor, "batch pairs"], Int[Tensor, "batch pairs"]]:
         """Indices of the stronger and the weaker entry of each pair; the number of entries means no entry."""
         entries = self.scores.shape[1]
-        order = self.scores.masked_fill(~self.mask, -math.inf).argsort(dim=1, descending=True, stable=True)
+        scores = self.scores.masked_fill(~self.mask, -math.inf)
+        if settings.pairing == "neighbours":
+            order = scores.unflatten(1, (-1, 2)).argsort(dim=2, descending=True, stable=True)
+            pairs = order + torch.arange(0, entries, 2, device=order.device)[:, None]
+            left, right = pairs.masked_fill(pairs >= self.real[..., None], entries).unbind(2)
+            return left, right
+        order = scores.argsort(dim=1, descending=True, stable=True)
         rank, half = torch.arange(entries // 2, device=order.device), self.size // 2
         partner = self.size - 1 - rank if settings.pairing == "mirrored" else half + rank
         left = order[:, : entries // 2].masked_fill(rank >= torch.minimum(self.real, half), entries)

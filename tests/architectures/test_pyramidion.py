@@ -221,6 +221,8 @@ def test_lists_of_a_recipe_become_the_pyramid() -> None:
             {"encoder": "power", "padding": "reference_parity"},
             "encoder is 'power'; with padding 'reference_parity' it must be",
         ),
+        ({"pairing": "neighbours", "order": "score"}, "pairing is 'neighbours'; .*, not 'score' and 'masked'"),
+        ({"pairing": "neighbours", "padding": "reference_parity"}, "not 'document' and 'reference_parity'"),
         ({"padding": "reference_parity", "core": "bert"}, "core is 'bert'; with padding"),
         ({"padding": "reference_parity", "max_length": 96}, "max_length is 96; .* a layer gets 96"),
         ({"padding": "reference_parity", "max_length": 64, "block": 32, "halvings": (0, 7)}, "a layer gets 64"),
@@ -249,10 +251,10 @@ class Unmixed(torch.nn.Module):
 
 @torch.no_grad()
 @pytest.mark.parametrize("name", ["transpooler", "pyramidion", "deep_pyramidion"])
-@pytest.mark.parametrize("pooling", ["successive_halving", "mean"])
+@pytest.mark.parametrize("pooling", [{}, {"pairing": "neighbours"}, {"pooling": "mean"}])
 @pytest.mark.parametrize("length", [3, 21, 64])
-def test_a_state_is_traced_back_through_all_poolings(name: str, pooling: str, length: int) -> None:
-    encoder, batch = encoder_of(encoder=name, pooling=pooling, max_length=128), padded(random_batch_of(length))
+def test_a_state_is_traced_back_through_all_poolings(name: str, pooling: dict[str, str], length: int) -> None:
+    encoder, batch = encoder_of(encoder=name, max_length=128, **pooling), padded(random_batch_of(length))
     encoder.layers = torch.nn.ModuleList(Unmixed() for _ in encoder.layers)
     tokens, encoded = encoder.embed(batch).states, encoder(batch)
     assert encoder.has_mixture

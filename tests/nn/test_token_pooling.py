@@ -16,6 +16,7 @@ POOLS: dict[str, Pool] = {
     "document": successive_halving_topk,
     "score": lambda *given: successive_halving_topk(*given, HalvingSettings(order="score")),
     "parallel": lambda *given: successive_halving_topk(*given, HalvingSettings(pairing="parallel")),
+    "neighbours": lambda *given: successive_halving_topk(*given, HalvingSettings(pairing="neighbours")),
     "hard": hard_topk,
     "mean": lambda states, _scores, mask, k: window_pool(states, mask, k, "mean"),
     "max": lambda states, _scores, mask, k: window_pool(states, mask, k, "max"),
@@ -53,6 +54,20 @@ def test_rounds_are_tournaments(n: int, k: int) -> None:
         expected, origin = by_hand(states[row], scores[row], k)
         torch.testing.assert_close(found.states[row], expected)
         assert found.origin[row].tolist() == origin
+
+
+def test_neighbours_are_paired_in_the_order_of_the_document() -> None:
+    states, _, mask = tokens(1, 8, 7)
+    scores = torch.tensor([[0.2, 0.9, 0.5, 0.4, 0.1, 0.3, 0.6, 0.0]], dtype=torch.float64)
+    found = successive_halving_topk(states, scores, mask, 2, HalvingSettings(pairing="neighbours"))
+    assert found.mixture is not None
+    assert found.mixture.tokens.sort().values.tolist() == [[[0, 1, 2, 3], [4, 5, 6, 7]]]
+    assert found.origin.tolist() == [[1, 6]]
+    powers = [math.exp(20**score) for score in (0.3, 0.1)]
+    mixed = (0.3 * powers[0] + 0.1 * powers[1]) / sum(powers)
+    powers = [math.exp(20**score) for score in (0.6, mixed)]
+    torch.testing.assert_close(found.mixture.weights[0, 1, 0], torch.tensor(powers[0] / sum(powers)).double())
+    assert found.mixture.weights[found.mixture.tokens == 7].item() == 0
 
 
 @EVERY_POOL
@@ -181,7 +196,7 @@ def test_a_base_that_prefers_the_weaker_is_refused() -> None:
         HalvingSettings(base=0.5)
 
 
-@pytest.mark.parametrize("name", ["document", "score", "parallel", "hard", "mean"])
+@pytest.mark.parametrize("name", ["document", "score", "parallel", "neighbours", "hard", "mean"])
 @pytest.mark.parametrize("real", [32, 21, 3])
 def test_each_output_equals_its_mixture(name: str, real: int) -> None:
     states, scores, mask = tokens(2, 32, real)
