@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from layoutray import tracking
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
+from layoutray.tracking import runs, stores
 
 
 def log(benchmark: str, parameters: Mapping[str, Any], results: Any, pictures: Mapping[str, bytes]) -> None:
@@ -13,7 +13,7 @@ def log(benchmark: str, parameters: Mapping[str, Any], results: Any, pictures: M
 
     The store is the one that MLFLOW_TRACKING_URI names (default: ./mlflow.db).
     """
-    run = tracking.create_run(tracking.default_uri(), "benchmarks", benchmark, parameters, {})
+    run = runs.create_run(stores.default_uri(), "benchmarks", benchmark, parameters, {})
     run.client.log_text(run.run_id, json.dumps(results, indent=2), f"{benchmark}.json")
     for name, picture in pictures.items():
         run.log_picture(name, picture)

@@ -16,7 +16,7 @@ from benchmarks.figures.step_cost import StepCostRow, draw_step_costs, parse
 from benchmarks.measure.training_step import StepCase, StepCost, matrix_product_speed, measure_step
 from benchmarks.mlflow_log import log
 from benchmarks.options import StepCostOptions
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.report import png
 

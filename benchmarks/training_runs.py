@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.mlflow_log import log
 from benchmarks.options import RunsOptions
-from layoutray.cli import terminal
 from layoutray.cli.select import REVIEW
+from layoutray.cli.shared import terminal
 from layoutray.errors import LayoutrayError
 from layoutray.report import curves, png
 from layoutray.training.reporter import HISTORY, read_history

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from layoutray import tracking
 from layoutray.document import Page
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.store import shards, sources
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import PAGES
+from layoutray.tracking import registered, stores
 
 
 def read_pages(file: str | Path, recognition: Recognition | None = None) -> list[Page]:
@@ -51,7 +51,7 @@ def load_extractor(checkpoint: str | Path, tracking_uri: str = "") -> Extractor:
         InputError: when the registry does not have the model.
         CheckpointError: when the checkpoint is incomplete, or its model finds no entities.
     """
-    folder, version = tracking.checkpoint_folder(str(checkpoint), tracking_uri or tracking.default_uri())
+    folder, version = registered.checkpoint_folder(str(checkpoint), tracking_uri or stores.default_uri())
     extractor = Extractor.load(folder)
     extractor.model_version = version or extractor.model_version
     return extractor

@@ -26,9 +26,9 @@ import torch
 from safetensors.torch import load_file
 
 from layoutray import architectures, tokenizer
-from layoutray import recipe as recipes
 from layoutray.errors import CheckpointError, DocumentError, Reason, RecipeError
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import json_text, shards, sources
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Encoder

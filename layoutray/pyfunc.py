@@ -14,19 +14,19 @@ import pandas as pd
 import yaml
 
 from layoutray import devices
-from layoutray import recipe as recipes
-from layoutray.answers import Problem
-from layoutray.cluster.serving import answer, failures, submission
-from layoutray.cluster.serving.failures import ApiError
-from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.model_version import LoadedVersion, Version, load_version
-from layoutray.cluster.serving.outcome import Outcome
-from layoutray.cluster.serving.submission import UploadedFile, WordPages
 from layoutray.document import Page
+from layoutray.document.answers import Problem
 from layoutray.errors import DocumentError
-from layoutray.generation import TextGenerator
+from layoutray.inference.generation import TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
+from layoutray.recipe import recipes
+from layoutray.serving import answer, failures, submission
+from layoutray.serving.failures import ApiError
+from layoutray.serving.limits import Limits
+from layoutray.serving.model import LoadedVersion, Version, load_version
+from layoutray.serving.outcome import Outcome
+from layoutray.serving.submission import UploadedFile, WordPages
 
 _REGISTERED = "registered_model_meta"
 """File that MLflow writes into the folder of a registered model: its name and version."""

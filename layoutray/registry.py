@@ -1,38 +1,73 @@
 """Load plug-ins by name.
 
-The five plug-in packages are architectures, readers, tasks, ocr.engines and importing. A plug-in is a module of one of
-them that defines the package's constant (`ARCHITECTURE`, `READER`, `TASK`, `ENGINE`, `IMPORTER`); its name is the
-module's name.
+A plug-in is a module that defines the constant of its kind. Its name is the name of the module:
+
+| kind | package | constant |
+| --- | --- | --- |
+| architecture | `layoutray.architectures` | `ARCHITECTURE` |
+| reader of documents | `layoutray.readers`, in one of its folders | `READER` |
+| task | `layoutray.tasks` | `TASK` |
+| OCR engine | `layoutray.ocr.engines` | `ENGINE` |
+| importer of a release | `layoutray.releases.importers` | `IMPORTER` |
+
+A plug-in of another distribution is an entry point. The package of the kind is the group, the plug-in's name is the
+name, and the module is the value. The names of our own modules take precedence.
 """
 
 import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
 
 from layoutray.errors import InputError
 
 
 def names(package: str, constant: str) -> tuple[str, ...]:
-    """Names of the plug-ins in `package`, sorted. Imports all its modules; meant for messages and tests."""
-    return tuple(sorted(_modules_with(package, constant)))
+    """Names of the plug-ins in `package` and its folders, and of its entry points, sorted.
+
+    Imports all its own modules; meant for messages and tests.
+    """
+    own = {
+        module.name
+        for folder in _folders(package)
+        for module in pkgutil.iter_modules(importlib.import_module(folder).__path__)
+        if not module.ispkg and hasattr(importlib.import_module(f"{folder}.{module.name}"), constant)
+    }
+    return tuple(sorted(own | set(entry_points(group=package).names)))
 
 
 def load(package: str, constant: str, name: str) -> object:
     """The constant of plug-in `name`. Imports only its module.
 
     Raises:
-        InputError: when there is no such plug-in; the message lists the known ones.
+        InputError: when there is no such plug-in; the message lists the known ones. Also when the module of an entry
+            point does not define the constant.
     """
-    if name.isidentifier() and importlib.util.find_spec(f"{package}.{name}") is not None:
-        module = importlib.import_module(f"{package}.{name}")
-        if hasattr(module, constant):
-            return getattr(module, constant)
+    if name.isidentifier():
+        for module in (f"{folder}.{name}" for folder in _folders(package)):
+            if importlib.util.find_spec(module) is not None and hasattr(importlib.import_module(module), constant):
+                return getattr(importlib.import_module(module), constant)
+    for entry in entry_points(group=package, name=name):
+        return _of_entry_point(entry, constant)
     kind = package.rpartition(".")[2]
     raise InputError(f"unknown name {name!r} in {kind}; known: {', '.join(names(package, constant))}")
 
 
-def _modules_with(package: str, constant: str) -> Iterator[str]:
+def _folders(package: str) -> Iterator[str]:
+    """The package, and the packages directly in it."""
+    yield package
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        if hasattr(importlib.import_module(f"{package}.{module.name}"), constant):
-            yield module.name
+        if module.ispkg:
+            yield f"{package}.{module.name}"
+
+
+def _of_entry_point(entry: EntryPoint, constant: str) -> object:
+    module = entry.load()
+    if not hasattr(module, constant):
+        distribution = entry.dist.name if entry.dist else "a package"
+        raise InputError(
+            f"plug-in {entry.name!r} of {distribution} is {entry.value}, which does not define {constant}; "
+            "the entry point must name the module that does"
+        )
+    return getattr(module, constant)

@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from layoutray import recipe as recipes
 from layoutray.config import override
 from layoutray.document import SUMMARY, Document, Field, Page
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import codec, shards
 from layoutray.store.data_set import DataSet
 from tests.jobs import NO_DROPOUT, job, page

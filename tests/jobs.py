@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from layoutray import recipe as recipes
 from layoutray import tokenizer
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.prepare.encode import Encoder, labels_for, vocabulary_for
 from layoutray.prepare.encode_output import SPLITS
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import codec, example_files, shards
 from layoutray.store.card import Card
 from layoutray.store.data_set import DataSet

@@ -23,7 +23,7 @@ from layoutray import checkpoint
 from layoutray.batching.collate import collate
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.recipe import Recipe
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import sources
 from layoutray.tasks import TaskModel
 from tests.batching.test_collate import example

@@ -12,16 +12,18 @@ import pytest
 from mlflow.pyfunc import PyFuncModel
 from mlflow.tracking import MlflowClient
 
-from layoutray import checkpoint, recipe, tracking
-from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.submission import word_pages
-from layoutray.inference import Extractor
-from layoutray.readers.synthetic_render import render_page
+from layoutray import checkpoint
+from layoutray.inference.extractor import Extractor
+from layoutray.recipe import recipes
+from layoutray.serving.limits import Limits
+from layoutray.serving.submission import word_pages
+from layoutray.synthetic.render import render_page
+from layoutray.tracking import registered, runs
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import as_request
+from tests.cluster.running_endpoint import as_request
 from tests.mlflow_store import new_store
 from tests.ocr.files import encoded
-from tests.test_tracking import CARD, examples
+from tests.tracking.test_tracking import CARD, examples
 
 IMAGE, ANNOTATION = render_page(Random("pyfunc"))
 BODY = as_request(IMAGE, ANNOTATION["words"])
@@ -40,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model(folder: Path) -> PyFuncModel:
     uri = new_store(folder.parent)
-    run = tracking.create_run(uri, "tests", "run", {}, {})
+    run = runs.create_run(uri, "tests", "run", {}, {})
     run.log_data(examples(folder.parent))
     run.log_metrics(7, {"dev/f1": 0.5})
     run.log_checkpoint(folder)
@@ -61,7 +63,7 @@ def test_it_is_the_logged_model_of_its_run_with_metrics_data_and_ocr_lane(model:
     assert (logged.name, logged.source_run_id) == ("run", version.run_id)
     assert json.loads(logged.tags["mlflow.modelVersions"]) == [{"name": "forms", "version": 1}]
     assert client.get_run(version.run_id).data.metrics == {"dev/f1": 0.5, "dev best/f1": 0.5}
-    assert logged.params["ocr_engine"] == recipe.load_ingest("ingest-folder").recognition.engine
+    assert logged.params["ocr_engine"] == recipes.load_ingest("ingest-folder").recognition.engine
     assert model.metadata.metadata["recognition"] == "ingest-folder"
 
 
@@ -100,7 +102,7 @@ def test_it_states_what_it_takes_and_gives_an_example(model: PyFuncModel) -> Non
 
 
 def test_no_file_of_it_is_a_pickle_or_code(model: PyFuncModel, folder: Path) -> None:
-    local, _ = tracking.checkpoint_folder("models:/forms/1", f"sqlite:///{folder.parent / 'mlflow.db'}")
+    local, _ = registered.checkpoint_folder("models:/forms/1", f"sqlite:///{folder.parent / 'mlflow.db'}")
     kinds = {file.suffix for file in Path(local).rglob("*") if file.is_file()}
     assert kinds <= {".json", ".safetensors", ".txt", ".yaml", ""}
     assert checkpoint.load(local).version == checkpoint.load(folder).version

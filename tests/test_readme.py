@@ -14,10 +14,10 @@ import yaml
 
 from benchmarks.__main__ import main as benchmark
 from layoutray import config
-from layoutray import recipe as recipes
 from layoutray.cli import train
 from layoutray.cli.main import main
-from layoutray.recipe import RECIPES
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import RECIPES
 from layoutray.store import schema
 from layoutray.training.feed import check_share
 

@@ -92,7 +92,11 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(built: Path) -> No
     with zipfile.ZipFile(built / f"layoutray-{TAG}-py3-none-any.whl") as opened:
         names = {name for name in opened.namelist() if ".dist-info/" not in name}
     assert names == {name for name in tracked() if name.startswith("layoutray/")}
-    assert {"layoutray/recipes/ingest-folder.toml", "layoutray/review/page/index.html", "layoutray/py.typed"} <= names
+    assert {
+        "layoutray/recipe/shipped/ingest-folder.toml",
+        "layoutray/review/page/index.html",
+        "layoutray/py.typed",
+    } <= names
 
 
 def test_the_sdist_has_every_file_of_the_repository(built: Path) -> None:

@@ -12,8 +12,8 @@ from benchmarks.measure.bulk import BulkCost, BulkRun, LoopCost, measure_bulk, m
 from benchmarks.measure.generated_model import save_model
 from benchmarks.measure.generated_pages import random_pages, write_pages
 from benchmarks.measure.spread import Spread
-from layoutray.cli import terminal
-from layoutray.cli.options import parse
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import parse
 from layoutray.errors import InputError
 from layoutray.store import codec
 

@@ -9,7 +9,7 @@ from itertools import accumulate, groupby
 
 from benchmarks.measure.complexity import ORDERS, LayerCost, decoder_keys, layer_costs
 from layoutray import architectures
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 from layoutray.errors import InputError
 
 

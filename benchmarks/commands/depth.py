@@ -11,7 +11,7 @@ from benchmarks.measure.complexity import ORDERS
 from benchmarks.measure.depth import DepthSizes, DepthTiming, measure_depth
 from benchmarks.mlflow_log import log
 from benchmarks.options import png_file
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 from layoutray.errors import InputError
 from layoutray.report import png
 

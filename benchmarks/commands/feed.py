@@ -16,8 +16,8 @@ from benchmarks.measure.environment import environment
 from benchmarks.measure.feed import FeedCost, FeedRun, Speed, measure_feed, measure_training
 from benchmarks.measure.generated_examples import generate
 from benchmarks.measure.object_store import folder_store
-from layoutray.cli import terminal
-from layoutray.cli.options import parse
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import parse
 from layoutray.errors import InputError
 from layoutray.store import node_cache
 

@@ -7,8 +7,8 @@ from benchmarks.measure.spread import Spread
 from benchmarks.options import LabelledRunsOptions, add_labelled_runs_options
 from benchmarks.papers.formnet import PAPER_F1, SYSTEMS
 from benchmarks.training_runs import PLAIN, Runs, Scores, schedule
-from layoutray.cli import terminal
-from layoutray.cli.options import parse
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import parse
 
 _RECIPE = "finetune-funsd"
 _TUNING: dict[str, object] = {

@@ -23,8 +23,7 @@ import psutil
 
 from benchmarks.measure.generated_pages import random_pages, renamed
 from benchmarks.measure.object_store import listed_store
-from layoutray import tracking
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 from layoutray.document import Document
 from layoutray.errors import InputError
 from layoutray.prepare.discovery import find_documents
@@ -35,10 +34,11 @@ from layoutray.prepare.page_tasks import OpenedDocument, PageTask, Plan
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.record_codecs import OPENED_DOCUMENT
 from layoutray.readers import DocumentRef
-from layoutray.recipe import IngestRecipe
+from layoutray.recipe.recipes import IngestRecipe
 from layoutray.store import shards
 from layoutray.store.spilled import SpilledList
-from layoutray.tracking import MlflowReporter
+from layoutray.tracking import runs
+from layoutray.tracking.runs import MlflowReporter
 
 _MILLION = 1_000_000
 
@@ -150,7 +150,7 @@ def _recalled(before: OpenedBefore, items: Iterable[DocumentRef]) -> Sequence[Op
 
 
 def _of_reports(store: Path, count: int) -> GrowthCost:
-    run = tracking.create_run(f"sqlite:///{store}", "growth", "growth", {}, {})
+    run = runs.create_run(f"sqlite:///{store}", "growth", "growth", {}, {})
     before = store.stat().st_size
 
     def report() -> None:

@@ -12,8 +12,8 @@ from benchmarks.papers.lambert import LAYOUTS, PAPER_F1, SYSTEMS, LambertSystem,
 from benchmarks.training_runs import PLAIN, Runs, Scores, schedule, tables
 from layoutray import checkpoint
 from layoutray.architectures.lambert import LambertConfig
-from layoutray.cli import terminal
-from layoutray.cli.options import parse
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import parse
 from layoutray.evaluation.leakage import Known, document_words, known
 from layoutray.store.data_set import DataSet
 

@@ -19,14 +19,14 @@ from benchmarks.measure.memory import MemorySampler, RoleMemory, by_tenths
 from benchmarks.options import png_file
 from benchmarks.real_pages import RealPagesOptions
 from layoutray import config
-from layoutray.cli import terminal
-from layoutray.cli.options import parse
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import parse
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError
 from layoutray.ocr.settings import PROFILES, Profile, Recognition
-from layoutray.recipe import IngestRecipe
+from layoutray.recipe.recipes import IngestRecipe
 from layoutray.report import png
 
 _MARKS = {"page workers": "PageWorker", "OCR": "layoutray.ocr.child", "Ray itself": ""}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from benchmarks.measure.pooling import METHODS, PoolingCase, PoolingResult, measure_pooling
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -14,15 +14,15 @@ from benchmarks import real_pages
 from benchmarks.measure.spread import Spread
 from benchmarks.real_pages import RealPagesOptions
 from layoutray.benchmark.ingest import TimedRound, time_contenders
-from layoutray.cli import terminal
-from layoutray.cli.options import local_folder, parse
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import local_folder, parse
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.errors import InputError
-from layoutray.inference import Extractor
-from layoutray.recipe import IngestRecipe
+from layoutray.inference.extractor import Extractor
+from layoutray.recipe.recipes import IngestRecipe
 
 _READING, _ANSWERING = "reading (OCR)", "answering (model)"
 

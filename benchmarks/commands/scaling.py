@@ -25,14 +25,14 @@ from benchmarks.measure import stand_in
 from benchmarks.measure.environment import environment
 from benchmarks.measure.ingest_cost import IngestTiming, step_seconds
 from benchmarks.measure.object_store import object_store
-from layoutray.cli import terminal
-from layoutray.cli.options import parse
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import parse
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
-from layoutray.recipe import IngestRecipe
+from layoutray.recipe.recipes import IngestRecipe
 from layoutray.store import sources
 
 _NODE = {"num_cpus": 1, "include_dashboard": False}

@@ -16,8 +16,8 @@ from benchmarks.measure.labels_needed import labels_needed
 from benchmarks.measure.spread import Spread
 from benchmarks.options import RunsOptions, add_runs_options
 from benchmarks.training_runs import Runs, Scores, schedule
-from layoutray.cli import terminal
-from layoutray.cli.options import add_recipe, parse, positive
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import add_recipe, parse, positive
 from layoutray.errors import InputError
 
 _SELECT, _RANDOM = "select", "random"

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.measure.skim_mask import measure_saving
 from layoutray import checkpoint
 from layoutray.batching.collate import collate
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 from layoutray.errors import InputError
 from layoutray.evaluation.examples import encode_pages
 from layoutray.evaluation.page_selection import PageSelection

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from benchmarks import step_cost
 from benchmarks.options import StepCostOptions, add_step_cost_options
 from benchmarks.papers.skim_models import MODELS
-from layoutray.cli.options import parse
+from layoutray.cli.shared.options import parse
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -19,9 +19,9 @@ from benchmarks.papers.skim import (
     compute_ratio,
 )
 from benchmarks.training_runs import Runs, Scores, schedule
-from layoutray import recipe
-from layoutray.cli import terminal
-from layoutray.cli.options import parse
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import parse
+from layoutray.recipe import recipes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ def _show_labels(scores: Scores, options: SkimTablesOptions) -> None:
     rows: list[tuple[object, ...]] = []
     for name in scores:
         row = TUNED[name]
-        model = recipe.load("finetune-docbank", [f"model.{key}={value}" for key, value in row.model.items()]).model
+        model = recipes.load("finetune-docbank", [f"model.{key}={value}" for key, value in row.model.items()]).model
         layers, contextualiser = model["layers"], model.get("contextualiser_layers", 1)
         ratio = compute_ratio(row, layers, contextualiser, length=options.length, top_k=options.top_k)
         paper = " / ".join(f"{score:.2f}" for score in row.paper)

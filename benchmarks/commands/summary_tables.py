@@ -10,8 +10,8 @@ from benchmarks.measure.spread import Spread
 from benchmarks.options import RunsOptions, add_only, add_runs_options
 from benchmarks.papers.summary import ENCODERS, FROM_SCRATCH, PAPER_ROUGE, SCORERS, decoder_keys
 from benchmarks.training_runs import Runs, Scores, schedule, tables
-from layoutray.cli import terminal
-from layoutray.cli.options import parse
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import parse
 from layoutray.document import Page
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.texts import score_summaries

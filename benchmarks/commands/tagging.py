@@ -9,7 +9,7 @@ from dataclasses import asdict
 from benchmarks.measure.tagging import score_tagging
 from benchmarks.mlflow_log import log
 from layoutray import config
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 from layoutray.document import Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import OUTSIDE, kind_of

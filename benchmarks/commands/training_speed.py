@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.measure.training_speed import Speed, SpeedRun, measure
-from layoutray.cli import terminal
-from layoutray.cli.options import add_overrides, local_folder, parse
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import add_overrides, local_folder, parse
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _BEFORE = "before"

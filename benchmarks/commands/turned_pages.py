@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from benchmarks.measure.turned_pages import COPIES, CopyScore, score_copies
 from layoutray.benchmark.ocr_settings import annotated_pictures, variant
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 from layoutray.errors import InputError
 
 

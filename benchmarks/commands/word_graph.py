@@ -22,13 +22,13 @@ from benchmarks.measure.word_graph import (
     throughput,
 )
 from layoutray.batching.windows import grid_boxes
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 from layoutray.document import Page
 from layoutray.document.filters import Filters
 from layoutray.document.word_graph import Points
 from layoutray.errors import InputError
 from layoutray.prepare.encode import vocabulary_for
-from layoutray.recipe import TokenizerRecipe
+from layoutray.recipe.recipes import TokenizerRecipe
 from layoutray.store.data_set import DataSet
 
 _RANDOM: dict[str, Callable[[int, np.random.Generator], Points]] = {

@@ -23,7 +23,7 @@ from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import predict
 from layoutray.cluster.progress import Progress
 from layoutray.devices import CPU
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
 from layoutray.store import codec, shards
 from layoutray.store.data_set import DataSet
 

@@ -18,7 +18,7 @@ import torch
 
 from benchmarks.measure.training_step import training_step
 from layoutray import checkpoint
-from layoutray import recipe as recipes
+from layoutray.recipe import recipes
 from layoutray.training.feed import Feed, recipe_feed
 from layoutray.training.inputs import open_split
 

@@ -7,11 +7,11 @@ from typing import cast
 import torch
 
 from layoutray import checkpoint, tokenizer
-from layoutray import recipe as recipes
 from layoutray.checkpoint import Checkpoint
 from layoutray.devices import CPU
 from layoutray.document import Page
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
+from layoutray.recipe import recipes
 from layoutray.tasks import TagsWords, fields_of
 from layoutray.tasks.word_labels import TokenClassificationHead
 

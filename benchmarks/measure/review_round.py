@@ -19,7 +19,6 @@ from benchmarks.measure.keystrokes import Hands
 from benchmarks.measure.local_server import started
 from benchmarks.measure.reviewer import Retyper, Reviewer, ReviewTime, TrueDocument, TrueValue
 from benchmarks.training_runs import Runs, schedule
-from layoutray import recipe as recipes
 from layoutray.document import Document, Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import spans
@@ -27,7 +26,8 @@ from layoutray.errors import InputError, LayoutrayError
 from layoutray.metrics.item_counts import ItemCounts
 from layoutray.prepare.tag_fields import tag_fields
 from layoutray.prepare.whole_documents import whole_documents
-from layoutray.readers.reviewed import REVIEW_FILE
+from layoutray.readers.own.reviewed import REVIEW_FILE
+from layoutray.recipe import recipes
 from layoutray.store.data_set import DataSet
 from layoutray.tasks import fields_of
 

@@ -86,7 +86,7 @@ def measure(run: SpeedRun, code: Path) -> Speed:
 def _measure_here(run: SpeedRun) -> list[tuple[float, float, float]]:
     import torch
 
-    from layoutray import recipe as recipes
+    from layoutray.recipe import recipes
     from layoutray.training import world
     from layoutray.training.inputs import prepare
     from layoutray.training.job import Job

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutray.errors import InputError
-from layoutray.recipe import Recipe
+from layoutray.recipe.recipes import Recipe
 
 _SHARED = ("hidden", "layers", "heads", "feed_forward", "max_length", "segments", "norm_epsilon")
 

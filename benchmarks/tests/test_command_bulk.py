@@ -10,7 +10,7 @@ from benchmarks.measure.generated_model import save_model
 from benchmarks.measure.generated_pages import random_pages, write_pages
 from layoutray.devices import CPU
 from layoutray.errors import InputError
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
 from layoutray.store import codec
 from layoutray.store.data_set import DataSet
 

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.commands.memory import main
 from layoutray.errors import InputError
-from layoutray.readers.synthetic_render import render_set
+from layoutray.synthetic.render import render_set
 
 
 @pytest.mark.ray

@@ -1,8 +1,8 @@
 import pytest
 
 from benchmarks.papers.lambert import LAYOUTS, PAPER_F1, SYSTEMS, sizes
-from layoutray import recipe
 from layoutray.errors import InputError
+from layoutray.recipe import recipes
 from tests.jobs import recipe as small
 
 BERT = ["model.arch=hf", "model.model_type=bert", "model.hidden=64", "model.heads=2", "model.layers=3"]
@@ -15,14 +15,14 @@ def test_the_paper_has_a_score_for_every_row() -> None:
 @pytest.mark.parametrize("row", [*SYSTEMS.values(), *LAYOUTS.values()])
 @pytest.mark.parametrize("name", ["pretrain-lambert", "finetune-sroie"])
 def test_every_row_has_the_sizes_of_the_starting_checkpoint(row, name: str) -> None:
-    keys = {**sizes(recipe.load("pretrain-tiny", BERT)), **row.model}
-    model = recipe.load(name, [f"model.{key}={value}" for key, value in keys.items()]).model
+    keys = {**sizes(recipes.load("pretrain-tiny", BERT)), **row.model}
+    model = recipes.load(name, [f"model.{key}={value}" for key, value in keys.items()]).model
     expected = {"arch": "lambert", "core": "bert", "hidden": 64, "heads": 2, "layers": 3, "segments": 2, **row.model}
     assert model.items() >= expected.items()
 
 
 def test_a_lambert_checkpoint_can_be_the_start() -> None:
-    trained = recipe.load("pretrain-lambert", ["model.size=small"])
+    trained = recipes.load("pretrain-lambert", ["model.size=small"])
     assert trained.model.items() >= sizes(trained).items() >= {"core": "bert", "hidden": 384}.items()
 
 

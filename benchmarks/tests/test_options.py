@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks.__main__ import main
 from benchmarks.options import StepCostOptions, add_step_cost_options
-from layoutray.cli.options import parse
+from layoutray.cli.shared.options import parse
 
 
 @given(tokens=st.integers(1, 10_000), length=st.integers(1, 10_000))

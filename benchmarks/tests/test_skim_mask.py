@@ -2,9 +2,10 @@ import pytest
 import torch
 
 from benchmarks.measure.skim_mask import measure_saving
-from layoutray import checkpoint, recipe
+from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
+from layoutray.recipe import recipes
 from layoutray.tensors import Batch
 from tests.jobs import vocabulary
 
@@ -17,7 +18,7 @@ def untrained(arch: str) -> Checkpoint:
         "model": {"arch": arch, "size": "tiny"},
         "max_length": 32,
     }
-    chosen = recipe.from_dict(values)
+    chosen = recipes.from_dict(values)
     return Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()).eval(), {}, {})
 
 

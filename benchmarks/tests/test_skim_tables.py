@@ -2,7 +2,7 @@ import pytest
 
 from benchmarks.measure.spread import Spread
 from benchmarks.papers.skim import PAPER_PERPLEXITY, PRETRAINED, RATIOS, TUNED, attention_count, compute_ratio
-from layoutray import recipe
+from layoutray.recipe import recipes
 
 
 def test_the_ratios_of_perplexity_are_those_of_the_paper() -> None:
@@ -26,7 +26,7 @@ def test_attention_is_counted_as_in_the_paper(name: str, ratio: float, count: st
 @pytest.mark.parametrize("name", [*PRETRAINED, *TUNED])
 def test_every_row_is_a_valid_model(name: str) -> None:
     model = TUNED[name].model if name in TUNED else PRETRAINED[name]
-    resolved = recipe.load("pretrain-tiny", [f"model.{key}={value}" for key, value in model.items()])
+    resolved = recipes.load("pretrain-tiny", [f"model.{key}={value}" for key, value in model.items()])
     assert resolved.model.items() >= model.items()
 
 

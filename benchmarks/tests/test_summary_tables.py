@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from benchmarks.papers.summary import ENCODERS, FROM_SCRATCH, PAPER_ROUGE, SCORERS, decoder_keys
-from layoutray import architectures, recipe
+from layoutray import architectures
+from layoutray.recipe import recipes
 from tests.architectures.contract import random_batch
 
 ROWS = {**ENCODERS, **SCORERS}
@@ -16,7 +17,7 @@ def test_the_paper_has_scores_for_its_rows() -> None:
 def test_every_row_is_a_model_with_the_stated_number_of_decoder_keys(name: str) -> None:
     scratch = [f"{key}={value}" for key, value in FROM_SCRATCH.items()]
     settings = [f"model.{key}={value}" for key, value in ROWS[name].items()]
-    chosen = recipe.load("finetune-scitldr", [*scratch, "model.block=16", "model.halvings=[1, 1]", *settings])
+    chosen = recipes.load("finetune-scitldr", [*scratch, "model.block=16", "model.halvings=[1, 1]", *settings])
     assert chosen.model.items() >= ROWS[name].items()
     with torch.no_grad():
         encoder = architectures.load("pyramidion").build(chosen.arch_config, vocab_size=200, pad_id=0)

@@ -17,7 +17,7 @@ from layoutray.batching.examples import Example
 from layoutray.batching.windows import first_pieces
 from layoutray.document import Page
 from layoutray.document.tags import kind_of
-from layoutray.inference import Extractor, WindowOutput
+from layoutray.inference.extractor import Extractor, WindowOutput
 
 _DOUBTS = 5
 """Words of a document that are shown as the least certain ones."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutray.cli import options, terminal
+from layoutray.cli.shared import options, terminal
 from layoutray.errors import InputError
 from layoutray.prepare.misread import learn_errors, write_misread
 from layoutray.store import sources

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layoutray import checkpoint, config
-from layoutray import recipe as recipes
 from layoutray.checkpoint import Checkpoint
-from layoutray.cli import options, terminal
-from layoutray.cli.evaluation_options import EvaluationOptions, add_evaluation_options
-from layoutray.cli.output_folder import require_empty
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.cli.shared.output_folder import require_empty
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import Goal, choose_thresholds, measure_acceptance
 from layoutray.evaluation.evaluate import FieldEvaluation, evaluate
 from layoutray.metrics.acceptance import fewest_answers, highest_precision
+from layoutray.recipe import recipes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,28 +7,29 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from layoutray import config, tracking
-from layoutray import recipe as recipes
-from layoutray.cli import comparison_report, encode, equal_minutes, options, terminal, tracked_training, tracked_trials
-from layoutray.cli.evaluation_options import SelectionOptions, add_selection_options
-from layoutray.cli.tracked_evaluation import MeasuredPages
-from layoutray.cli.tracked_trials import SeedOptions, Trials
+from layoutray import config
+from layoutray.cli import encode
+from layoutray.cli.shared import comparison_report, equal_minutes, options, terminal, tracked_training, tracked_trials
+from layoutray.cli.shared.evaluation_options import SelectionOptions, add_selection_options
+from layoutray.cli.shared.tracked_evaluation import MeasuredPages
+from layoutray.cli.shared.tracked_trials import SeedOptions, Trials
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode as encode_pages
 from layoutray.cluster.encode import encoding_settings
 from layoutray.cluster.sweep import Value
+from layoutray.compare.compared_model import ComparedModel, kept_comparison
+from layoutray.compare.comparison import Comparison
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric
-from layoutray.evaluation.compared_model import ComparedModel, kept_comparison
-from layoutray.evaluation.comparison import Comparison
 from layoutray.evaluation.leakage import document_words, known
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.experiments import origin
-from layoutray.experiments.parameters import encoder_of
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import json_text, shards, sources
 from layoutray.tasks import document_fields_of
-from layoutray.tracking import Run
+from layoutray.tracking import origin, registered, runs
+from layoutray.tracking.parameters import encoder_of
+from layoutray.tracking.runs import Run
 from layoutray.training.job import Job
 
 _ARCHITECTURES = (
@@ -228,7 +229,7 @@ def _trial(name: str, seed: int) -> str:
 
 def _jobs(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[Value, Job]:
     """Encode the pages for each recipe, and time its steps if asked to. Returns the jobs by trial."""
-    pages, fetch = [sources.absolute(folder) for folder in chosen.pages], tracking.fetcher(chosen.tracking_uri)
+    pages, fetch = [sources.absolute(folder) for folder in chosen.pages], registered.fetcher(chosen.tracking_uri)
     out = sources.absolute(chosen.out)
     first: dict[str, Job] = {}
     for name, one in contenders.items():
@@ -249,7 +250,7 @@ def _jobs(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[
 
 def _open_parent(contenders: Mapping[str, _Contender], pages: MeasuredPages, chosen: CompareOptions) -> Run:
     """The run of the whole comparison: that of an earlier call with this folder, or a new one."""
-    if earlier := tracking.noted(chosen.out, chosen.tracking_uri):
+    if earlier := runs.noted(chosen.out, chosen.tracking_uri):
         earlier.reopen()
         return earlier
     length = {"minutes": chosen.minutes} if chosen.minutes else {}
@@ -258,9 +259,9 @@ def _open_parent(contenders: Mapping[str, _Contender], pages: MeasuredPages, cho
         "seeds": chosen.distinct_seeds,
         "pages": ", ".join(chosen.pages),
     }
-    tags = _tags(contenders, pages) | origin.tags(chosen.command) | tracking.claim(chosen.out, chosen.tracking_uri)
+    tags = _tags(contenders, pages) | origin.tags(chosen.command) | runs.claim(chosen.out, chosen.tracking_uri)
     experiment = chosen.experiment or pages.documents
-    run = tracking.create_run(chosen.tracking_uri, experiment, "compare", parameters, tags)
+    run = runs.create_run(chosen.tracking_uri, experiment, "compare", parameters, tags)
     run.log_data(pages.data)
     run.describe()
     run.note(chosen.out)
@@ -280,7 +281,7 @@ def _tags(contenders: Mapping[str, _Contender], pages: MeasuredPages) -> dict[st
 def _measured(job: Job, pages: MeasuredPages, chosen: CompareOptions) -> ComparedModel:
     """What is compared of a trained model; also in the run of its training."""
     model = kept_comparison(str(job.out), pages.selection)
-    if run := tracking.noted(job.out, chosen.tracking_uri):
+    if run := runs.noted(job.out, chosen.tracking_uri):
         pages.log(run, run.checkpoint_step, model.metrics())
     return model
 

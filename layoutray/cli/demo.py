@@ -22,25 +22,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from layoutray import recipe
-from layoutray.answers import Entity, Region
-from layoutray.cli import (
-    encode,
-    evaluate,
-    import_model,
-    ingest,
-    options,
-    output_folder,
-    synthesize,
-    terminal,
-    train,
-)
+from layoutray.cli import encode, evaluate, import_model, ingest, synthesize, train
+from layoutray.cli.shared import options, output_folder, terminal
 from layoutray.cluster.connect import connect
+from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.errors import InputError, LayoutrayError
-from layoutray.readers.synthetic_render import render_page
+from layoutray.recipe import recipes
 from layoutray.report import overlay
+from layoutray.synthetic.render import render_page
 from layoutray.tasks import fields_of
 
 MODEL = "layoutray-demo"
@@ -215,7 +206,7 @@ def _bounds(regions: Sequence[Mapping[str, Any]]) -> tuple[float, float, float, 
 
 
 def _schema() -> Mapping[str, FieldType]:
-    return fields_of(recipe.load("demo-finetune").task)
+    return fields_of(recipes.load("demo-finetune").task)
 
 
 def _show_scores(metrics: Mapping[str, float]) -> None:
@@ -253,7 +244,7 @@ Endpoint:               layoutray serve models:/{MODEL}@candidate
 (Run `source .venv/bin/activate` first.)
 
 Your own documents, if the values of each document are known (NAME.pdf or NAME.png beside NAME.json with the values):
-  cp {recipe.RECIPES / "demo-finetune.toml"} mine.toml        # name your fields in [task.fields]
+  cp {recipes.RECIPES / "demo-finetune.toml"} mine.toml        # name your fields in [task.fields]
   layoutray ingest ingest-invoice2data DOCUMENTS runs/mine
   layoutray encode mine.toml runs/mine --out runs/mine-windows --set tokenizer.path={start}
   layoutray finetune mine.toml runs/mine-windows --init {start} --out runs/mine-model --register mine

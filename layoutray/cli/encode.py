@@ -4,15 +4,16 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutray import recipe, tracking
-from layoutray.cli import options, terminal
-from layoutray.cli.options import RecipeOptions
-from layoutray.cli.progress import ProgressDisplay
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import RecipeOptions
+from layoutray.cli.shared.progress import ProgressDisplay
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import sources
 from layoutray.store.card import Card
+from layoutray.tracking import registered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_tracking_uri(parser)
     options.add_recipe_options(parser)
     chosen = options.parse(parser, arguments, EncodeOptions)
-    training_recipe = recipe.load(chosen.recipe, chosen.overrides)
+    training_recipe = recipes.load(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(training_recipe, {"pages from": chosen.pages, "examples to": chosen.out})
     folders = [sources.absolute(folder) for folder in chosen.pages]
     training_recipe = resolved(training_recipe, chosen.tracking_uri)
-    out, fetch = sources.absolute(chosen.out), tracking.fetcher(chosen.tracking_uri)
+    out, fetch = sources.absolute(chosen.out), registered.fetcher(chosen.tracking_uri)
     with ProgressDisplay() as progress, connect():
         card = encode(training_recipe, folders, out, workers=chosen.workers, fetch=fetch, progress=progress)
     _summarise(card, training_recipe, chosen.out)
@@ -52,7 +53,7 @@ def resolved(training_recipe: Recipe, uri: str) -> Recipe:
     path = training_recipe.tokenizer.path
     if not path:
         return training_recipe
-    named = dataclasses.replace(training_recipe.tokenizer, path=tracking.resolve(path, uri))
+    named = dataclasses.replace(training_recipe.tokenizer, path=registered.resolve(path, uri))
     return dataclasses.replace(training_recipe, tokenizer=named)
 
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layoutray.cli import options, terminal
-from layoutray.cli.evaluation_options import EvaluationOptions, add_evaluation_options
-from layoutray.cli.tracked_evaluation import MeasuredPages
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.cli.shared.tracked_evaluation import MeasuredPages
 from layoutray.errors import DocumentError
 from layoutray.evaluation.evaluate import Evaluation, WordEvaluation, evaluate
 from layoutray.evaluation.measurement import metrics_under_noise
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, confusion_picture, reliability_picture
-from layoutray.recipe import Recipe
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import json_text
-from layoutray.tracking import Run
+from layoutray.tracking.runs import Run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutray import checkpoint, importing
-from layoutray.cli import options, output_folder, terminal
-from layoutray.cli.options import RecipeOptions
+from layoutray import checkpoint
+from layoutray.cli.shared import options, output_folder, terminal
+from layoutray.cli.shared.options import RecipeOptions
+from layoutray.releases import importers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=options.local_folder, help="checkpoint folder, new or empty")
     options.add_recipe_options(parser)
     chosen = options.parse(parser, arguments, ImportOptions)
-    imported = importing.load(chosen.release)(chosen.folder, chosen.overrides)
+    imported = importers.load(chosen.release)(chosen.folder, chosen.overrides)
     if chosen.dry_run:
         plan = {"model from": str(chosen.folder), "checkpoint": str(chosen.out), "labels": imported.labels}
         return terminal.show_plan(imported.recipe, plan)

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layoutray import recipe
-from layoutray.cli import ingest_summary, options, terminal
-from layoutray.cli.options import RecipeOptions
-from layoutray.cli.progress import ProgressDisplay
+from layoutray.cli.shared import ingest_summary, options, terminal
+from layoutray.cli.shared.options import RecipeOptions
+from layoutray.cli.shared.progress import ProgressDisplay
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest, plan_ingest
 from layoutray.prepare.estimate import Estimate, estimate
 from layoutray.prepare.output import Output
-from layoutray.recipe import IngestRecipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import IngestRecipe
 from layoutray.store import sources
 
 
@@ -41,7 +41,7 @@ class IngestOptions(RecipeOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
-    ingest_recipe = recipe.load_ingest(chosen.recipe, chosen.overrides)
+    ingest_recipe = recipes.load_ingest(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(ingest_recipe, _plan(chosen, ingest_recipe))
     source, out = sources.absolute(chosen.source), sources.absolute(chosen.out)

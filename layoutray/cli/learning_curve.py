@@ -4,21 +4,22 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from layoutray import recipe, tracking
-from layoutray.cli import options, terminal, tracked_training, tracked_trials
-from layoutray.cli.evaluation_options import SelectionOptions, add_selection_options
-from layoutray.cli.options import JobOptions
-from layoutray.cli.tracked_trials import SeedOptions, Trials
+from layoutray.cli.shared import options, terminal, tracked_training, tracked_trials
+from layoutray.cli.shared.evaluation_options import SelectionOptions, add_selection_options
+from layoutray.cli.shared.options import JobOptions
+from layoutray.cli.shared.tracked_trials import SeedOptions, Trials
 from layoutray.cluster.sweep import Value
+from layoutray.compare.curve_picture import learning_curve
+from layoutray.compare.learning_curve import LearningCurve
 from layoutray.errors import InputError
-from layoutray.evaluation.learning_curve import LearningCurve
 from layoutray.evaluation.measurement import kept_measurement
 from layoutray.metrics.bootstrap import Interval
+from layoutray.recipe import recipes
 from layoutray.report import png
-from layoutray.report.learning_curve import learning_curve
 from layoutray.store import json_text, shards, sources
 from layoutray.store.card import Card
-from layoutray.tracking import Run
+from layoutray.tracking import registered
+from layoutray.tracking.runs import Run
 from layoutray.training.inputs import training_documents
 from layoutray.training.job import Job
 
@@ -112,11 +113,11 @@ def _planned(chosen: LearningCurveOptions, names: Sequence[str]) -> dict[Value, 
     examples, out = sources.absolute(chosen.examples), sources.absolute(chosen.out)
     return {
         name: Job(
-            recipe.load(chosen.recipe, [*chosen.overrides, *name.split()]),
+            recipes.load(chosen.recipe, [*chosen.overrides, *name.split()]),
             examples,
             sources.join(out, name.replace(" ", ",")),
             start,
-            tracking.fetcher(chosen.tracking_uri),
+            registered.fetcher(chosen.tracking_uri),
         )
         for name in names
     }

@@ -32,7 +32,7 @@ def _refuse(name: str, known: Iterable[str]) -> int:
 
 
 def _run(name: str, arguments: Sequence[str]) -> int:
-    from layoutray.cli import terminal  # not needed for `--help`
+    from layoutray.cli.shared import terminal  # not needed for `--help`
 
     module, _, function = VERBS[name].function.partition(":")
     return terminal.run(lambda: getattr(importlib.import_module(module, __package__), function)(arguments))

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutray import recipe
-from layoutray.cli import options, terminal
-from layoutray.cli.options import RecipeOptions
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.mix import mix
 from layoutray.prepare.encode_output import SPLITS
+from layoutray.recipe import recipes
 from layoutray.store import sources
 
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", required=True, help="folder for the mix, in the format of `layoutray ingest`")
     options.add_recipe_options(parser)
     chosen = options.parse(parser, arguments, MixOptions)
-    mix_recipe = recipe.load_mix(chosen.recipe, chosen.overrides)
+    mix_recipe = recipes.load_mix(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(mix_recipe, {"pages from": chosen.pages, "mix to": chosen.out})
     with connect():

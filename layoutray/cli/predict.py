@@ -5,20 +5,22 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from layoutray import checkpoint, recipe, tracking
-from layoutray.cli import options, terminal
-from layoutray.cli.options import RecipeOptions
-from layoutray.cli.progress import ProgressDisplay
+from layoutray import checkpoint
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import RecipeOptions
+from layoutray.cli.shared.progress import ProgressDisplay
 from layoutray.cluster.answer_job import JobIdentity
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.write import WrittenTexts, write
-from layoutray.recipe import IngestRecipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import IngestRecipe
 from layoutray.store import sources
 from layoutray.store.data_set import DataSet
 from layoutray.tasks import WritesTexts
+from layoutray.tracking import registered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +46,12 @@ class PredictOptions(RecipeOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
-    ingest_recipe = recipe.load_ingest(chosen.recipe, chosen.overrides)
+    ingest_recipe = recipes.load_ingest(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(
             ingest_recipe, {"checkpoint": chosen.checkpoint, "source": chosen.source, "answers": chosen.out}
         )
-    name, fetch = tracking.resolve(chosen.checkpoint, chosen.tracking_uri), tracking.fetcher(chosen.tracking_uri)
+    name, fetch = registered.resolve(chosen.checkpoint, chosen.tracking_uri), registered.fetcher(chosen.tracking_uri)
     loaded = checkpoint.load(fetch(name))
     source, out = sources.absolute(chosen.source), sources.absolute(chosen.out)
     identity = JobIdentity.of(loaded, source, chosen.beams)

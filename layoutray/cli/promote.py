@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutray import aliases, checkpoint, tracking
+from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
-from layoutray.cli import options, terminal
+from layoutray.cli.shared import options, terminal
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.replacement import Compared, Comparison, compare
 from layoutray.store import json_text
-from layoutray.tracking import CANDIDATE, CHAMPION
+from layoutray.tracking import aliases, registered
+from layoutray.tracking.registered import CANDIDATE, CHAMPION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,11 +81,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _version(chosen: PromoteOptions, alias: str) -> str:
-    return tracking.version_of(tracking.resolve(f"models:/{chosen.name}@{alias}", chosen.tracking_uri))
+    return registered.version_of(registered.resolve(f"models:/{chosen.name}@{alias}", chosen.tracking_uri))
 
 
 def _load(chosen: PromoteOptions, version: str) -> Checkpoint:
-    folder, _ = tracking.checkpoint_folder(f"models:/{chosen.name}/{version}", chosen.tracking_uri)
+    folder, _ = registered.checkpoint_folder(f"models:/{chosen.name}/{version}", chosen.tracking_uri)
     return checkpoint.load(folder)
 
 

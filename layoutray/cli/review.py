@@ -12,9 +12,9 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from layoutray.cli import options, terminal
 from layoutray.cli.export.documents import pages_folder
-from layoutray.readers.reviewed import REVIEW_FILE
+from layoutray.cli.shared import options, terminal
+from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.review.answered_folder import answered_documents
 from layoutray.review.app import add_review_page
 from layoutray.review.sessions import NoAuthenticator, Sessions

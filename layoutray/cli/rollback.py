@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutray import aliases
-from layoutray.cli import options, terminal
-from layoutray.tracking import CHAMPION
+from layoutray.cli.shared import options, terminal
+from layoutray.tracking import aliases
+from layoutray.tracking.registered import CHAMPION
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,18 +9,24 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray import checkpoint, devices, tracking
+from layoutray import checkpoint, devices
 from layoutray.active_learning.choice import ChosenDocument, choose
 from layoutray.active_learning.reading import read_documents
-from layoutray.cli import options, terminal
 from layoutray.cli.export.documents import pages_folder
-from layoutray.cli.label_studio_tasks import LabelStudioOptions, add_label_studio_options, suggestions, write_tasks
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.label_studio_tasks import (
+    LabelStudioOptions,
+    add_label_studio_options,
+    suggestions,
+    write_tasks,
+)
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
 from layoutray.store import codec, shards, sources
 from layoutray.store.data_set import DataSet
+from layoutray.tracking import registered
 
 REVIEW = "review.csv"
 """File with the chosen documents, the first to label first."""
@@ -91,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _extractor(chosen: SelectOptions) -> Extractor:
-    folder, version = tracking.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    folder, version = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
     loaded = checkpoint.load(folder)
     extractor = Extractor(loaded, loaded.recipe.name, devices.first_visible())
     extractor.model_version = version or extractor.model_version

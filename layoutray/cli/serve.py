@@ -10,23 +10,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from layoutray import checkpoint, config, recipe, tracking
+from layoutray import checkpoint, config
 from layoutray.checkpoint import Fetch
-from layoutray.cli import options, terminal
-from layoutray.cli.options import RecipeOptions
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import RecipeOptions
 from layoutray.cluster.connect import connect
-from layoutray.cluster.serve import Application, build_app, running
-from layoutray.cluster.serving.keys import KeyStore
-from layoutray.cluster.serving.ledger import Ledger
-from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.model_version import Version, load_model, served_path, weights_bytes
-from layoutray.cluster.serving.served_version import Find, Lookup, own_version
-from layoutray.cluster.serving.settings import MODEL_MEMORY_MIB, ServeSettings
+from layoutray.cluster.endpoint.application import Application, build_app, running
+from layoutray.cluster.endpoint.served_version import Find, Lookup, own_version
+from layoutray.cluster.endpoint.settings import MODEL_MEMORY_MIB, ServeSettings
 from layoutray.devices import CPU
 from layoutray.errors import InputError
 from layoutray.ocr import engines
+from layoutray.recipe import recipes
 from layoutray.review.store import ReviewStore
+from layoutray.serving.access.keys import KeyStore
+from layoutray.serving.jobs.ledger import Ledger
+from layoutray.serving.limits import Limits
+from layoutray.serving.model import Version, load_model, served_path, weights_bytes
 from layoutray.store import sources
+from layoutray.tracking import registered, runs, stores
 
 _ANY_HOST = "0.0.0.0"
 
@@ -77,16 +79,16 @@ class ServeOptions(RecipeOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
-    ingest_recipe = recipe.load_ingest(chosen.recipe, chosen.overrides)
+    ingest_recipe = recipes.load_ingest(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(
             ingest_recipe, {"checkpoint": chosen.checkpoint, "host": chosen.host, "port": chosen.port}
         )
-    name = tracking.resolve(chosen.checkpoint, chosen.tracking_uri)
+    name = registered.resolve(chosen.checkpoint, chosen.tracking_uri)
     return serve(
         ServeSettings(
             checkpoint=name,
-            model_version=tracking.version_of(name),
+            model_version=registered.version_of(name),
             models=_named(chosen.models),
             model_memory_mib=chosen.model_memory,
             recognition=ingest_recipe.recognition,
@@ -111,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             audit=_absolute(chosen.audit),
             open=chosen.open,
         ),
-        tracking.fetcher(chosen.tracking_uri),
+        registered.fetcher(chosen.tracking_uri),
         following(chosen.checkpoint, chosen.tracking_uri),
         finder(chosen.tracking_uri),
     )
@@ -128,12 +130,12 @@ def application(arguments: dict[str, Any]) -> Application:
         InputError: when the registry does not have the model, or neither `keys` nor `open` is given.
     """
     settings = config.build(ServeSettings, {**arguments, "host": _ANY_HOST, "port": 0})
-    uri = tracking.default_uri()
-    name = tracking.resolve(settings.checkpoint, uri)
-    version = settings.model_version or tracking.version_of(name)
+    uri = stores.default_uri()
+    name = registered.resolve(settings.checkpoint, uri)
+    version = settings.model_version or registered.version_of(name)
     lookup = following(settings.checkpoint, uri)
     named = replace(settings, checkpoint=name, model_version=version)
-    return build_app(named, tracking.fetcher(uri), lookup, finder(uri))
+    return build_app(named, registered.fetcher(uri), lookup, finder(uri))
 
 
 def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None, find: Find = own_version) -> int:
@@ -168,17 +170,17 @@ def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = N
 
 def following(model: str, uri: str) -> Lookup | None:
     """Gives the version that `model` names at the time of the call; None if it always names the same one."""
-    return partial(_version_now, tracking.absolute(uri), model) if tracking.has_alias(model) else None
+    return partial(_version_now, runs.absolute(uri), model) if registered.has_alias(model) else None
 
 
 def finder(uri: str) -> Find:
     """Gives the version that a model names at the time of the call."""
-    return partial(_version_now, tracking.absolute(uri))
+    return partial(_version_now, runs.absolute(uri))
 
 
 def _version_now(uri: str, model: str) -> Version:
-    name = tracking.resolve(model, uri)
-    return Version(name, tracking.version_of(name))
+    name = registered.resolve(model, uri)
+    return Version(name, registered.version_of(name))
 
 
 def _named(models: Sequence[str]) -> dict[str, str]:

@@ -7,19 +7,20 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from layoutray import config, recipe, tracking
-from layoutray.cli import options, terminal, tracked_training, tracked_trials
-from layoutray.cli.options import JobOptions
-from layoutray.cli.tracked_trials import TrialOptions, Trials
+from layoutray import config
+from layoutray.cli.shared import options, terminal, tracked_training, tracked_trials
+from layoutray.cli.shared.options import JobOptions
+from layoutray.cli.shared.tracked_trials import TrialOptions, Trials
 from layoutray.cluster import sweep
 from layoutray.cluster.sweep import Trial, Value
+from layoutray.compare.trials_picture import metric_by_value
 from layoutray.errors import InputError, LayoutrayError
-from layoutray.experiments import metric_names
+from layoutray.recipe import recipes
 from layoutray.report import png
-from layoutray.report.trials import metric_by_value
 from layoutray.store import shards, sources
 from layoutray.store.card import Card
-from layoutray.tracking import Run
+from layoutray.tracking import metric_names, registered, runs
+from layoutray.tracking.runs import Run
 from layoutray.training.job import Job
 
 
@@ -86,11 +87,11 @@ def _planned(chosen: SweepOptions, key: str, values: Sequence[Value]) -> dict[Va
     examples, out = sources.absolute(chosen.examples), sources.absolute(chosen.out)
     return {
         value: Job(
-            recipe.load(chosen.recipe, [*chosen.overrides, assignment(key, value)]),
+            recipes.load(chosen.recipe, [*chosen.overrides, assignment(key, value)]),
             examples,
             sources.join(out, assignment(key, value)),
             start,
-            tracking.fetcher(chosen.tracking_uri),
+            registered.fetcher(chosen.tracking_uri),
         )
         for value in values
     }
@@ -163,5 +164,5 @@ def _report(best: Trial, key: str, chosen: SweepOptions) -> None:
     }
     shards.write_bytes((json.dumps(report, indent=2) + "\n").encode(), chosen.out, "best.json")
     sys.stdout.write(json.dumps(report) + "\n")
-    if chosen.register and (run := tracking.noted(best.job.out, chosen.tracking_uri)):
+    if chosen.register and (run := runs.noted(best.job.out, chosen.tracking_uri)):
         tracked_training.register(run, chosen.register)

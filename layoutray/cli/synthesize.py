@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutray.cli import options, terminal
-from layoutray.readers.synthetic_forms import form
-from layoutray.readers.synthetic_render import Draw, bill, itemised_bill, render_set
+from layoutray.cli.shared import options, terminal
+from layoutray.synthetic.forms import form
+from layoutray.synthetic.render import Draw, bill, itemised_bill, render_set
 
 PAGES: Mapping[str, Draw] = {"bills": bill, "items": itemised_bill, "forms": form}
 

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from layoutray import recipe, tracking
-from layoutray.cli import options, terminal, tracked_training
-from layoutray.cli.options import JobOptions
+from layoutray.cli.shared import options, terminal, tracked_training
+from layoutray.cli.shared.options import JobOptions
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
 from layoutray.devices import visible_gpus
+from layoutray.recipe import recipes
 from layoutray.store import sources
+from layoutray.tracking import registered
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.inputs import check, prepare
@@ -55,11 +56,11 @@ def _main(verb: str, arguments: Sequence[str] | None) -> int:
         max_failures=chosen.max_failures,
     )
     job = Job(
-        recipe.load(chosen.recipe, chosen.overrides),
+        recipes.load(chosen.recipe, chosen.overrides),
         sources.absolute(chosen.examples),
         sources.absolute(chosen.out),
         tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri),
-        tracking.fetcher(chosen.tracking_uri),
+        registered.fetcher(chosen.tracking_uri),
     )
     if chosen.dry_run:
         plan = {"examples": job.examples, "checkpoint": job.out, "init": chosen.init, "workers": chosen.workers}

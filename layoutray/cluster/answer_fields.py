@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import ray.data
 
-from layoutray.answers import DocumentFields
+from layoutray.document.answers import DocumentFields
 from layoutray.document.field_type import FieldType
 from layoutray.store import codec, shards, sources
 from layoutray.store.answer_set import AnswerSet

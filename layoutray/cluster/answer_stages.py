@@ -21,7 +21,7 @@ from layoutray.cluster import gpus
 from layoutray.cluster.connect import num_workers
 from layoutray.cluster.placement import Replicas
 from layoutray.document import Page
-from layoutray.inference import Extractor, Tagging, page_answers
+from layoutray.inference.extractor import Extractor, Tagging, page_answers
 from layoutray.store import codec, shards
 from layoutray.store.answer_set import AnswerSet
 

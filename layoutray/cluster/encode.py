@@ -30,7 +30,7 @@ from layoutray.prepare import origin, record_codecs
 from layoutray.prepare.encode import Encoder, digest_of, filtered_pages, labels_for, pages_digest, vocabulary_for
 from layoutray.prepare.encode_output import SPLITS, EncodeOutput
 from layoutray.prepare.field_truth import count_values
-from layoutray.recipe import Recipe
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import codec, shards, sources
 from layoutray.store.card import Card
 from layoutray.store.data_set import DEAD_LETTERS_FOLDER, DataSet

@@ -7,14 +7,14 @@ from pathlib import Path
 import ray.data
 
 from layoutray import checkpoint as checkpoints
-from layoutray.answers import Answer, Problem
 from layoutray.cluster import answer_job
 from layoutray.cluster.answer_fields import FieldSchema, count_answers
 from layoutray.cluster.answer_job import JobIdentity
 from layoutray.cluster.answer_stages import Answering
 from layoutray.cluster.placement import ONE_REPLICA, Replicas
 from layoutray.cluster.progress import Progress, ignore_progress
-from layoutray.inference import Tagging
+from layoutray.document.answers import Answer, Problem
+from layoutray.inference.extractor import Tagging
 from layoutray.prepare.answer_plan import Unit, failures, page_units
 from layoutray.store import codec, sources
 from layoutray.store.data_set import DataSet

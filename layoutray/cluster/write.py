@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 import ray.data
 
 from layoutray import checkpoint as checkpoints
-from layoutray.answers import DocumentFields
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import answer_job, gpus
 from layoutray.cluster.answer_job import JobIdentity
@@ -18,7 +17,8 @@ from layoutray.cluster.placement import ONE_REPLICA, Replicas
 from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.devices import CPU
 from layoutray.document import Document, Page
-from layoutray.generation import Text, TextGenerator
+from layoutray.document.answers import DocumentFields
+from layoutray.inference.generation import Text, TextGenerator
 from layoutray.prepare.answer_plan import Unit, document_units, failures
 from layoutray.store import codec, shards, sources
 from layoutray.store.answer_set import AnswerSet

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from layoutray.answers import Entity
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field, Page
+from layoutray.document.answers import Entity
 from layoutray.document.character_noise import noisy
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import generates_texts, word_tagger
@@ -28,8 +28,8 @@ from layoutray.evaluation.fields import (
     normal_fields,
 )
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.generation import Text, TextGenerator
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
+from layoutray.inference.generation import Text, TextGenerator
 from layoutray.metrics.field_f1 import exact_items
 from layoutray.metrics.item_counts import ItemCounts, count_items
 from layoutray.store import codec

@@ -28,7 +28,7 @@ from layoutray.evaluation.pictures import PageOverlay, overlays, pages_to_draw
 from layoutray.evaluation.predictions import PageKey, Predictions, predict
 from layoutray.evaluation.records import RecordScores, RecordTruth
 from layoutray.evaluation.texts import TextScores, score_generated_summaries
-from layoutray.generation import TextGenerator
+from layoutray.inference.generation import TextGenerator
 from layoutray.tasks import document_fields_of
 from layoutray.training import world
 

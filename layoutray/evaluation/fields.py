@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from layoutray.answers import Entity, FieldAnswer
 from layoutray.document import Document, Field, Page
+from layoutray.document.answers import Entity, FieldAnswer
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.generation import Text
+from layoutray.inference.generation import Text
 from layoutray.metrics.calibration import best_threshold
 from layoutray.metrics.field_f1 import FieldScore, exact_items, field_f1, geval_items
 from layoutray.prepare.whole_documents import document_groups

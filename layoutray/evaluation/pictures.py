@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray.answers import Entity, Record
 from layoutray.document import Page
+from layoutray.document.answers import Entity, Record
 from layoutray.evaluation.calibration import FieldCalibration, WordCalibration
 from layoutray.evaluation.capabilities import word_tagger
 from layoutray.evaluation.page_selection import PageSelection, page_tables
 from layoutray.evaluation.predictions import Predictions
-from layoutray.inference import entity_types
+from layoutray.inference.extractor import entity_types
 from layoutray.report import overlay, png
 from layoutray.report.confusion import confusion
 from layoutray.report.page_picture import page_picture

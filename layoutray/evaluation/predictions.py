@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from layoutray.answers import Entity
 from layoutray.batching.examples import Example, ExampleSet
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
+from layoutray.document.answers import Entity
 from layoutray.evaluation.capabilities import word_tagger
-from layoutray.inference import Extractor, token_probabilities
+from layoutray.inference.extractor import Extractor, token_probabilities
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Batch, Encoded
 from layoutray.training import world

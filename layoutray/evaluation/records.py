@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 import pyarrow.compute as pc
 
-from layoutray.answers import Entity, Record
 from layoutray.document import Field, Page
+from layoutray.document.answers import Entity, Record
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.document.record_type import RecordType

@@ -17,7 +17,7 @@ from layoutray.evaluation.document_counts import EntityItem, entity_items
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.fields import AnsweredDocument, normal_fields
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
 from layoutray.metrics.bootstrap import Estimate, Interval, f1
 from layoutray.metrics.field_f1 import exact_items
 from layoutray.metrics.item_counts import ItemCounts, count_items

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.generation import TextGenerator
+from layoutray.inference.generation import TextGenerator
 from layoutray.metrics.bootstrap import Interval
 from layoutray.metrics.rouge import mean_f1, rouge
 from layoutray.prepare.whole_documents import document_groups

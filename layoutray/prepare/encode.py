@@ -20,7 +20,7 @@ from layoutray.document.filters import Filters
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.field_truth import tagged_pages
 from layoutray.prepare.whole_documents import read_documents, whole_documents
-from layoutray.recipe import TokenizerRecipe
+from layoutray.recipe.recipes import TokenizerRecipe
 from layoutray.store import codec
 from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter

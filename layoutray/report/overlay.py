@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from scipy.spatial import ConvexHull
 
-from layoutray.answers import Entity, Record
+from layoutray.document.answers import Entity, Record
 from layoutray.report.canvas import FAINT, INK, PAPER, Fonts, Rectangle, cut, grown, load_fonts, resized
 from layoutray.report.palette import Colour, colours_of, ink_on
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from layoutray.answers import DocumentFields
+from layoutray.document.answers import DocumentFields
 from layoutray.store import codec, job, shards, sources
 
 _MANIFEST = "answers.json"

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from layoutray.answers import Answer, DocumentFields, Entity, Region
 from layoutray.document import Box, Document, Field, Page, Provenance, Word
+from layoutray.document.answers import Answer, DocumentFields, Entity, Region
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, FIELDS, PAGES
 

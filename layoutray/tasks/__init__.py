@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from layoutray import registry
-from layoutray.answers import Entity
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Document, Page
+from layoutray.document.answers import Entity
 from layoutray.document.field_type import FieldType
 from layoutray.document.record_type import RecordType
 from layoutray.tasks.generation_settings import GenerationSettings

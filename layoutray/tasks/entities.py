@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.answers import Entity
 from layoutray.document import Page, Word
+from layoutray.document.answers import Entity
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.document.record_type import RecordType

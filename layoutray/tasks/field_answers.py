@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from layoutray.answers import Entity, FieldAnswer
+from layoutray.document.answers import Entity, FieldAnswer
 from layoutray.document.field_type import FieldType
 from layoutray.document.known_values import KnownValue, nearest
 from layoutray.document.normal_form import normal_form

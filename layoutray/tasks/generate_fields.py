@@ -9,8 +9,8 @@ For a long value it is lower than the confidence of a tagging model, which is a 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from layoutray.answers import Entity, FieldAnswer, TextLine
 from layoutray.document import Document, Field, Page, Word
+from layoutray.document.answers import Entity, FieldAnswer, TextLine
 from layoutray.document.contradictions import contradictory
 from layoutray.document.field_lines import check_names, page_text_of, parse, to_lines
 from layoutray.document.field_type import FieldType

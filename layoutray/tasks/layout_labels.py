@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import ClassVar
 
-from layoutray.answers import Entity, Region
 from layoutray.document import Box, Page
+from layoutray.document.answers import Entity, Region
 from layoutray.errors import InputError
 from layoutray.metrics.docbank_area import area_scores
 from layoutray.tasks import Objective, TagsWords

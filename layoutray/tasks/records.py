@@ -13,8 +13,8 @@ If the page has no entity of the key's type, the next field of the record type t
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from layoutray.answers import Entity, Record
 from layoutray.document import Page
+from layoutray.document.answers import Entity, Record
 from layoutray.document.levelling import slope_of_lines
 from layoutray.document.record_type import RecordType
 from layoutray.document.rows import Placed, place, rows

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from layoutray.answers import Region
 from layoutray.document import Box, Page, Word
+from layoutray.document.answers import Region
 
 
 def regions_of(page: Page, words: Iterable[Word]) -> tuple[Region, ...]:

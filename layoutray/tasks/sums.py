@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from layoutray.answers import Entity
 from layoutray.document import Page
+from layoutray.document.answers import Entity
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.document.row_sums import row_sums

@@ -14,11 +14,11 @@ from scipy.special import softmax
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.answers import Entity
 from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Page
+from layoutray.document.answers import Entity
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import DocumentError, Reason
 from layoutray.metrics import calibration, confusion

@@ -18,7 +18,7 @@ from layoutray.batching.examples import Example, ExampleSet
 from layoutray.batching.lengthen import PaddedLength, lengthen
 from layoutray.batching.packing import pack
 from layoutray.errors import InputError
-from layoutray.recipe import Recipe
+from layoutray.recipe.recipes import Recipe
 from layoutray.tasks import Corruption
 from layoutray.tensors import Batch
 from layoutray.tokenizer import Tokenizer

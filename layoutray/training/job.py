@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from layoutray import recipe as recipes
 from layoutray.checkpoint import Fetch
 from layoutray.errors import CheckpointError, RecipeError
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import shards, sources
 from layoutray.store.card import Card
 

@@ -14,9 +14,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 from layoutray.errors import TrainingError
 from layoutray.nn.dropout import use_fast_dropout
+from layoutray.recipe.train_section import TrainRecipe
 from layoutray.tasks import TagsWords, Task, TaskModel
 from layoutray.tensors import Scheduled
-from layoutray.train_recipe import TrainRecipe
 from layoutray.training import resume
 from layoutray.training.feed import Feed, MicroBatch
 from layoutray.training.flops import ModelFlops, Work, peak

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from layoutray.train_recipe import TrainRecipe
+from layoutray.recipe.train_section import TrainRecipe
 
 
 def adamw(model: nn.Module, settings: TrainRecipe, new: Collection[str] = ()) -> torch.optim.AdamW:

@@ -11,7 +11,7 @@ from layoutray.architectures import Parent
 from layoutray.checkpoint import Checkpoint, Fetch
 from layoutray.errors import CheckpointError
 from layoutray.nn.decoder import Decoder, DecoderConfig
-from layoutray.recipe import Recipe
+from layoutray.recipe.recipes import Recipe
 from layoutray.tasks import HasDecoder, TaskModel
 from layoutray.tasks.text_generation import TextGenerationHead
 from layoutray.tasks.word_labels import TokenClassificationHead

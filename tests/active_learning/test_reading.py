@@ -8,7 +8,7 @@ import torch
 
 from layoutray.active_learning.reading import read_documents
 from layoutray.document import Page
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
 from tests import documents
 from tests.cluster.checkpoints import save_untrained
 

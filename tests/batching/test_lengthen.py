@@ -9,7 +9,7 @@ from layoutray import checkpoint, registry
 from layoutray.batching.collate import IGNORED
 from layoutray.batching.lengthen import PaddedLength, lengthen
 from layoutray.batching.packing import pack
-from layoutray.recipe import Recipe, from_dict
+from layoutray.recipe.recipes import Recipe, from_dict
 from layoutray.tasks.model import TaskModel
 from layoutray.tensors import Batch
 from tests.batching.test_packing import VOCABULARY, batch_of_windows

@@ -10,7 +10,7 @@ from layoutray import checkpoint
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import unlabelled
 from layoutray.batching.packing import pack
-from layoutray.recipe import Recipe, from_dict
+from layoutray.recipe.recipes import Recipe, from_dict
 from layoutray.tensors import Batch, Places
 from tests.jobs import pages, vocabulary
 

@@ -21,13 +21,13 @@ from layoutray.benchmark.serving import (
 )
 from layoutray.benchmark.serving_rounds import Range, compare
 from layoutray.cli.main import main
-from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.submission import word_pages
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
-from layoutray.readers.synthetic_render import render_set
+from layoutray.serving.limits import Limits
+from layoutray.serving.submission import word_pages
+from layoutray.synthetic.render import render_set
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.shared_ray import free_port
 from tests.documents import pages

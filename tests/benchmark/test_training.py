@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.benchmark.training import (
-    STEP_TIMES,
-    SpeedPair,
-    StepTimer,
-    TrainingSpeed,
-    compare,
-    speed,
-    summary,
-)
+from layoutray.benchmark.training import STEP_TIMES, SpeedPair, StepTimer, TrainingSpeed, compare, speed, summary
 
 
 def test_warm_up_and_start_up_are_not_measured() -> None:

@@ -9,11 +9,12 @@ import pytest
 from mlflow.tracking import MlflowClient
 from PIL import Image
 
-from layoutray import checkpoint, tracking
+from layoutray import checkpoint
 from layoutray.cli import encode, evaluate, ingest, predict, synthesize
 from layoutray.cli.picture import curves
 from layoutray.cli.train import finetune, pretrain
-from layoutray.tracking import Run
+from layoutray.tracking import runs, stores
+from layoutray.tracking.runs import Run
 from tests.mlflow_store import new_store
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
@@ -59,7 +60,7 @@ def here(tmp_path_factory: pytest.TempPathFactory, cluster: None) -> Iterator[Pa
 
 
 def run_of(checkpoint: str) -> Run:
-    run = tracking.noted(Path(checkpoint), tracking.default_uri())
+    run = runs.noted(Path(checkpoint), stores.default_uri())
     assert run is not None
     return run
 
@@ -181,5 +182,5 @@ def test_a_training_whose_run_was_left_open_is_closed_by_the_next_call(here: Pat
     run.reopen()
     assert pretrain([*PRETRAIN, "--register", "late"]) == 0
     assert run.finished
-    (version,) = MlflowClient(tracking_uri=tracking.default_uri()).search_model_versions("name='late'")
+    (version,) = MlflowClient(tracking_uri=stores.default_uri()).search_model_versions("name='late'")
     assert version.run_id == run.run_id

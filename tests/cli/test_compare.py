@@ -9,11 +9,11 @@ import pytest
 from mlflow.tracking import MlflowClient
 from PIL import Image
 
-from layoutray import tracking
 from layoutray.cli import compare, evaluate
 from layoutray.cli.main import main
 from layoutray.errors import InputError
-from layoutray.recipe import with_architecture
+from layoutray.recipe.recipes import with_architecture
+from layoutray.tracking import stores
 from tests.jobs import NO_DROPOUT, pages, recipe, recipe_file, write_pages
 from tests.mlflow_store import new_store
 
@@ -77,7 +77,7 @@ def test_the_report_has_the_documents_with_pictures(compared: Path) -> None:
 
 @pytest.mark.ray
 def test_the_comparison_has_a_run_above_those_of_its_trials(compared: Path) -> None:
-    client = MlflowClient(tracking_uri=tracking.default_uri())
+    client = MlflowClient(tracking_uri=stores.default_uri())
     runs = client.search_runs([client.get_experiment_by_name("compared").experiment_id])
     (parent,) = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
     trials = [run for run in runs if run is not parent]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.cli import demo, output_folder
+from layoutray.cli import demo
 from layoutray.cli.main import main
+from layoutray.cli.shared import output_folder
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from layoutray import recipe as recipes
 from layoutray.checkpoint import EXAMPLE, Checkpoint, build_model, load, save
 from layoutray.cli import calibrate, evaluate
 from layoutray.cli.main import main
 from layoutray.document import Document, Field, Page
 from layoutray.document.tags import spans
 from layoutray.errors import InputError
-from layoutray.generation import TextGenerator
+from layoutray.inference.generation import TextGenerator
+from layoutray.recipe import recipes
 from layoutray.store import codec, shards
 from layoutray.tasks.generate_fields import written_fields
 from tests import documents

@@ -14,7 +14,7 @@ from layoutray.store import codec, shards
 from layoutray.store.card import Card
 from layoutray.store.schema import PAGES
 from tests.cluster.checkpoints import save_untrained
-from tests.exchange.projects import Results, submitted, write
+from tests.formats.projects import Results, submitted, write
 from tests.jobs import pages, write_pages
 from tests.ocr.files import pdf, typed
 from tests.readers.native import put_picture

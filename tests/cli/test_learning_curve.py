@@ -9,10 +9,11 @@ import pytest
 from mlflow.tracking import MlflowClient
 from PIL import Image
 
-from layoutray import checkpoint, tracking
+from layoutray import checkpoint
 from layoutray.cli import evaluate, learning_curve, train
 from layoutray.cli.main import main
 from layoutray.errors import InputError
+from layoutray.tracking import stores
 from tests.jobs import NO_DROPOUT, encode, pages, recipe, recipe_file
 from tests.mlflow_store import new_store
 
@@ -95,7 +96,7 @@ def test_the_gain_of_more_labels_is_predicted_and_such_a_prediction_is_checked(d
 
 @pytest.mark.ray
 def test_the_curve_has_a_run_above_those_of_its_trials(drawn: Path) -> None:
-    client = MlflowClient(tracking_uri=tracking.default_uri())
+    client = MlflowClient(tracking_uri=stores.default_uri())
     runs = client.search_runs([client.get_experiment_by_name("drawn").experiment_id])
     (parent,) = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
     (trial,) = [run for run in runs if run is not parent]

@@ -8,8 +8,8 @@ import pytest
 from mlflow.entities import ViewType
 from mlflow.tracking import MlflowClient
 
-from layoutray import tracking
 from layoutray.cli.train import pretrain
+from layoutray.tracking import runs
 from tests import fork_server
 from tests.jobs import encode, pages, recipe, recipe_file
 from tests.mlflow_store import new_store
@@ -17,7 +17,7 @@ from tests.mlflow_store import new_store
 
 def killed(moment: str, call: list[str]) -> None:
     """Die where the run is there and its id is not yet noted."""
-    setattr(tracking.Run, moment, lambda *given: os.kill(os.getpid(), signal.SIGKILL))
+    setattr(runs.Run, moment, lambda *given: os.kill(os.getpid(), signal.SIGKILL))
     pretrain(call)
 
 
@@ -32,13 +32,13 @@ def test_who_is_killed_before_the_note_has_one_run_afterwards(tmp_path: Path) ->
     client = MlflowClient(tracking_uri=store)
     (experiment,) = [known.experiment_id for known in client.search_experiments(filter_string="name = 'ingested'")]
     (empty,) = client.search_runs([experiment])
-    assert tracking.noted(out, store) is None
+    assert runs.noted(out, store) is None
     assert pretrain(call) == 0
     (run,) = client.search_runs([experiment])
     assert run.info.status == "FINISHED"
     assert run.data.metrics["train/loss"] > 0
     assert "layoutray.claim" not in run.data.tags, "the tags of a run are for people"
-    assert tracking.noted(out, store) == tracking.Run(store, run.info.run_id)
+    assert runs.noted(out, store) == runs.Run(store, run.info.run_id)
     deleted = {one.info.run_id for one in client.search_runs([experiment], run_view_type=ViewType.DELETED_ONLY)}
     assert len(deleted) == 2
     assert empty.info.run_id in deleted

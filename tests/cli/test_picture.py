@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from layoutray import checkpoint, tracking
-from layoutray import recipe as recipes
+from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.cli.main import main
 from layoutray.cli.picture import curves
 from layoutray.cli.picture import selection as selection_picture
-from layoutray.generation import TextGenerator
+from layoutray.inference.generation import TextGenerator
+from layoutray.recipe import recipes
 from layoutray.report.attention_map import RAMP
 from layoutray.store import codec, shards
+from layoutray.tracking import runs
 from layoutray.training.reporter import JsonLines
 from tests import documents
 from tests.cluster.checkpoints import save_untrained
@@ -61,7 +62,7 @@ def test_the_page_can_be_chosen_by_id_and_by_source(here: Path) -> None:
 
 
 def test_the_map_is_in_the_checkpoints_run_too(here: Path, tmp_path: Path) -> None:
-    run = tracking.create_run(new_store(tmp_path), "pictures", "untrained", {}, {})
+    run = runs.create_run(new_store(tmp_path), "pictures", "untrained", {}, {})
     run.note(here / "model")
     try:
         assert attention(here, "--words", "0-1", "--tracking-uri", run.uri) == 0

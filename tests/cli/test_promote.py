@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from mlflow.tracking import MlflowClient
 
-from layoutray import checkpoint, tracking
+from layoutray import checkpoint
 from layoutray.cli.main import main
+from layoutray.tracking import runs
 from tests.evaluation.test_predictions import write_receipts
 from tests.evaluation.test_replacement import fresh
 from tests.jobs import NO_DROPOUT, job, pages, recipe
@@ -34,7 +35,7 @@ def uri(tmp_path: Path) -> str:
 
 
 def register(uri: str, folder: Path) -> str:
-    run = tracking.create_run(uri, "tests", "run", {}, {})
+    run = runs.create_run(uri, "tests", "run", {}, {})
     run.log_checkpoint(folder)
     return run.register("forms")
 

@@ -9,11 +9,12 @@ import pytest
 from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
-from layoutray import checkpoint, config, tracking
+from layoutray import checkpoint, config
 from layoutray.cli import sweep
 from layoutray.cli.main import main
 from layoutray.errors import CheckpointError, InputError, RecipeError
 from layoutray.store import sources
+from layoutray.tracking import stores
 from layoutray.training import job as jobs
 from tests.jobs import MODEL, encode, pages, recipe
 from tests.mlflow_store import new_store
@@ -63,7 +64,7 @@ def call(out: str, *over: str) -> list[str]:
 
 def runs_of(experiment: str) -> tuple[Run, dict[str, Run]]:
     """The run of a sweep, and the runs of its trials by value."""
-    client = MlflowClient(tracking_uri=tracking.default_uri())
+    client = MlflowClient(tracking_uri=stores.default_uri())
     found = client.search_runs([client.get_experiment_by_name(experiment).experiment_id])
     (parent,) = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
     trials = {run.data.params[KEY]: run for run in found if run is not parent}
@@ -74,7 +75,7 @@ def runs_of(experiment: str) -> tuple[Run, dict[str, Run]]:
 
 def artifacts(run: Run, folder: str = "") -> set[str]:
     return {
-        file.path for file in MlflowClient(tracking_uri=tracking.default_uri()).list_artifacts(run.info.run_id, folder)
+        file.path for file in MlflowClient(tracking_uri=stores.default_uri()).list_artifacts(run.info.run_id, folder)
     }
 
 
@@ -82,7 +83,7 @@ def artifacts(run: Run, folder: str = "") -> set[str]:
 def test_every_value_has_a_run_like_that_of_a_single_training(swept: Path) -> None:
     _, trials = runs_of("swept")
     assert set(trials) == {"0.0", "0.01"}
-    client = MlflowClient(tracking_uri=tracking.default_uri())
+    client = MlflowClient(tracking_uri=stores.default_uri())
     for value, run in trials.items():
         assert (run.info.status, run.info.run_name) == ("FINISHED", f"small {KEY}={value}")
         assert run.data.params["train.steps"] == "4"
@@ -107,7 +108,7 @@ def test_the_sweep_has_a_run_with_its_table_and_picture(swept: Path) -> None:
     assert (parent.info.status, parent.data.params[KEY], parent.data.params["train.steps"]) == ("FINISHED", "*", "4")
     assert artifacts(parent) == {"trials.csv", "pictures", "images"}
     assert artifacts(parent, "pictures") == {"pictures/metric_by_value.png"}
-    table = MlflowClient(tracking_uri=tracking.default_uri()).download_artifacts(parent.info.run_id, "trials.csv")
+    table = MlflowClient(tracking_uri=stores.default_uri()).download_artifacts(parent.info.run_id, "trials.csv")
     first, second = csv.DictReader(Path(table).read_text().splitlines())
     assert (first[KEY], first["status"], second[KEY], second["status"]) == ("0.01", "trained", "0.0", "trained")
     assert float(first["dev.perplexity"]) < float(second["dev.perplexity"])
@@ -120,7 +121,7 @@ def test_the_best_value_is_written_down_and_registered(swept: Path) -> None:
     best = json.loads((swept / "best.json").read_text())
     measured = checkpoint.load(folder).metrics["dev.perplexity"]
     assert best == {"key": KEY, "value": 0.01, "objective": "dev.perplexity", "metric": measured, "folder": str(folder)}
-    version = MlflowClient(tracking_uri=tracking.default_uri()).get_model_version_by_alias("chosen", "champion")
+    version = MlflowClient(tracking_uri=stores.default_uri()).get_model_version_by_alias("chosen", "champion")
     assert version.run_id == runs_of("swept")[1]["0.01"].info.run_id
 
 
@@ -131,7 +132,7 @@ def test_a_second_call_trains_only_what_is_new(swept: Path, capsys: pytest.Captu
     assert sweep.main([*call("swept", f"{KEY}=0.0,1e-2"), "--register", "chosen"]) == 0
     assert json.loads(capsys.readouterr().out)["value"] == 0.01
     assert len(runs_of("swept")[1]) == 2
-    assert len(MlflowClient(tracking_uri=tracking.default_uri()).search_model_versions("name='chosen'")) == 1
+    assert len(MlflowClient(tracking_uri=stores.default_uri()).search_model_versions("name='chosen'")) == 1
     assert sweep.main(call("swept", f"{KEY}=0.0,1e-2,1e-3")) == 0
     assert set(runs_of("swept")[1]) == {"0.0", "0.01", "0.001"}
     assert {file: file.stat().st_mtime_ns for file in before} == before

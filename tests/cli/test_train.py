@@ -10,10 +10,12 @@ import torch
 from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
-from layoutray import checkpoint, tracking
-from layoutray.cli import tracked_training, train
+from layoutray import checkpoint
+from layoutray.cli import train
+from layoutray.cli.shared import tracked_training
 from layoutray.cli.train import finetune, pretrain
 from layoutray.errors import InputError
+from layoutray.tracking import runs
 from layoutray.training import world as worlds
 from layoutray.training.job import FINISHED
 from layoutray.training.world import World
@@ -34,7 +36,7 @@ def call(tmp_path: Path, store: str) -> list[str]:
     return [recipe_file(tmp_path, chosen), examples, "--out", str(tmp_path / "out"), "--tracking-uri", store]
 
 
-def runs(store: str) -> list[Run]:
+def runs_in(store: str) -> list[Run]:
     client = MlflowClient(tracking_uri=store)
     return list(client.search_runs([known.experiment_id for known in client.search_experiments()]))
 
@@ -61,7 +63,7 @@ def test_the_run_of_a_training_that_fails_is_marked_with_and_without_torchrun(
     monkeypatch.setattr(train, "train_in_place", broken)
     with pytest.raises(RuntimeError, match="on fire"):
         pretrain(call)
-    (run,) = runs(store)
+    (run,) = runs_in(store)
     assert run.info.status == "FAILED"
 
 
@@ -93,6 +95,6 @@ def test_an_interrupted_training_from_a_registered_model_resumes(
     assert pretrain(started) == 0
     (parent,) = checkpoint.load(tmp_path / "second").provenance["init"]
     assert parent == "models:/start/1", "the version, not the alias, nor a folder of one machine"
-    run = tracking.noted(tmp_path / "second", store)
+    run = runs.noted(tmp_path / "second", store)
     assert run is not None
     assert run.finished

@@ -5,9 +5,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from layoutray import checkpoint, recipe, tokenizer
+from layoutray import checkpoint, tokenizer
 from layoutray.checkpoint import Checkpoint
-from layoutray.readers.synthetic_render import render_page
+from layoutray.recipe import recipes
+from layoutray.synthetic.render import render_page
 
 
 def save_untrained(folder: Path, *, seed: int = 42, metrics: Mapping[str, float] = {}, **task: Any) -> None:
@@ -18,7 +19,7 @@ def save_untrained(folder: Path, *, seed: int = 42, metrics: Mapping[str, float]
         metrics: of its evaluation.
         task: further keys of [task].
     """
-    chosen = recipe.from_dict(
+    chosen = recipes.from_dict(
         {
             "name": "untrained",
             "task": {"name": "entities", **task},

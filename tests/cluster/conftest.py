@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.serving.ledger_places import LedgerPlace
+from tests.serving.ledger_places import LedgerPlace
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

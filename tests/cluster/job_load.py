@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from layoutray.readers.synthetic_render import render_page
+from layoutray.synthetic.render import render_page
 from tests.ocr.files import encoded, pdf, typed
 
 File = tuple[str, tuple[str, bytes]]

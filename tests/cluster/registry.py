@@ -10,13 +10,13 @@ from pathlib import Path
 import httpx
 from mlflow.tracking import MlflowClient
 
-from layoutray import tracking
 from layoutray.cli.serve import following
-from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.document import Page
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
+from layoutray.tracking import registered
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import serving
+from tests.cluster.running_endpoint import serving
 from tests.mlflow_store import new_store
 
 _MODEL, _ALIAS = "forms", "champion"
@@ -70,7 +70,7 @@ class Registry:
     @contextmanager
     def serving(self, settings: ServeSettings) -> Iterator[httpx.Client]:
         """A client of an endpoint that follows the alias."""
-        fetch = tracking.fetcher(self.uri)
+        fetch = registered.fetcher(self.uri)
         with serving(settings, fetch, following(self.address, self.uri)) as client:
             yield client
 
@@ -80,8 +80,8 @@ class Registry:
 
     def start(self) -> dict[str, str]:
         """The settings of the version that the alias names now."""
-        name = tracking.resolve(self.address, self.uri)
-        return {"checkpoint": name, "model_version": tracking.version_of(name)}
+        name = registered.resolve(self.address, self.uri)
+        return {"checkpoint": name, "model_version": registered.version_of(name)}
 
 
 def broken(folder: Path) -> None:

@@ -18,17 +18,16 @@ from random import Random
 import pyarrow.compute as pc
 import pytest
 
-from layoutray import recipe as recipes
-from layoutray import tracking
 from layoutray.cluster.ingest import plan_ingest
-from layoutray.experiments import metric_names
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
 from layoutray.prepare.manifest import Manifest
 from layoutray.prepare.output import Output
+from layoutray.recipe import recipes
 from layoutray.store import codec, shards
 from layoutray.store.card import Card
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import ANSWERS, FIELDS
+from layoutray.tracking import metric_names, runs
 from layoutray.training import job as jobs
 from layoutray.training.job import Job
 from layoutray.training.reporter import HISTORY
@@ -279,7 +278,7 @@ def test_a_training_is_the_undisturbed_one_whatever_dies(
 _ELASTIC = """
 import sys
 from functools import partial
-from layoutray import recipe
+from layoutray.recipe import recipes
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers, train
 from layoutray.training.inputs import check
@@ -288,7 +287,7 @@ from layoutray.training.reporter import History, JsonLines
 file, examples, out, history = sys.argv[1:]
 heard = History()
 with connect():
-    checked = check(Job(recipe.load(file), examples, out), 2)
+    checked = check(Job(recipes.load(file), examples, out), 2)
     train(checked, Workers(2, least=1, cpus=2), partial(lambda path: [JsonLines(path)], history), heard)
 assert heard.series["loss"][-1][0] == 120, "the driver no longer hears of steps"
 """
@@ -329,8 +328,8 @@ def test_a_training_goes_on_with_fewer_workers_where_a_node_is_lost_for_good(
         )
 
 
-def tracked(store: str) -> list[tracking.Run]:
+def tracked(store: str) -> list[runs.Run]:
     """The runs in a store."""
-    client = tracking.Run(store, "").client
+    client = runs.Run(store, "").client
     experiments = [one.experiment_id for one in client.search_experiments()]
-    return [tracking.Run(store, run.info.run_id) for run in client.search_runs(experiments)]
+    return [runs.Run(store, run.info.run_id) for run in client.search_runs(experiments)]

@@ -18,9 +18,9 @@ import pytest
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.job_load import JobLoad, SentJob
 from tests.cluster.served import NODE, Endpoint, served
-from tests.cluster.serving.ledger_places import LedgerPlace
-from tests.cluster.serving.receiver import Receiver, receiving
 from tests.cluster.shared_ray import free_port
+from tests.serving.ledger_places import LedgerPlace
+from tests.serving.receiver import Receiver, receiving
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.chaos]
 

@@ -14,7 +14,7 @@ from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.progress import Progress
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
 from layoutray.prepare import answer_plan
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter

@@ -11,7 +11,7 @@ import pytest
 
 from layoutray.cluster.predict import predict
 from layoutray.cluster.progress import Progress
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
 from layoutray.prepare import answer_plan
 from layoutray.store import shards
 from layoutray.store.schema import ANSWERS, FIELDS

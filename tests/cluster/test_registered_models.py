@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutray import checkpoint, tracking
+from layoutray import checkpoint
 from layoutray.store.data_set import DataSet
+from layoutray.tracking import runs
 from layoutray.training.job import JOB
 from tests.cluster.two_nodes import TwoNodes, two_nodes
 from tests.jobs import job, recipe, recipe_file
@@ -48,7 +49,7 @@ def test_every_node_fetches_the_version_that_the_driver_has_resolved(
 ) -> None:
     one = job(tmp_path, recipe("entities", steps=2))
     alone(one)
-    registered = tracking.create_run(tracking_server, "tests", "forms", {}, {})
+    registered = runs.create_run(tracking_server, "tests", "forms", {}, {})
     registered.log_checkpoint(one.out)
     registered.register("forms")
     examples, out = one.examples, str(tmp_path / "tuned")

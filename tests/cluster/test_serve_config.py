@@ -8,7 +8,7 @@ from ray import serve
 from ray.serve.schema import ServeDeploySchema
 
 from layoutray.cli import serve as ours
-from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.errors import InputError, RecipeError
 from tests.infra.manifests import manifests
 

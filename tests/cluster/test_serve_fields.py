@@ -8,12 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.document import Page
-from layoutray.generation import TextGenerator
+from layoutray.inference.generation import TextGenerator
 from layoutray.ocr.settings import Recognition
 from layoutray.tasks.generate_fields import written_fields
-from tests.cluster.endpoint import gathered, refused, serving
+from tests.cluster.running_endpoint import gathered, refused, serving
 from tests.cluster.test_serve_summaries import as_request
 from tests.documents import pages, values
 

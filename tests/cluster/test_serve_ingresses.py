@@ -9,10 +9,10 @@ import httpx
 import psutil
 import pytest
 
-from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import as_request, measured, rendered, serving
+from tests.cluster.running_endpoint import as_request, measured, rendered, serving
 from tests.ocr.files import encoded
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]

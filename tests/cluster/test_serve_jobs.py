@@ -14,17 +14,17 @@ import psutil
 import pytest
 from PIL import Image
 
-from layoutray.cluster.serving.keys import KeyStore
-from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
-from layoutray.readers.synthetic_render import render_page
+from layoutray.serving.access.keys import KeyStore
+from layoutray.serving.limits import Limits
+from layoutray.synthetic.render import render_page
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import refused, serving
-from tests.cluster.serving.receiver import receiving
+from tests.cluster.running_endpoint import refused, serving
 from tests.cluster.shared_ray import free_port
 from tests.cluster.two_nodes import marked
 from tests.ocr.files import encoded, pdf, typed
+from tests.serving.receiver import receiving
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
 

@@ -8,15 +8,15 @@ from typing import Any
 import httpx
 import pytest
 
-from layoutray import tracking
 from layoutray.cli.serve import finder
-from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.settings import ServeSettings
-from layoutray.cluster.serving.submission import word_pages
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
+from layoutray.serving.limits import Limits
+from layoutray.serving.submission import word_pages
+from layoutray.tracking import registered
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import as_request, rendered, serving
 from tests.cluster.registry import Registry, broken, found_in
+from tests.cluster.running_endpoint import as_request, rendered, serving
 from tests.ocr.files import encoded
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
@@ -42,7 +42,7 @@ def client(registry: Registry, cluster: None, serve_port: int) -> Iterator[httpx
         follow_every_s=0.3,
         port=serve_port,
     )
-    with serving(settings, tracking.fetcher(registry.uri), None, finder(registry.uri)) as client:
+    with serving(settings, registered.fetcher(registry.uri), None, finder(registry.uri)) as client:
         yield client
 
 

@@ -11,11 +11,11 @@ import httpx
 import pytest
 from PIL import Image
 
-from layoutray.cluster.serving.capacity import Scaling
-from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.endpoint.scaling import Scaling
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import gathered, measured, rendered, serving
+from tests.cluster.running_endpoint import gathered, measured, rendered, serving
 from tests.ocr.files import encoded
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.ocr]

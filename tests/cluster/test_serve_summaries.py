@@ -12,15 +12,15 @@ import pypdfium2 as pdfium
 import pytest
 from PIL import Image
 
-from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.document import Page
-from layoutray.generation import Text, TextGenerator
+from layoutray.inference.generation import Text, TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
-from layoutray.readers.synthetic_render import render_page
 from layoutray.readers.texts import typeset_pages
-from tests.cluster.endpoint import gathered, measured, refused, serving
+from layoutray.serving.limits import Limits
+from layoutray.synthetic.render import render_page
+from tests.cluster.running_endpoint import gathered, measured, refused, serving
 from tests.documents import pages, summary
 from tests.jobs import vocabulary
 from tests.ocr.files import encoded, pdf, typed

@@ -12,14 +12,14 @@ from typing import Any
 import httpx
 import pytest
 
-from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.settings import ServeSettings
-from layoutray.cluster.serving.submission import word_pages
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
-from layoutray.readers.synthetic_render import render_page
+from layoutray.serving.limits import Limits
+from layoutray.serving.submission import word_pages
+from layoutray.synthetic.render import render_page
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import as_request, measured
 from tests.cluster.registry import Registry, broken, found_in, too_large
+from tests.cluster.running_endpoint import as_request, measured
 
 pytestmark = pytest.mark.ray
 

@@ -16,12 +16,12 @@ import pytest
 import ray.train
 from ray.util import placement_group_table
 
-from layoutray import checkpoint, tracking
+from layoutray import checkpoint
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.train import StateReporter, Workers
 from layoutray.errors import CheckpointError, InputError
-from layoutray.experiments import metric_names
-from layoutray.tracking import MlflowReporter, Run
+from layoutray.tracking import metric_names, runs
+from layoutray.tracking.runs import MlflowReporter, Run
 from layoutray.training import job as jobs
 from layoutray.training import resume
 from layoutray.training.inputs import check
@@ -88,7 +88,7 @@ class Placed(History):
 
 
 def open_run(folder: Path) -> Run:
-    return tracking.create_run(new_store(folder), "tests", "small", {}, {})
+    return runs.create_run(new_store(folder), "tests", "small", {}, {})
 
 
 def logged(tracked: Run, name: str) -> list[tuple[int, float]]:

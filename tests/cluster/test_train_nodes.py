@@ -13,7 +13,7 @@ from tests.jobs import encode, pages, recipe, recipe_file
 
 _WATCHED = """
 import sys
-from layoutray import recipe
+from layoutray.recipe import recipes
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers, train
 from layoutray.training.inputs import check
@@ -29,7 +29,7 @@ class Watching(History):
 
 file, examples, out = sys.argv[1:]
 with connect():
-    train(check(Job(recipe.load(file), examples, out), 2), Workers(2), list, Watching())
+    train(check(Job(recipes.load(file), examples, out), 2), Workers(2), list, Watching())
 """
 
 

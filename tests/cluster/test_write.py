@@ -15,7 +15,7 @@ from layoutray.cluster.progress import Progress
 from layoutray.cluster.write import WrittenTexts, write
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.generation import TextGenerator
+from layoutray.inference.generation import TextGenerator
 from layoutray.prepare import answer_plan
 from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from layoutray import checkpoint
-from layoutray import recipe as recipes
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric
@@ -16,6 +15,7 @@ from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.measurement import kept_measurement, measure
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.metrics.bootstrap import f1
+from layoutray.recipe import recipes
 from tests.evaluation.test_predictions import FIELDS, write_receipts
 from tests.jobs import NO_DROPOUT, job, pages, recipe, write_pages
 from tests.training.runs import alone

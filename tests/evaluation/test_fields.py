@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from layoutray.answers import FieldAnswer
 from layoutray.document import Field
+from layoutray.document.answers import FieldAnswer
 from layoutray.document.field_type import FieldType
 from layoutray.evaluation.fields import AnsweredDocument, judge, score_fields
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from layoutray import checkpoint
-from layoutray import recipe as recipes
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Document, Field, Page
 from layoutray.document.tags import spans
@@ -15,7 +14,8 @@ from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.examples import EncodedPages, encode_pages
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.predictions import predict
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
+from layoutray.recipe import recipes
 from layoutray.store import codec, shards
 from layoutray.training import loop, world
 from layoutray.training.feed import recipe_feed

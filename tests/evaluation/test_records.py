@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from layoutray.answers import Entity
 from layoutray.document import Box, Field, Page, Provenance, Word
+from layoutray.document.answers import Entity
 from layoutray.document.field_type import FieldType
 from layoutray.document.record_type import RecordType
 from layoutray.evaluation.records import RecordScores, score_documents, score_records

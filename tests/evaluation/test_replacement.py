@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from layoutray import checkpoint
-from layoutray import recipe as recipes
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.replacement import Compared, Comparison, compare
 from layoutray.metrics.bootstrap import Interval
+from layoutray.recipe import recipes
 from tests.evaluation.test_predictions import write_receipts
 from tests.jobs import NO_DROPOUT, job, pages, recipe
 from tests.training.runs import alone

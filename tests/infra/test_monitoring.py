@@ -10,7 +10,7 @@ import yaml
 from ray._private.ray_constants import PROMETHEUS_SERVICE_DISCOVERY_FILE
 
 from layoutray.cluster.meters import IngestMeter, TrainingMeter
-from layoutray.cluster.serving.telemetry import Telemetry
+from layoutray.serving.telemetry import Telemetry
 from tests.infra.manifests import INFRA, manifests
 from tests.metered import asked_for, exported_by, series
 

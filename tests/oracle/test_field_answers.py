@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from layoutray.answers import Entity
 from layoutray.document import Box, Page, Word
+from layoutray.document.answers import Entity
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import OUTSIDE
 from layoutray.readers.annotation import ANNOTATED

@@ -5,9 +5,9 @@ from pathlib import Path
 import torch
 
 from layoutray import checkpoint
-from tests.importing.fairseq import read as read_release
-from tests.importing.fairseq import write_checkpoint
 from tests.oracle.test_pyramidion import CASES, LOGITS, STATES, reference
+from tests.releases.importers.fairseq import read as read_release
+from tests.releases.importers.fairseq import write_checkpoint
 
 
 @CASES

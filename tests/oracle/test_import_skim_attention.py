@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from layoutray import checkpoint
-from layoutray.importing.skim_attention import read as read_release
+from layoutray.releases.importers.skim_attention import read as read_release
 from layoutray.tensors import Batch
-from tests.importing.release import write_release
 from tests.oracle.cases import Case, files, read
+from tests.releases.release import write_release
 
 LOGITS = {"skimming_mask": 2e-5}
 MODEL_TYPES = {

@@ -7,15 +7,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from layoutray import checkpoint, importing
+from layoutray import checkpoint
 from layoutray.architectures.lambert import TokenPlaces
 from layoutray.checkpoint import Checkpoint
 from layoutray.nn.position_dropout import PositionDropout, linear_schedule
 from layoutray.nn.relative_bias import buckets, relative_buckets
 from layoutray.nn.winding_embedding import WindingEmbedding, factors, page_scaled
+from layoutray.releases import importers
 from layoutray.tensors import Encoded
-from tests.importing.release import write_release
 from tests.oracle.cases import Case, files, read
+from tests.releases.release import write_release
 
 EXACT, HIDDEN, LOGITS = 1e-10, 2e-5, 5e-5
 # What the configuration of any RoBERTa says, and those of the cases do not.
@@ -75,7 +76,7 @@ def released(case: Case, folder: Path) -> Checkpoint:
     state = case.group("sd")
     state |= {alias: state[name].clone() for alias, name in case.facts["aliases"].items()}
     config = ROBERTA | case.facts["config"]
-    made = importing.load("lambert")(write_release(folder / "theirs", config, state), [])
+    made = importers.load("lambert")(write_release(folder / "theirs", config, state), [])
     checkpoint.save(folder / "ours", made)
     return checkpoint.load(folder / "ours")
 

@@ -11,9 +11,9 @@ from torch.nn import functional
 
 from layoutray import config
 from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
-from layoutray.importing.pyramidion import encoder_settings, writing_settings
 from layoutray.nn.attention import attention_probabilities, split_heads
 from layoutray.nn.weight_names.pyramidion import table
+from layoutray.releases.importers.pyramidion import encoder_settings, writing_settings
 from layoutray.tasks import GenerationSettings, TaskModel
 from layoutray.tasks.text_generation import TextGenerationHead
 from layoutray.tensors import Batch, Encoded

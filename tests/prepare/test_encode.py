@@ -9,7 +9,7 @@ from layoutray import tasks
 from layoutray.document import Page
 from layoutray.document.filters import Filters
 from layoutray.prepare.encode import Encoder, digest_of, labels_for, pages_digest, vocabulary_for
-from layoutray.recipe import TokenizerRecipe
+from layoutray.recipe.recipes import TokenizerRecipe
 from layoutray.store import codec
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import EXAMPLES

@@ -13,7 +13,7 @@ from layoutray.document.filters import Filters
 from layoutray.errors import InputError
 from layoutray.prepare.encode import Encoder, vocabulary_for
 from layoutray.prepare.whole_documents import whole_documents
-from layoutray.recipe import TokenizerRecipe
+from layoutray.recipe.recipes import TokenizerRecipe
 from layoutray.store import codec, shards
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import EXAMPLES, PAGES

@@ -17,9 +17,9 @@ from layoutray.prepare.page_tasks import OpenedDocument, PageTask
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.recognise import OcrWordSource, WordSource, make_word_source, open_document, recognise_page
 from layoutray.readers import DocumentRef, load
-from layoutray.recipe import IngestRecipe
+from layoutray.recipe.recipes import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
-from tests.exchange.projects import exported, submitted, write
+from tests.formats.projects import exported, submitted, write
 from tests.ocr.files import encoded, pdf, picture, typed
 from tests.readers.native import put
 from tests.store.pages import page as made_page

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from layoutray.answers import Entity, Region
+from layoutray.document.answers import Entity, Region
 from layoutray.report.canvas import SHOWN_HEIGHT
 from layoutray.report.overlay import SHOWN_WIDTH, draw
 from layoutray.report.palette import Colour, colours_of

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from random import Random
 
-from layoutray.answers import DocumentFields, FieldAnswer, Region
 from layoutray.document import Page
+from layoutray.document.answers import DocumentFields, FieldAnswer, Region
 from layoutray.store import shards
 from layoutray.store.answer_set import AnswerSet
 from tests.jobs import write_pages

@@ -10,9 +10,9 @@ from PIL import Image
 
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.tags import spans
-from layoutray.readers.synthetic_render import itemised_bill, render_page
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.values import predicted_values
+from layoutray.synthetic.render import itemised_bill, render_page
 
 OF_ITEMS = ("item.name", "item.count", "item.unit_price", "item.price", "item.discount")
 

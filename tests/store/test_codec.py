@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.answers import Answer, DocumentFields, Entity, FieldAnswer, Record, Region
 from layoutray.document import Box, Document, Field, Page, Word
+from layoutray.document.answers import Answer, DocumentFields, Entity, FieldAnswer, Record, Region
 from layoutray.errors import DocumentError, Reason
 from layoutray.store import codec
 from layoutray.store.dead_letter import DeadLetter

@@ -13,7 +13,7 @@ from layoutray.batching.windows import Window
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.inference import Extractor
+from layoutray.inference.extractor import Extractor
 from layoutray.tasks.entities import Entities
 from layoutray.tasks.entities_bioes import EntitiesBioes
 from layoutray.tasks.word_labels import WordLabelling

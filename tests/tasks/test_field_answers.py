@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from layoutray.answers import Entity, FieldAnswer, Region
+from layoutray.document.answers import Entity, FieldAnswer, Region
 from layoutray.document.field_type import FieldType
 from layoutray.tasks.field_answers import field_answers
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from layoutray.answers import Copy, TextLine
 from layoutray.document import Box, Field, Page, Word
+from layoutray.document.answers import Copy, TextLine
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
 from layoutray.tasks import AnswersFields, TagsWords, WritesTexts

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.answers import Entity, Region
+from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 from layoutray.tasks.entities_bioes import EntitiesBioes

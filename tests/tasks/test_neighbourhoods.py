@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from layoutray import checkpoint
-from layoutray import recipe as recipes
 from layoutray.errors import InputError
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.tasks.neighbourhoods import Neighbourhoods
 from tests.architectures.contract import padded, random_batch
 from tests.jobs import job, recipe, vocabulary

@@ -9,9 +9,9 @@ from types import ModuleType
 import pytest
 
 from layoutray import checkpoint, config, tasks
-from layoutray import recipe as recipes
 from layoutray.errors import RecipeError
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.tasks import AnswersFields, HasDecoder, TagsWords, Task, WritesTexts
 from layoutray.tasks.entities import Entities
 from layoutray.tasks.entities_bioes import EntitiesBioes

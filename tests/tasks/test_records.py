@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from layoutray import recipe
-from layoutray.answers import Entity
 from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document.answers import Entity
 from layoutray.document.record_type import RecordType
 from layoutray.errors import InputError, RecipeError
+from layoutray.recipe import recipes
 from layoutray.tasks import records_of
 from layoutray.tasks.entities import Entities
 from layoutray.tasks.records import check_records, find_records, true_records
@@ -176,12 +176,12 @@ def test_bad_schemas_are_refused() -> None:
 
 
 def test_a_recipe_names_records_and_a_checkpoint_without_them_still_loads() -> None:
-    values = recipe.load("finetune-cord").to_dict()
+    values = recipes.load("finetune-cord").to_dict()
     del values["task"]["records"]
-    assert records_of(recipe.from_stored(values).task) == {}
-    made = recipe.from_dict({**values, "task": {"name": "entities", "records": {"items": {"fields": ["a", "b"]}}}})
-    assert recipe.from_stored(made.to_dict()) == made
+    assert records_of(recipes.from_stored(values).task) == {}
+    made = recipes.from_dict({**values, "task": {"name": "entities", "records": {"items": {"fields": ["a", "b"]}}}})
+    assert recipes.from_stored(made.to_dict()) == made
     with pytest.raises(RecipeError, match="at least one"):
-        recipe.from_dict({**values, "task": {"name": "entities", "records": {"items": {"fields": []}}}})
+        recipes.from_dict({**values, "task": {"name": "entities", "records": {"items": {"fields": []}}}})
     with pytest.raises(InputError, match="has 'b'; there are only a"):
         made.task.label_names([["B-a"]])  # pyright: ignore[reportAttributeAccessIssue]

@@ -10,7 +10,7 @@ from layoutray import checkpoint
 from layoutray.batching.collate import IGNORED
 from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
-from layoutray.generation import TextGenerator
+from layoutray.inference.generation import TextGenerator
 from layoutray.tasks import AnswersFields, TagsWords, TaskModel, WritesTexts
 from layoutray.tasks.summary import Summary
 from layoutray.tensors import Batch

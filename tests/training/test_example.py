@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 from layoutray import checkpoint
-from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.model_version import Version, load_version
-from layoutray.cluster.serving.submission import word_pages
 from layoutray.devices import CPU
+from layoutray.serving.limits import Limits
+from layoutray.serving.model import Version, load_version
+from layoutray.serving.submission import word_pages
 from layoutray.training.inputs import open_split
 from tests.jobs import job, pages, recipe
 from tests.training.runs import alone

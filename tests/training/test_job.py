@@ -20,8 +20,8 @@ from layoutray.training.inputs import open_split, prepare, training_documents
 from layoutray.training.reporter import HISTORY, History, JsonLines, read_history
 from layoutray.training.train import train_in_place
 from tests.jobs import elsewhere, job, pages, recipe
+from tests.recipe.test_recipes import OF_EVERY_TASK
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
-from tests.test_recipe import OF_EVERY_TASK
 from tests.training.runs import StopAfter, Stopped, alone
 
 

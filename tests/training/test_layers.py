@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from layoutray import checkpoint, devices, registry
-from layoutray import recipe as recipes
 from layoutray.batching.packing import pack
 from layoutray.errors import InputError, RecipeError
 from layoutray.nn.dropout import use_fast_dropout
+from layoutray.recipe import recipes
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Batch
 from layoutray.training.job import Job

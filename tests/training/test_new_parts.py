@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from layoutray import checkpoint
-from layoutray import recipe as recipes
 from layoutray.errors import InputError
+from layoutray.recipe import recipes
 from layoutray.training.inputs import prepare
 from layoutray.training.job import Job
 from layoutray.training.start import start_model

@@ -3,7 +3,7 @@
 import pytest
 from torch import nn
 
-from layoutray.train_recipe import TrainRecipe
+from layoutray.recipe.train_section import TrainRecipe
 from layoutray.training.optimizer import adamw, learning_rate, set_rate
 
 

@@ -7,8 +7,8 @@ import pytest
 from safetensors.torch import load_file
 
 from layoutray import checkpoint
-from layoutray import recipe as recipes
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.training.job import Job
 from tests.jobs import elsewhere, job, recipe
 from tests.training.runs import StopAfter, alone, in_processes

@@ -10,10 +10,10 @@ import torch
 from safetensors.torch import load_file
 
 from layoutray import architectures, checkpoint, registry
-from layoutray import recipe as recipes
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Batch
 from layoutray.tokenizer import Tokenizer

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
-from layoutray import recipe
 from layoutray.devices import visible_gpus
+from layoutray.recipe import recipes
 from layoutray.training import world as worlds
 from layoutray.training.inputs import prepare
 from layoutray.training.job import Job
@@ -18,7 +18,7 @@ from layoutray.training.train import train
 def work(examples: str, out: str, values: str) -> None:
     """Train with the workers that the environment variables of torchrun describe."""
     torch.set_num_threads(1)
-    job = Job(recipe.from_dict(json.loads(values)), examples, Path(out))
+    job = Job(recipes.from_dict(json.loads(values)), examples, Path(out))
     job.out.mkdir(parents=True, exist_ok=True)
     with worlds.from_environment(visible_gpus()) as world:
         train(

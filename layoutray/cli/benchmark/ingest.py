@@ -17,13 +17,13 @@ from layoutray.benchmark.ingest import (
     time_contenders,
     write_preprocessed,
 )
-from layoutray.cli import terminal
 from layoutray.cli.benchmark import page_sample
+from layoutray.cli.shared import terminal
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest, plan_ingest
 from layoutray.errors import InputError
 from layoutray.ocr.settings import PROFILES, Profile, Recognition
-from layoutray.recipe import IngestRecipe
+from layoutray.recipe.recipes import IngestRecipe
 
 _OURS, _XARGS, _POOL = "ingest", "xargs", "pool"
 

@@ -11,7 +11,7 @@ from layoutray.benchmark.ocr_settings import (
     score_settings,
     variant,
 )
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 from layoutray.errors import InputError
 from layoutray.ocr.settings import PROFILES
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from layoutray.benchmark.page_sample import link_sample
-from layoutray.cli import terminal
-from layoutray.readers.synthetic_render import render_set
+from layoutray.cli.shared import terminal
+from layoutray.synthetic.render import render_set
 
 _SEED = 7
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from layoutray import checkpoint, devices, recipe, tracking
+from layoutray import checkpoint, devices
 from layoutray.benchmark.serving import (
     Endpoint,
     Post,
@@ -23,16 +23,18 @@ from layoutray.benchmark.serving import (
     read_pages,
 )
 from layoutray.benchmark.serving_rounds import Comparison, Measure, Range, compare
-from layoutray.cli import terminal
 from layoutray.cli.benchmark import page_sample
+from layoutray.cli.shared import terminal
 from layoutray.cluster.connect import connect
-from layoutray.cluster.serve import running
-from layoutray.cluster.serving.model_version import load_model
-from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.endpoint.application import running
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.generation import TextGenerator
+from layoutray.inference.generation import TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser
+from layoutray.recipe import recipes
+from layoutray.serving.model import load_model
+from layoutray.tracking import registered, stores
 
 _TIMES = 4
 """Each document of words is sent so often in a round: one needs far less time than a picture."""
@@ -53,10 +55,10 @@ def main(arguments: Sequence[str]) -> int:
     for name in ("clients", "rounds"):
         if getattr(options, name) < 1:
             raise InputError(f"--{name} is {getattr(options, name)}; it must be at least 1")
-    folder, _ = tracking.checkpoint_folder(options.checkpoint, tracking.default_uri())
+    folder, _ = registered.checkpoint_folder(options.checkpoint, stores.default_uri())
     settings = ServeSettings(
         checkpoint=folder,
-        recognition=recipe.load_ingest(options.recipe, []).recognition,
+        recognition=recipes.load_ingest(options.recipe, []).recognition,
         ocr_replicas=options.ocr_replicas,
         model_replicas=options.model_replicas,
         port=options.port,

@@ -16,16 +16,17 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from layoutray import recipe, tokenizer
+from layoutray import tokenizer
 from layoutray.benchmark.training import STEP_TIMES, SpeedPair, StepTimer, compare, summary
-from layoutray.cli import terminal
+from layoutray.cli.shared import terminal
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
 from layoutray.devices import visible_gpus
 from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import InputError
-from layoutray.recipe import Recipe
+from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import example_files, sources
 from layoutray.store.card import Card
 from layoutray.store.schema import EXAMPLES
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _recipe(steps: int, workers: int) -> Recipe:
     """Masked language modelling with the small Skimformer: four windows per worker and step, no evaluation."""
-    return recipe.from_dict(
+    return recipes.from_dict(
         {
             "name": "benchmark",
             "task": {"name": "masked_lm"},
@@ -147,7 +148,7 @@ def _under_torchrun(job: Job, workers: int, out: Path) -> None:
 def _plain_worker(examples: str, out: Path, values: str) -> None:
     """What torchrun runs in each process: the same training function, without Ray."""
     torch.set_num_threads(1)
-    job = Job(recipe.from_dict(json.loads(values)), examples, out)
+    job = Job(recipes.from_dict(json.loads(values)), examples, out)
     with worlds.from_environment(visible_gpus()) as world:
         reporter = CompositeReporter(_step_timer(out) if world.leads else [])
         train(prepare(job, world.size), world, reporter, out / "state")

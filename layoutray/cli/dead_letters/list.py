@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from layoutray.cli import options, terminal
-from layoutray.cli.dead_letter_filter import DeadLetterFilter, add_filter_options
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.dead_letter_filter import DeadLetterFilter, add_filter_options
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutray.cli import ingest_summary, options, terminal
-from layoutray.cli.dead_letter_filter import DeadLetterFilter, add_filter_options
-from layoutray.cli.progress import ProgressDisplay
+from layoutray.cli.shared import ingest_summary, options, terminal
+from layoutray.cli.shared.dead_letter_filter import DeadLetterFilter, add_filter_options
+from layoutray.cli.shared.progress import ProgressDisplay
 from layoutray.cluster.connect import connect
 from layoutray.cluster.replay import replay
 from layoutray.store import sources

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from layoutray.cli import options
-from layoutray.cli.dead_letter_filter import DeadLetterFilter, add_filter_options
+from layoutray.cli.shared import options
+from layoutray.cli.shared.dead_letter_filter import DeadLetterFilter, add_filter_options
 from layoutray.errors import InputError
 from layoutray.store.dead_letter import DeadLetter
 

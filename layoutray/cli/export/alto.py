@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from layoutray.cli.export.documents import DocumentFormat, export
-from layoutray.exchange.alto import alto
+from layoutray.formats.alto import alto
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from layoutray.cli import options, output_folder, terminal
 from layoutray.cli.export.documents import pages_folder
+from layoutray.cli.shared import options, output_folder, terminal
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.exchange import entity_json, layoutlm
+from layoutray.formats import entity_json, layoutlm
 from layoutray.ocr import pictures, render
 from layoutray.report.page_picture import page_picture
 from layoutray.store import sources

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from layoutray.cli import options, terminal
+from layoutray.cli.shared import options, terminal
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError
 from layoutray.store import shards, sources

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from layoutray.cli.export.documents import DocumentFormat, export
-from layoutray.exchange.hocr import hocr
+from layoutray.formats.hocr import hocr
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

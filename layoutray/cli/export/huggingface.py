@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layoutray import checkpoint, tracking
+from layoutray import checkpoint
 from layoutray.checkpoint import read_json
-from layoutray.cli import options, output_folder, terminal
+from layoutray.cli.shared import options, output_folder, terminal
 from layoutray.errors import InputError
-from layoutray.exporting import huggingface
-from layoutray.exporting.model_card import Evaluated, Statements, model_card
+from layoutray.releases import huggingface
+from layoutray.releases.model_card import Evaluated, Statements, model_card
+from layoutray.tracking import registered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, HuggingFaceOptions)
     output_folder.require_empty(chosen.out)
     evaluated = [_evaluated(file) for file in chosen.evaluation]
-    folder, _ = tracking.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
     loaded = checkpoint.load(folder)
     model = huggingface.library_model(loaded)
     needs_layoutray = huggingface.needs_layoutray(model)

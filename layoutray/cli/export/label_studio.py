@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from layoutray.cli import options
 from layoutray.cli.export.documents import pages_folder
-from layoutray.cli.label_studio_tasks import (
+from layoutray.cli.shared import options
+from layoutray.cli.shared.label_studio_tasks import (
     LabelStudioOptions,
     Suggestions,
     add_label_studio_options,

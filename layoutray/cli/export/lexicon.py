@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from layoutray.cli import options, terminal
 from layoutray.cli.export.documents import pages_folder
+from layoutray.cli.shared import options, terminal
 from layoutray.errors import InputError
 from layoutray.ocr import lexicon
 from layoutray.store import shards, sources

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from layoutray.cli.export.documents import DocumentFormat, export
-from layoutray.exchange.searchable_pdf import searchable_pdf
+from layoutray.formats.searchable_pdf import searchable_pdf
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutray.cli import options, terminal
-from layoutray.cli.key_file import KeyFile, add_key_file
-from layoutray.cluster.serving.keys import SCOPES, Scope
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.key_file import KeyFile, add_key_file
+from layoutray.serving.access.keys import SCOPES, Scope
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from layoutray.cli import options
-from layoutray.cli.key_file import KeyFile, add_key_file
-from layoutray.cluster.serving.keys import Key
+from layoutray.cli.shared import options
+from layoutray.cli.shared.key_file import KeyFile, add_key_file
+from layoutray.serving.access.keys import Key
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

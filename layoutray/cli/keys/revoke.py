@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutray.cli import options, terminal
-from layoutray.cli.key_file import KeyFile, add_key_file
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.key_file import KeyFile, add_key_file
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from layoutray import checkpoint, tracking
-from layoutray.cli import options, terminal
-from layoutray.cli.page_choice import PageChoice, add_page_options, caption_name, position
+from layoutray import checkpoint
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name, position
 from layoutray.document import Box, Page
 from layoutray.document.tags import kind_of
 from layoutray.errors import InputError
+from layoutray.inference.unit_attention import UnitAttention, attention_from
 from layoutray.report import attention_map, png
 from layoutray.report.page_picture import page_picture
-from layoutray.unit_attention import UnitAttention, attention_from
+from layoutray.tracking import registered, runs
 
 WordSelector = Callable[[Page], list[int]]
 """The numbers of the words of a page that attention starts from; empty if the page has no such words."""
@@ -39,14 +40,14 @@ class AttentionOptions(PageChoice):
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
     name, select = _selector(chosen)
-    folder, _ = tracking.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
     loaded = checkpoint.load(folder)
     page, words = _page(chosen, name, select)
     attention = attention_from(words, page, loaded, chosen.layer)
     title = f"Attention of {loaded.recipe.name} ({loaded.recipe.arch}) from {name}, {len(words)} words"
     captions = [title, *_caption(page, attention)]
     picture = png.png(attention_map.draw(page_picture(page), page, words, attention.words, captions))
-    if run := tracking.noted(folder, chosen.tracking_uri):
+    if run := runs.noted(folder, chosen.tracking_uri):
         run.log_picture(chosen.out.stem, picture)
     return terminal.show_picture(picture, chosen.out)
 

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutray import tracking
-from layoutray.cli import options, terminal
+from layoutray.cli.shared import options, terminal
 from layoutray.errors import InputError
 from layoutray.report import curves, png
 from layoutray.report.curves import Points
 from layoutray.store import sources
+from layoutray.tracking import runs
 from layoutray.training.reporter import HISTORY, read_history
 
 
@@ -40,11 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_tracking_uri(parser)
     options.add_picture_file(parser, "curves.png")
     chosen = options.parse(parser, arguments, CurvesOptions)
-    runs = {folder: _points(folder, chosen.metric) for folder in chosen.checkpoints}
+    points = {folder: _points(folder, chosen.metric) for folder in chosen.checkpoints}
     logarithmic = chosen.metric.endswith("perplexity")
-    picture = png.png(curves.seed_curves(_by_recipe(runs), chosen.metric, logarithmic=logarithmic))
+    picture = png.png(curves.seed_curves(_by_recipe(points), chosen.metric, logarithmic=logarithmic))
     for folder in chosen.checkpoints:
-        if run := tracking.noted(folder, chosen.tracking_uri):
+        if run := runs.noted(folder, chosen.tracking_uri):
             run.log_picture(chosen.out.stem, picture)
     return terminal.show_picture(picture, chosen.out)
 

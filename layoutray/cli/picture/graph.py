@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Int
 
 from layoutray.batching.windows import grid_boxes
-from layoutray.cli import options, terminal
-from layoutray.cli.page_choice import PageChoice, add_page_options, caption_name
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name
 from layoutray.document import Page
 from layoutray.document.word_graph import MAX_NEIGHBOURS, word_neighbours
 from layoutray.report import png, word_graph

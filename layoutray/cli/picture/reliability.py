@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutray.cli import options, terminal
-from layoutray.cli.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
 from layoutray.errors import InputError
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.pictures import reliability_picture

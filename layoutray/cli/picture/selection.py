@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float
 
-from layoutray import tracking
-from layoutray.cli import options, terminal
-from layoutray.cli.page_choice import PageChoice, add_page_options, caption_name
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.generation import TextGenerator
+from layoutray.inference.generation import TextGenerator
+from layoutray.inference.selection import Selection
 from layoutray.prepare.whole_documents import whole_documents
 from layoutray.report import attention_map, png
 from layoutray.report.page_picture import page_picture
-from layoutray.selection import Selection
 from layoutray.store.data_set import DataSet
+from layoutray.tracking import registered, runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_tracking_uri(parser)
     options.add_picture_file(parser, "selection.png")
     chosen = options.parse(parser, arguments, SelectionOptions)
-    folder, _ = tracking.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
     picture = _draw(TextGenerator.load(folder), chosen)
-    if run := tracking.noted(folder, chosen.tracking_uri):
+    if run := runs.noted(folder, chosen.tracking_uri):
         run.log_picture(chosen.out.stem, picture)
     return terminal.show_picture(picture, chosen.out)
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from PIL import Image
 
-from layoutray.cli import options, terminal
-from layoutray.cli.page_choice import PageChoice, add_page_options, caption_name
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name
 from layoutray.document import Page
 from layoutray.document.filters import confidence
 from layoutray.errors import InputError

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from layoutray.cluster.serving.keys import KeyStore
-from layoutray.cluster.serving.limits import Limits
-from layoutray.cluster.serving.settings import ServeSettings
+from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
+from layoutray.serving.access.keys import KeyStore
+from layoutray.serving.limits import Limits
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.endpoint import serving
+from tests.cluster.running_endpoint import serving
 
 if TYPE_CHECKING:
     from tests.cluster.shared_ray import SharedRay

@@ -11,10 +11,10 @@ import httpx
 import pytest
 import ray
 
-from layoutray.cluster.serving.keys import KeyStore, Scope
-from layoutray.cluster.serving.settings import ServeSettings
-from layoutray.inference import Extractor
-from tests.cluster.endpoint import as_request, refused, rendered
+from layoutray.cluster.endpoint.settings import ServeSettings
+from layoutray.inference.extractor import Extractor
+from layoutray.serving.access.keys import KeyStore, Scope
+from tests.cluster.running_endpoint import as_request, refused, rendered
 from tests.ocr.files import encoded, picture
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.usefixtures("cluster")]

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from layoutray.cluster.serving.keys import KeyStore
+from layoutray.serving.access.keys import KeyStore
 from tests.browser import chromium, opened
 from tests.ocr.files import encoded, picture
 from tests.review.on_page import drop, row, saved

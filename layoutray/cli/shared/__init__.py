@@ -1,0 +1,1 @@
+"""What several verbs use: options, the terminal, progress and reports."""

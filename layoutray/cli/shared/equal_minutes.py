@@ -1,0 +1,115 @@
+"""Trainings that take equally many minutes: the steps of each, from the measured time of a step."""
+
+import json
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+
+from layoutray.cli.shared import terminal
+from layoutray.cli.shared.tracked_trials import TrialOptions
+from layoutray.cluster import sweep
+from layoutray.cluster.sweep import Value
+from layoutray.errors import LayoutrayError
+from layoutray.recipe.recipes import Recipe
+from layoutray.store import shards, sources
+from layoutray.training import inputs
+from layoutray.training import world as worlds
+from layoutray.training.inputs import CheckedJob
+from layoutray.training.job import Job
+from layoutray.training.train import train_in_place
+
+_STEPS = 13
+"""Steps of a timed training."""
+_WARM_UP = 3
+"""First steps of it that are not timed."""
+_PACE = "pace.json"
+
+
+def lasting(minutes: float, jobs: Mapping[str, Job], out: str, chosen: TrialOptions) -> dict[str, Recipe]:
+    """The recipe of each job with steps for about `minutes` minutes of training on this machine.
+
+    `warmup_steps` and `evaluate_every` keep their share of the steps. Steps are timed in short trainings, one at a
+    time, in folders below `out`. A repeated call takes the times that are kept there.
+
+    Raises:
+        LayoutrayError: if a timed training fails, or a recipe cannot take a step in `minutes` minutes.
+    """
+    timed = {name: _timed(job, sources.join(out, name)) for name, job in jobs.items()}
+    waiting: dict[Value, CheckedJob] = {
+        name: inputs.check(job, workers=1) for name, job in timed.items() if not sources.exists(_pace(job))
+    }
+    if waiting:
+        terminal.say(f"timing a step of {', '.join(map(str, waiting))}")
+        share = replace(chosen.share(), at_once=1)
+        work = partial(_time, {name: checked.job for name, checked in waiting.items()})
+        for trial in sweep.train(waiting, out, share, work, lambda name: terminal.say(f"{name} is timed")):
+            if trial.trace:
+                raise LayoutrayError(f"{trial.value} cannot be timed: {trial.error}")
+    return {name: _with_steps(name, jobs[name].recipe, _seconds(job), minutes) for name, job in timed.items()}
+
+
+@dataclass
+class _Clock:
+    """A reporter that writes the median seconds of a step to a file."""
+
+    folder: str
+    ends: list[float] = field(default_factory=list)
+
+    def start(self, step: int, steps: int) -> None:
+        """Steps from the start alone are timed: a training that resumes begins again."""
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        if "loss" in values:
+            self.ends.append(time.perf_counter())
+
+    def saved(self, step: int, folder: Path | None) -> None:
+        seconds = statistics.median(end - start for start, end in pairwise(self.ends[_WARM_UP - 1 :]))
+        shards.write_bytes(json.dumps({"seconds_per_step": seconds}).encode(), self.folder, _PACE)
+
+
+def _timed(job: Job, folder: str) -> Job:
+    train = replace(
+        job.recipe.train,
+        steps=_STEPS,
+        warmup_steps=0,
+        report_every=1,
+        evaluate_every=0,
+        checkpoint_every=0,
+        dev_examples=1,
+    )
+    return replace(job, recipe=replace(job.recipe, train=train), out=folder)
+
+
+def _time(jobs: Mapping[Value, Job], value: Value, device: torch.device) -> None:
+    """The work of a timed training's process."""
+    job = jobs[value]
+    train_in_place(inputs.prepare(job, workers=1), worlds.single_process(device), _Clock(str(job.out)))
+
+
+def _pace(job: Job) -> str:
+    return sources.join(job.out, _PACE)
+
+
+def _seconds(job: Job) -> float:
+    return float(json.loads(sources.read_bytes(_pace(job)))["seconds_per_step"])
+
+
+def _with_steps(name: str, recipe: Recipe, seconds: float, minutes: float) -> Recipe:
+    steps, stated = int(minutes * 60 / seconds), recipe.train
+    if steps < 1:
+        raise LayoutrayError(f"a step of {name} takes {seconds:.1f} s, longer than {minutes} minutes; give more")
+    terminal.say(f"{name}: {steps} steps of {seconds:.2f} s")
+    scale = steps / stated.steps
+    train = replace(
+        stated,
+        steps=steps,
+        warmup_steps=int(stated.warmup_steps * scale),
+        evaluate_every=round(stated.evaluate_every * scale) or min(stated.evaluate_every, 1),
+    )
+    return replace(recipe, train=train)

@@ -1,0 +1,54 @@
+"""The summary of an ingest at the terminal, and the check of its share of dead pages."""
+
+from layoutray.cli.shared import terminal
+from layoutray.errors import LayoutrayError
+from layoutray.prepare.manifest import Manifest
+
+
+def show(manifest: Manifest, out: str) -> None:
+    """Say how many documents and pages went in and came out, and how fast."""
+    rows = [
+        ("documents", manifest.documents_in, manifest.documents_out, manifest.documents_dead, len(manifest.duplicates)),
+        ("pages", manifest.pages_in, manifest.pages_out, manifest.pages_dead, ""),
+    ]
+    terminal.show_table(f"Ingest of {manifest.source}", ("", "in", "out", "dead letters", "duplicates"), rows)
+    if manifest.duplicates:
+        first = manifest.duplicates[0]
+        terminal.say(
+            f"{len(manifest.duplicates)} documents have the same bytes as another and are left out, with their values "
+            f"and labels, e.g. {first['source']}, which equals {first['same_as']}"
+        )
+    if manifest.without_picture:
+        terminal.say(
+            f"{manifest.without_picture} documents have no picture; "
+            "words = 'annotation' takes the words of the data set"
+        )
+    if manifest.reasons:
+        terminal.say(f"dead letters: {_reasons(manifest)}")
+    if manifest.known_from_train:
+        terminal.say(f"{manifest.known_from_train} pages of dev and test have exactly the text of a training page")
+    terminal.say(f"{_speed(manifest)}; written to {out}")
+
+
+def check_dead_rate(manifest: Manifest, limit: float | None, out: str) -> None:
+    """Raise LayoutrayError if the share of dead pages is over `limit`."""
+    if limit is not None and manifest.dead_rate > limit:
+        raise LayoutrayError(
+            f"{manifest.dead_rate:.2%} of pages are dead letters ({_reasons(manifest)}), more than "
+            f"--max-dead-rate {limit:.2%}; all other pages are in {out}; see `layoutray dead-letters list {out}`"
+        )
+
+
+def _speed(manifest: Manifest) -> str:
+    run = manifest.run
+    earlier = manifest.pages_in - run.pages
+    speed = (
+        f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)"
+        if run.pages
+        else "nothing left to do"
+    )
+    return f"{speed}, {earlier} done before" if earlier else speed
+
+
+def _reasons(manifest: Manifest) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in manifest.reasons.items())

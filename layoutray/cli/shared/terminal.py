@@ -1,0 +1,79 @@
+"""What the verbs write: messages and tables on stderr, results on stdout, errors as one line."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from layoutray.errors import LayoutrayError
+
+if TYPE_CHECKING:  # importing recipes imports PyTorch
+    from layoutray.recipe.recipes import IngestRecipe, MixRecipe, Recipe
+
+_CONSOLE = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def run(verb: Callable[[], int]) -> int:
+    """Call `verb`. An error of layoutray, a disk or a server becomes one line on stderr and exit status 1."""
+    try:
+        return verb()
+    except (LayoutrayError, OSError) as error:
+        say(f"error: {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("stopped")
+        return 130
+
+
+def say(text: str) -> None:
+    """Write a message for people to stderr."""
+    _CONSOLE.print(text, markup=False)
+
+
+def say_cuts(recipe: "Recipe", documents: int, texts: int, where: str = "") -> None:
+    """Say how many documents and target texts were truncated. Says nothing for a count of 0.
+
+    Args:
+        where: appended to the message; how to list them.
+    """
+    from layoutray.tasks import WritesTexts  # imports PyTorch
+
+    if documents:
+        limit = recipe.max_length
+        say(f"{documents} documents have more tokens than max_length, {limit}; only their beginning is read{where}")
+    if texts and isinstance(recipe.task, WritesTexts):
+        limit = recipe.task.writing.max_length
+        say(f"{texts} target texts have more tokens than task.writing.max_length, {limit}; they are truncated{where}")
+
+
+def show_plan(recipe: "Recipe | IngestRecipe | MixRecipe", plan: Mapping[str, Any]) -> int:
+    """Write the resolved recipe and the plan of a dry run to stdout, as JSON. Returns exit status 0."""
+    from layoutray.recipe import recipes
+
+    sys.stdout.write(json.dumps({"recipe": json.loads(recipes.to_json(recipe)), "plan": dict(plan)}, indent=2) + "\n")
+    return 0
+
+
+def show_picture(png: bytes, file: Path) -> int:
+    """Write a picture and print its path on stdout. Returns exit status 0."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(png)
+    return show_path(file)
+
+
+def show_path(file: Path) -> int:
+    """Print the path of a written file on stdout. Returns exit status 0."""
+    sys.stdout.write(f"{file}\n")
+    return 0
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Write a table for people to stderr; floats with four decimals."""
+    table = Table(*columns, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row))
+    _CONSOLE.print(table)

@@ -1,0 +1,149 @@
+"""A process that receives requests. There may be several on the head node, which share its files and its port.
+
+Each has a share of the documents in flight and metrics of its own. Only the first one processes jobs.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI
+from ray import serve
+from ray.serve.handle import DeploymentHandle
+
+from layoutray.cluster.endpoint import review
+from layoutray.cluster.endpoint.api import Routes
+from layoutray.cluster.endpoint.job_api import JobRoutes
+from layoutray.cluster.endpoint.jobs import JobRunner
+from layoutray.cluster.endpoint.listener import Address, listening
+from layoutray.cluster.endpoint.page_cache import PageCache
+from layoutray.cluster.endpoint.page_reader import PageReader
+from layoutray.cluster.endpoint.replicas import ModelReplica
+from layoutray.cluster.endpoint.scaling import application_status
+from layoutray.cluster.endpoint.served_models import ServedModels
+from layoutray.cluster.endpoint.served_version import Find, Lookup, Replicas, ServedVersion, VersionOnDemand
+from layoutray.cluster.endpoint.service import Service
+from layoutray.cluster.endpoint.settings import ServeSettings
+from layoutray.errors import InputError
+from layoutray.serving import request_log, telemetry
+from layoutray.serving.access.auth import make_access
+from layoutray.serving.capacity import Capacity
+from layoutray.serving.jobs.ledger import Ledger
+from layoutray.serving.jobs.prefixes import Prefixes
+from layoutray.serving.jobs.receivers import Receivers
+from layoutray.serving.telemetry import Telemetry
+
+_SCRAPE_SECONDS = 5.0
+
+
+class Ingress:
+    """The HTTP ingress. It passes requests to the other deployments."""
+
+    def __init__(
+        self,
+        settings: ServeSettings,
+        reader: DeploymentHandle,
+        model: DeploymentHandle,
+        lookup: Lookup | None,
+        find: Find,
+    ) -> None:
+        request_log.write_with_serve()
+        self._rank = _rank(settings)
+        self._metrics = metrics = Telemetry()
+        replicas = Replicas(model, self._rank)
+        models = ServedModels(
+            ServedVersion(replicas, lookup, settings.follow_every_s, metrics),
+            {
+                name: VersionOnDemand(name, replicas, partial(find, address), settings.follow_every_s, metrics)
+                for name, address in settings.models.items()
+            },
+        )
+        capacity = Capacity(
+            settings.ocr_replicas, settings.model_replicas, settings.batch_size, settings.ingress_replicas
+        )
+        service = Service(reader, model, models, capacity, PageCache(settings.ocr_cache_seconds), metrics)
+        limits = settings.limits
+        self._settings = settings
+        self._capacity = capacity
+        metrics.count_replicas(capacity)
+        self._access = access = make_access(settings.keys, settings.audit, metrics)
+        self._routes = Routes(service, limits, metrics, access, capacity, self._all_metrics)
+        self._jobs: JobRoutes | None = None
+        if settings.jobs:
+            ledger = Ledger.open(settings.jobs)
+            runner = JobRunner(ledger, service, access, limits, at_once=capacity.pages_in_ocr)
+            prefixes = Prefixes.of(settings.job_prefixes)
+            receivers = Receivers.of(settings.webhook_hosts, settings.webhook_networks)
+            self._jobs = JobRoutes(ledger, runner, access, limits, prefixes, receivers)
+
+    async def metrics(self) -> tuple[int, str]:
+        """The number of this process, and its metrics as Prometheus reads them."""
+        return self._rank, self._metrics.exposition()
+
+    async def drain(self) -> None:
+        """Refuse further documents, and wait until those in flight are answered."""
+        await self._routes.drain()
+
+    def __serve_build_asgi_app__(self) -> FastAPI:
+        api = self._routes.api()
+        if self._jobs:
+            self._jobs.add_to(api)
+        if self._settings.review:
+            review.mount(
+                api,
+                self._settings.review,
+                self._settings.review_sample,
+                self._routes,
+                self._access.guard,
+            )
+        api.router.lifespan_context = self._lifespan
+        return api
+
+    @asynccontextmanager
+    async def _lifespan(self, api: FastAPI) -> AsyncGenerator[None]:
+        """Count replicas, process jobs and listen until the application stops."""
+        host, port = self._settings.host, self._settings.port
+        running: list[Coroutine[Any, Any, None]] = []
+        if self._settings.scales():
+            running.append(self._capacity.follow(partial(_count_replicas, serve.get_replica_context().app_name)))
+        if self._jobs and self._rank == 0:
+            running.append(self._jobs.run())
+        tasks = [asyncio.create_task(one) for one in running]
+        try:
+            async with listening(api, Address(host, port)) if port else nullcontext():
+                yield
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _all_metrics(self) -> str:
+        """The metrics of all ingress processes that answer."""
+        if self._settings.ingress_replicas == 1:
+            return self._metrics.exposition()
+        context = serve.get_replica_context()
+        replicas = serve.get_deployment_handle(context.deployment, context.app_name)
+        asked = replicas.broadcast("metrics")
+        given = await asyncio.to_thread(asked.results, timeout_s=_SCRAPE_SECONDS, return_exceptions=True)
+        return telemetry.merged(dict(one for one in given if not isinstance(one, BaseException)))
+
+
+def _rank(settings: ServeSettings) -> int:
+    """The number of this process among the ingress processes, from 0."""
+    context = serve.get_replica_context()
+    if context.world_size != settings.ingress_replicas:
+        raise InputError(
+            f"the deployment Ingress has {context.world_size} replicas, and ingress_replicas is "
+            f"{settings.ingress_replicas}; set the number with ingress_replicas only"
+        )
+    return context.rank.rank
+
+
+def _count_replicas(application: str) -> tuple[int, int]:
+    """The readers and model replicas of an application that run now."""
+    status = application_status(application)
+    states = {name: one.replica_states for name, one in status.deployments.items()} if status else {}
+    running = (states.get(kind.__name__, {}) for kind in (PageReader, ModelReplica))
+    readers, models = (sum(n for state, n in of.items() if state == "RUNNING") for of in running)
+    return readers, models

@@ -1,0 +1,254 @@
+"""The HTTP routes of jobs: documents that are answered while the client does not wait."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from layoutray.cluster.endpoint.jobs import JobRunner
+from layoutray.cluster.endpoint.served_models import DEFAULT
+from layoutray.errors import InputError
+from layoutray.serving import failures, submission
+from layoutray.serving.access.auth import Access, Caller
+from layoutray.serving.failures import ApiError, in_database, within
+from layoutray.serving.jobs import schema
+from layoutray.serving.jobs.deliveries import Deliveries
+from layoutray.serving.jobs.ledger import DifferentSubmissionError, Ledger
+from layoutray.serving.jobs.page_ledger import PageLedger
+from layoutray.serving.jobs.prefixes import Prefixes
+from layoutray.serving.jobs.receivers import Receivers
+from layoutray.serving.jobs.records import Submission
+from layoutray.serving.jobs.schema import (
+    JobResponse,
+    PrefixRequest,
+    WebhookEvent,
+    WebhookResponse,
+    WebhookSecret,
+    job_response,
+    webhook_response,
+)
+from layoutray.serving.jobs.webhooks import WebhookRunner
+from layoutray.serving.limits import Admission, Limits
+from layoutray.serving.submission import ReceivedJob
+
+_LEDGER = "job ledger"
+_JSON_LINES = "application/x-ndjson"
+_UPLOADS = 4
+"""Jobs that may be uploaded at once; each takes disk space for its files twice."""
+
+
+class JobRoutes:
+    """The routes of jobs.
+
+    Args:
+        runner: told when there is something new; the ledger alone says what.
+        prefixes: addresses in buckets whose objects may be jobs.
+        receivers: hosts that may be told of the end of jobs.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        runner: JobRunner,
+        access: Access,
+        limits: Limits,
+        prefixes: Prefixes,
+        receivers: Receivers,
+    ) -> None:
+        self._ledger = ledger
+        self._pages = PageLedger(ledger.database)
+        self._deliveries = Deliveries(ledger.database, ledger.clock)
+        self._runner = runner
+        self._webhooks = WebhookRunner(ledger, self._deliveries, receivers)
+        self._access = access
+        self._limits = limits
+        self._prefixes = prefixes
+        self._receivers = receivers
+        self._uploads = Admission(lambda: _UPLOADS)
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes to `api`."""
+        errors, job = failures.error_responses(), "/v1/jobs/{job}"
+        known = {200: {"model": JobResponse, "description": "a job that was submitted before"}}
+        content = {
+            "multipart/form-data": {"schema": schema.FORM},
+            "application/json": {"schema": PrefixRequest.model_json_schema()},
+        }
+        body = {"requestBody": {"required": True, "content": content}}
+        routes: Sequence[tuple[str, str, Callable[..., Any], Mapping[str, Any]]] = [
+            ("/v1/jobs", "POST", self.submit, {"status_code": 202, "openapi_extra": body, "responses": errors | known}),
+            (job, "GET", self.status, {}),
+            (f"{job}/results", "GET", self.results, {"response_class": StreamingResponse}),
+            (f"{job}/deliveries", "GET", self.deliveries, {}),
+            (f"{job}/cancel", "POST", self.cancel, {}),
+            (job, "DELETE", self.delete, {"status_code": 204}),
+            ("/v1/webhook-secret", "GET", self.secret, {}),
+            ("/v1/webhook-secret", "POST", self.replace_secret, {}),
+        ]
+        for path, method, handler, more in routes:
+            dependencies = [Depends(self._access.guard.allow("jobs"))]
+            described: dict[str, Any] = {"responses": errors, **more}
+            api.add_api_route(path, handler, methods=[method], dependencies=dependencies, **described)
+        api.webhooks.add_api_route("job-ended", _job_ended, methods=["POST"])
+
+    async def run(self) -> None:
+        """Process jobs and call webhooks until cancelled."""
+        await asyncio.gather(self._runner.run(), self._webhooks.run())
+
+    async def submit(
+        self,
+        request: Request,
+        response: Response,
+        words: Annotated[bool, Query(description="also return all words of the pages")] = False,
+        model: Annotated[
+            str | None,
+            Query(min_length=1, description="name of the model, one of `GET /v1/models`; the default one if absent"),
+        ] = None,
+        idempotency_key: Annotated[
+            str | None,
+            Header(
+                min_length=1, max_length=255, description="a second submission with the same key gives the same job"
+            ),
+        ] = None,
+    ) -> JobResponse:
+        """Accept files, or the objects below an address, as a job. It is on the disk before the answer is sent."""
+        caller: Caller = request.state.caller
+        options: Mapping[str, Any] = {"words": words} | ({} if model is None else {"model": model})
+        async with within(self._limits.timeout_s):
+            self._runner.require_model(model or DEFAULT)
+            with self._uploads.enter():
+                async with submission.receive_job(request, self._limits) as received:
+                    wanted = self._submission(caller.name, received, options, idempotency_key)
+                    job, new = await self._add(wanted, received)
+        self._runner.hint()
+        response.status_code = 202 if new else 200
+        response.headers["Location"] = f"/v1/jobs/{job}"
+        return await self._shown(job)
+
+    def _submission(
+        self, owner: str, received: ReceivedJob, options: Mapping[str, Any], idempotency_key: str | None
+    ) -> Submission:
+        """What makes the job. Raises ApiError (422) when the webhook is not allowed."""
+        what: list[Any] = [[file.name, file.doc_id] for file in received.files]
+        if received.prefix is not None:
+            what.append({"prefix": received.prefix})
+        webhook = None
+        if received.webhook is not None:
+            what.append({"webhook": received.webhook})
+            try:
+                webhook = received.webhook, self._receivers.host_of(received.webhook)
+            except InputError as error:
+                raise failures.invalid(str(error)) from error
+        fingerprint = hashlib.sha256(json.dumps([*what, options]).encode()).hexdigest()
+        return Submission(owner, options, fingerprint, idempotency_key, webhook)
+
+    async def _add(self, wanted: Submission, received: ReceivedJob) -> tuple[str, bool]:
+        """The id of the job, and whether it is new."""
+        try:
+            if found := await in_database(_LEDGER, self._ledger.find, wanted):
+                return found, False
+            files = received.files
+            if received.prefix is not None:
+                most = self._limits.max_waiting_documents
+                files = await asyncio.to_thread(self._prefixes.files, received.prefix, most)
+            await self._check_room(len(files))
+            return await in_database(_LEDGER, self._ledger.add, wanted, files)
+        except DifferentSubmissionError as error:
+            message = "this Idempotency-Key was used for other files or options; use another, or send the same"
+            raise ApiError(409, "idempotency_conflict", message, retryable=False) from error
+
+    async def _check_room(self, files: int) -> None:
+        waiting = await in_database(_LEDGER, self._ledger.num_waiting)
+        if waiting + files > self._limits.max_waiting_documents:
+            message = (
+                f"{waiting} documents of jobs wait; with these {files} they would be more than the allowed "
+                f"{self._limits.max_waiting_documents}; try again later"
+            )
+            raise ApiError(503, "overloaded", message, retryable=True)
+
+    async def status(self, request: Request, job: str) -> JobResponse:
+        """What is done of a job, and what is left."""
+        await self._own(request, job)
+        return await self._shown(job)
+
+    async def results(
+        self,
+        request: Request,
+        job: str,
+        after: Annotated[
+            int, Query(ge=0, le=10**9, description="`number` of the last line that is known; 0 for all results")
+        ] = 0,
+        limit: Annotated[int, Query(ge=1, le=10_000, description="most documents, or pages")] = 10_000,
+        pages: Annotated[bool, Query(description="a line for each page, also of documents that wait")] = False,
+    ) -> StreamingResponse:
+        """The results so far as JSON lines, in the order in which documents ended; each has `answer` or `error`.
+
+        With `?pages=true` a line is a page, in the order in which pages were answered; it has `entities` and `records`,
+        or `error`. Fields come from all pages and are in the lines of documents only. A model that writes reads all
+        pages together, so that its pages have no lines.
+        """
+        await self._own(request, job)
+        found = (self._pages if pages else self._ledger).results(job, after, limit)
+        return StreamingResponse(_lines(found), media_type=_JSON_LINES)
+
+    async def deliveries(self, request: Request, job: str) -> WebhookResponse:
+        """The webhook of a job, and the attempts to call it."""
+        await self._own(request, job)
+        webhook = await in_database(_LEDGER, self._deliveries.of_job, job)
+        if webhook is None:
+            raise ApiError(404, "not_found", f"job {job} has no webhook", retryable=False)
+        return webhook_response(webhook)
+
+    async def secret(self, request: Request) -> WebhookSecret:
+        """The secret that signs the webhooks of the jobs of this key."""
+        caller: Caller = request.state.caller
+        return WebhookSecret(secret=await in_database(_LEDGER, self._deliveries.secret, caller.name))
+
+    async def replace_secret(self, request: Request) -> WebhookSecret:
+        """Make another secret. It signs all that is sent from now on."""
+        caller: Caller = request.state.caller
+        return WebhookSecret(secret=await in_database(_LEDGER, self._deliveries.replace_secret, caller.name))
+
+    async def cancel(self, request: Request, job: str) -> JobResponse:
+        """Forget the documents that wait; results stay. A job that has ended stays as it is."""
+        await self._own(request, job)
+        await in_database(_LEDGER, self._ledger.cancel, job)
+        return await self._shown(job)
+
+    async def delete(self, request: Request, job: str) -> None:
+        """Delete a job with its documents and results, also while it runs."""
+        await self._own(request, job)
+        if not await in_database(_LEDGER, self._ledger.delete, job):
+            raise _unknown(job)
+
+    async def _own(self, request: Request, job: str) -> None:
+        """Raises ApiError (404) when there is no such job, or it is somebody else's."""
+        caller: Caller = request.state.caller
+        # Others are never looked up: PostgreSQL takes no text with the character NUL.
+        found = await in_database(_LEDGER, self._ledger.status, job) if job.isalnum() else None
+        if found is None or not (caller.sees_all or found[0] == caller.name):
+            raise _unknown(job)
+
+    async def _shown(self, job: str) -> JobResponse:
+        found = await in_database(_LEDGER, self._ledger.status, job)
+        if found is None:  # deleted a moment ago
+            raise _unknown(job)
+        return job_response(found[1])
+
+
+def _job_ended(body: WebhookEvent) -> None:
+    """A job has ended: sent to its webhook, signed as in Standard Webhooks. Answer with a status of 2xx."""
+
+
+def _lines(results: Generator[Mapping[str, Any]]) -> Generator[str]:
+    for result in results:
+        yield json.dumps(result, ensure_ascii=False) + "\n"
+
+
+def _unknown(job: str) -> ApiError:
+    message = f"there is no job {job[:64]!r}; it was deleted, its time has passed, or it never was"
+    return ApiError(404, "not_found", message, retryable=False)

@@ -1,0 +1,149 @@
+"""The versions of models in the memory of one replica."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+import torch
+
+from layoutray.checkpoint import Fetch
+from layoutray.cluster import ray_internals
+from layoutray.serving.model import LoadedVersion, Refusal, Version, VersionError, load_version, measured_weights
+
+_MIB = 2**20
+
+_log = logging.getLogger(__name__)
+
+
+class LoadedVersions:
+    """Versions of the default model, one of which is served, and of other models within a budget.
+
+    A version that is not in memory is loaded when it is asked for, in a thread, while the others go on answering. If a
+    version of another model finds no room in the budget, those that were not used for the longest time are unloaded.
+    One that answers a batch is not unloaded.
+
+    Args:
+        first: the served version of the default model at the start.
+        fetch: gives the folder of a checkpoint in this process.
+        beams: beam width of a model that generates text.
+        budget: bytes that the weights of the other models may take. The default model does not count.
+
+    Raises:
+        VersionError: when `first` cannot be served.
+    """
+
+    def __init__(self, first: Version, fetch: Fetch, beams: int, device: torch.device, budget: int) -> None:
+        self._fetch, self._beams, self._device = fetch, beams, device
+        self._budget = budget
+        self._one_load = asyncio.Lock()
+        self._loads: dict[Version, asyncio.Task[LoadedVersion]] = {}
+        self._users: Counter[Version] = Counter()
+        self._kept: dict[tuple[str, int], Sequence[Version]] = {}
+        self.served = load_version(first, fetch, beams, device, ray_internals.free_memory)
+        self._loaded = {first: self.served}
+        """The version that was used last is the last one."""
+
+    async def get(self, version: Version) -> LoadedVersion:
+        """A version, from memory if it is there. Raises VersionError when it cannot be served."""
+        if version in self._loaded:
+            return self._loaded[version]
+        if version not in self._loads:
+            self._loads[version] = asyncio.create_task(self._load(version))
+            self._loads[version].add_done_callback(lambda _: self._loads.pop(version))
+        # A load goes on when the request that has begun it ends: the next one needs the version too.
+        return await asyncio.shield(self._loads[version])
+
+    @asynccontextmanager
+    async def use(self, version: Version) -> AsyncGenerator[LoadedVersion]:
+        """A version that stays in memory during the block. Raises VersionError when it cannot be served."""
+        loaded = await self.get(version)
+        self._loaded.pop(version, None)
+        self._loaded[version] = loaded
+        self._users[version] += 1
+        try:
+            yield loaded
+        finally:
+            self._users[version] -= 1
+
+    def in_memory(self, version: Version) -> LoadedVersion | None:
+        """A version, if it is loaded."""
+        return self._loaded.get(version)
+
+    async def keep(self, versions: Sequence[Version], ingress: int) -> None:
+        """Unload the versions of a model that no process of the ingress keeps.
+
+        The default model also has `versions` in memory afterwards, and the first of them is the served one.
+
+        Args:
+            versions: those that the process keeps, in place of those that it kept before.
+            ingress: the number of the process.
+
+        Raises:
+            VersionError: when one of them cannot be loaded.
+        """
+        name = versions[0].name
+        if not name:
+            wanted = [await self.get(version) for version in versions]
+            self.served = wanted[0]
+        self._kept[name, ingress] = versions
+        kept = {version for (model, _), of_one in self._kept.items() if model == name for version in of_one}
+        self._loaded = {
+            version: loaded for version, loaded in self._loaded.items() if version.name != name or version in kept
+        }
+
+    async def _load(self, version: Version) -> LoadedVersion:
+        async with self._one_load:  # at a time
+            if version.name:
+                weights = await asyncio.to_thread(measured_weights, version, self._fetch)
+                self._make_room(version, weights)
+            self._loaded[version] = loaded = await self._load_into_free_memory(version)
+            _log.info("version %s of model %s is loaded", loaded.description.model_version, loaded.description.model_id)
+            return loaded
+
+    def _make_room(self, version: Version, weights: int) -> None:
+        """Unload other models until `weights` bytes fit into the budget. Raises VersionError when they cannot."""
+        if weights > self._budget:
+            message = (
+                f"its weights take {_mib(weights)}, and all models but the default one may take {_mib(self._budget)}"
+            )
+            raise VersionError(Refusal(version, "too_large", message))
+        while self._taken() + weights > self._budget:
+            if not self._unload_one():
+                message = (
+                    f"its weights take {_mib(weights)}, and models that are answering take {_mib(self._taken())} of "
+                    f"the {_mib(self._budget)} for models; try again later"
+                )
+                raise VersionError(Refusal(version, "no_room", message))
+
+    async def _load_into_free_memory(self, version: Version) -> LoadedVersion:
+        """Load a version; unload others as long as the free memory is too small. Raises VersionError."""
+        while True:
+            try:
+                return await asyncio.to_thread(
+                    load_version, version, self._fetch, self._beams, self._device, ray_internals.free_memory
+                )
+            except VersionError as error:
+                if error.refusal.code != "too_large" or not self._unload_one():
+                    raise
+
+    def _unload_one(self) -> bool:
+        """Unload the model that was not used for the longest time. Returns False when each is in use."""
+        unused = (version for version in self._loaded if version.name and not self._users[version])
+        version = next(unused, None)
+        if version is None:
+            return False
+        del self._loaded[version]
+        _log.info("version %s of model %s is unloaded", version.label, version.name)
+        if self._device.type == "cuda":
+            torch.cuda.empty_cache()
+        return True
+
+    def _taken(self) -> int:
+        """Bytes of the budget that are in use."""
+        return sum(loaded.weights for version, loaded in self._loaded.items() if version.name)
+
+
+def _mib(size: int) -> str:
+    return f"{size / _MIB:.1f} MiB"

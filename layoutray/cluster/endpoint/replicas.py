@@ -1,0 +1,180 @@
+"""The replicas behind the endpoint that run the model on batches.
+
+A failure is returned as a `Problem`, not raised: a `Problem` can be sent between processes, and it fails only its own
+page or document.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from layoutray.checkpoint import Fetch
+from layoutray.cluster import gpus
+from layoutray.cluster.endpoint.loaded_versions import LoadedVersions
+from layoutray.document import Page
+from layoutray.document.answers import Entity, Problem
+from layoutray.errors import DocumentError, Reason
+from layoutray.inference.extractor import Extractor
+from layoutray.inference.generation import Text, TextGenerator
+from layoutray.inference.selection import Selection
+from layoutray.serving import failures
+from layoutray.serving.failures import log_failure, problem_of
+from layoutray.serving.model import LoadedVersion, ModelDescription, Refusal, Version, VersionError
+from layoutray.serving.request_log import write_with_serve
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class BatchResult(Generic[Result]):
+    """The model's result for one item, with the seconds and the size of its batch."""
+
+    value: Result
+    seconds: float
+    batch_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A page for a model that tags words, and the version that is to answer it."""
+
+    version: Version
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """A document for text generation: its pages in order, and whether to return the selected words.
+
+    Attributes:
+        version: the version that is to answer it.
+    """
+
+    version: Version
+    pages: Sequence[Page]
+    explain: bool
+
+
+Request = PageRequest | WriteRequest
+ModelResult = BatchResult[Any] | Problem
+"""Of a PageRequest: its entities. Of a WriteRequest: the generated text, and its selection if requested."""
+
+
+class ModelReplica:
+    """Runs the model on batches, one at a time."""
+
+    def __init__(self, first: Version, fetch: Fetch, beams: int, budget: int) -> None:
+        write_with_serve()
+        self._versions = LoadedVersions(first, fetch, beams, gpus.assigned_device(), budget)
+        self._one_run = threading.Lock()
+        self._failed: set[Version] = set()
+
+    async def describe(self) -> ModelDescription:
+        """The served version of the default model."""
+        return self._versions.served.description
+
+    async def load(self, version: Version) -> ModelDescription | Refusal:
+        """Load a version beside the others, unless it is loaded already."""
+        try:
+            return (await self._versions.get(version)).description
+        except VersionError as error:
+            return error.refusal
+
+    async def keep(self, versions: Sequence[Version], ingress: int) -> None:
+        """Unload versions of a model: see `LoadedVersions.keep`."""
+        await self._versions.keep(versions, ingress)
+
+    async def check_health(self) -> None:
+        """Raise if a model has failed on a document and now fails on its example too; Serve replaces the replica.
+
+        After some errors, for example of CUDA, a process can no longer use its GPU.
+        """
+        for version in tuple(self._failed):
+            if loaded := self._versions.in_memory(version):
+                await asyncio.to_thread(self._answer_example, loaded)
+            self._failed.discard(version)
+
+    async def answer(self, requests: Sequence[Request]) -> list[ModelResult]:
+        """The result of each request, from the version that it names. Requests for different versions share no run."""
+        answered: dict[int, ModelResult] = {}
+        for version in dict.fromkeys(request.version for request in requests):
+            numbers = [number for number, request in enumerate(requests) if request.version == version]
+            results = await self._answer(version, [requests[number] for number in numbers])
+            answered |= zip(numbers, results, strict=True)
+        return [answered[number] for number in range(len(requests))]
+
+    async def _answer(self, version: Version, requests: Sequence[Request]) -> Sequence[ModelResult]:
+        """The results of requests for one version; the same Problem for each when it cannot be loaded."""
+        try:
+            async with self._versions.use(version) as loaded:
+                run = _extract if isinstance(loaded.model, Extractor) else _generate
+                results = await self._run(partial(run, loaded.model), requests)
+        except VersionError as error:
+            return [_version_gone(error.refusal)] * len(requests)
+        if any(isinstance(result, Problem) and result.code == Reason.INTERNAL for result in results):
+            self._failed.add(version)
+        return results
+
+    async def _run(
+        self, model: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
+    ) -> list[BatchResult[Result] | Problem]:
+        """Run a batch in a thread, so that the event loop goes on. Batches run one at a time."""
+
+        def run() -> list[BatchResult[Result] | Problem]:
+            with self._one_run:
+                return _run_batch(model, items)
+
+        return await asyncio.to_thread(run)
+
+    def _answer_example(self, loaded: LoadedVersion) -> None:
+        with self._one_run:
+            loaded.answer_example()
+
+
+def _extract(extractor: Extractor, requests: Sequence[PageRequest]) -> list[tuple[Entity, ...]]:
+    return extractor.extract([request.page for request in requests])
+
+
+def _generate(generator: TextGenerator, requests: Sequence[WriteRequest]) -> list[tuple[Text, Selection | None]]:
+    to_explain = [request.pages for request in requests if request.explain]
+    selections = iter(generator.selections(to_explain) if generator.shows_selection else ())
+    texts = generator.write([request.pages for request in requests])
+    return [
+        (text, next(selections) if request.explain else None) for request, text in zip(requests, texts, strict=True)
+    ]
+
+
+def _version_gone(refusal: Refusal) -> Problem:
+    message = f"the version of the model that was to answer cannot be loaded any more: {refusal.message}"
+    return Problem(failures.UNAVAILABLE, "model", message, True)
+
+
+def _run_batch(
+    model: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
+) -> list[BatchResult[Result] | Problem]:
+    started = time.perf_counter()
+    try:
+        results = model(items)
+    except Exception as error:
+        if len(items) > 1:  # run them one by one, so that only the failing item fails
+            return [result for item in items for result in _run_batch(model, [item])]
+        return [_model_problem(error)]
+    seconds = time.perf_counter() - started
+    return [BatchResult(result, seconds, len(items)) for result in results]
+
+
+def _model_problem(error: Exception) -> Problem:
+    if isinstance(error, DocumentError):
+        return problem_of(error)
+    log_failure(_log, "the model failed", error)
+    return Problem(
+        Reason.INTERNAL.value, "model", "the model failed on this document; see the log of the endpoint", True
+    )

@@ -1,0 +1,239 @@
+"""Which version of a model answers requests: the one that an alias of the registry names, if it can be served."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ray.serve.handle import DeploymentHandle
+
+from layoutray.cluster.endpoint.calls import result_of
+from layoutray.errors import LayoutrayError
+from layoutray.serving import failures
+from layoutray.serving.failures import ApiError
+from layoutray.serving.model import ModelDescription, Refusal, Version
+from layoutray.serving.telemetry import Telemetry
+
+Lookup = Callable[[], Version]
+"""Gives the version that is to be served now. Raises LayoutrayError when the registry does not answer."""
+
+Find = Callable[[str], Version]
+"""Gives the version that an address of a model names now. Raises LayoutrayError when the registry does not answer."""
+
+_RETRY_SECONDS = 60.0
+"""A refused version is tried again after this time: its files may have been unreachable."""
+_LOADING_SECONDS = 600.0
+
+_log = logging.getLogger(__name__)
+
+
+def own_version(address: str) -> Version:
+    """The version of a checkpoint that has no registry: its own one, for ever."""
+    return Version(address, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """All model replicas, as one process of the ingress sees them.
+
+    Attributes:
+        rank: of the process. Others may serve another version for a moment, which stays in memory too.
+    """
+
+    handle: DeploymentHandle
+    rank: int
+
+    async def describe(self) -> ModelDescription:
+        """The first version, from one of them. Raises ApiError (503) when none answers."""
+        return await result_of(self.handle.describe.remote(), "model")
+
+    def describe_now(self) -> ModelDescription:
+        """As `describe`, in a thread that waits."""
+        return self.handle.describe.remote().result()
+
+    async def load(self, version: Version) -> ModelDescription | Refusal:
+        """Have one of them load a version. Raises ApiError (503) when none answers."""
+        return await result_of(self.handle.load.remote(version), "model")
+
+    def load_everywhere(self, version: Version) -> ModelDescription | Refusal:
+        """What all say about a version, which each of them loads: the first refusal, else its description."""
+        answers: list[ModelDescription | Refusal] = self._broadcast("load", version)
+        return next((answer for answer in answers if isinstance(answer, Refusal)), answers[0])
+
+    def keep(self, *versions: Version) -> None:
+        """Let all unload the versions of a model that no process of the ingress keeps."""
+        self._broadcast("keep", versions, self.rank)
+
+    def _broadcast(self, method: str, *arguments: Any) -> list[Any]:
+        return self.handle.broadcast(method, *arguments).results(timeout_s=_LOADING_SECONDS)
+
+
+class ServedVersion:
+    """The served version of the default model, and why the version of the alias is not it.
+
+    A thread asks `lookup` for the version to serve. A new one is loaded by all replicas beside the served one, and
+    then becomes the served one. The former one stays in their memory, so that a rollback needs no loading. A version
+    that one replica refuses is not served; the endpoint goes on with the present one.
+
+    Args:
+        replicas: the model replicas.
+        lookup: None serves one version for ever.
+        interval_s: seconds between two calls of `lookup`.
+    """
+
+    def __init__(self, replicas: Replicas, lookup: Lookup | None, interval_s: float, telemetry: Telemetry) -> None:
+        self._replicas = replicas
+        self._telemetry = telemetry
+        self._served: ModelDescription | None = None
+        self._former: Version | None = None
+        self._refused_at = 0.0
+        self.refusal: Refusal | None = None
+        """Why the version of the alias is not served; None when it is."""
+        if lookup:
+            threading.Thread(target=self._follow, args=(lookup, interval_s), daemon=True).start()
+
+    @property
+    def description(self) -> ModelDescription | None:
+        """The served version; None until it was asked for."""
+        return self._served
+
+    async def ask(self) -> ModelDescription:
+        """The served version, after a replica has answered. Raises ApiError (503) when none answers."""
+        return self.learn(await self._replicas.describe())
+
+    def learn(self, description: ModelDescription) -> ModelDescription:
+        """The served version. It is `description`, what a replica says, if it was not known."""
+        if self._served is None:
+            self._serve(description)
+        return self._served or description
+
+    def _follow(self, lookup: Lookup, interval_s: float) -> None:
+        while True:
+            try:
+                if served := self._served or self._first():
+                    self._update(lookup(), served)
+            except LayoutrayError as error:
+                self._telemetry.version("unknown")
+                _log.warning("version %s is served on: %s", self._served and self._served.model_version, error)
+            except Exception:
+                _log.exception("the version to serve could not be changed; this is tried again")
+            time.sleep(interval_s)
+
+    def _first(self) -> ModelDescription | None:
+        """The first version that is served; None if that is not decided here."""
+        return self.learn(self._replicas.describe_now())
+
+    def _recent_refusal(self, wanted: Version) -> Refusal | None:
+        """The refusal of `wanted`, which is too recent to try it again."""
+        refusal = self.refusal
+        if not refusal or refusal.version != wanted or refusal.code == "no_room":  # there may be room now
+            return None
+        return refusal if time.monotonic() < self._refused_at + _RETRY_SECONDS else None
+
+    def _update(self, wanted: Version, served: ModelDescription) -> None:
+        """Serve `wanted` if it can be served."""
+        if wanted != served.version and not self._recent_refusal(wanted):
+            offered = self._load(wanted, served)
+            if isinstance(offered, Refusal):
+                self._refuse(offered)
+            else:
+                self._former, self.refusal = served.version, None
+                self._serve(offered)
+                served = offered
+        elif wanted == served.version:
+            self.refusal = None
+        self._keep(served)
+
+    def _load(self, wanted: Version, served: ModelDescription) -> ModelDescription | Refusal:
+        """What all replicas say about `wanted`: the first refusal, else its description.
+
+        If `wanted` does not fit into memory beside the former version, that one is removed.
+        """
+        offered = self._replicas.load_everywhere(wanted)
+        if isinstance(offered, Refusal) and offered.code == "too_large" and self._former:
+            self._former = None
+            self._replicas.keep(served.version)
+            offered = self._replicas.load_everywhere(wanted)
+        if isinstance(offered, ModelDescription) and _kind(offered) != _kind(served):
+            return Refusal(wanted, "foreign", f"it is {_kind(offered)}; this endpoint serves {_kind(served)}")
+        return offered
+
+    def _keep(self, served: ModelDescription) -> None:
+        """Let the replicas unload the other versions. A replica that was started again knows only the first one."""
+        self._replicas.keep(served.version, *([self._former] if self._former else []))
+
+    def _serve(self, description: ModelDescription) -> None:
+        former, self._served = self._served, description
+        self._telemetry.served(description, former)
+        _log.info("version %s of model %s is served", description.model_version, description.model_id)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self.refusal, self._refused_at = refusal, time.monotonic()
+        self._telemetry.version(refusal.code)
+        _log.warning(
+            "%s is refused, %s: %s; version %s is served on",
+            refusal.version.checkpoint,
+            refusal.code,
+            refusal.message,
+            self._served and self._served.model_version,
+        )
+
+
+class VersionOnDemand(ServedVersion):
+    """The served version of another model than the default one. The first request for it has it loaded.
+
+    Args:
+        name: of the model.
+    """
+
+    def __init__(self, name: str, replicas: Replicas, lookup: Lookup, interval_s: float, telemetry: Telemetry) -> None:
+        self._one_ask = asyncio.Lock()
+        self._kept: Version | None = None
+        self._wanted: Lookup = lambda: replace(lookup(), name=name)
+        super().__init__(replicas, self._wanted, interval_s, telemetry)
+
+    async def ask(self) -> ModelDescription:
+        """The served version; it is loaded if there was none. Raises ApiError (503) when it cannot be."""
+        async with self._one_ask:
+            return self._served or await self._load_first()
+
+    def _first(self) -> None:
+        """No version is served until a request asks for one."""
+
+    def _keep(self, served: ModelDescription) -> None:
+        """Let the replicas unload the other versions, once: they load what requests ask for."""
+        if self._kept != served.version:
+            super()._keep(served)
+            self._kept = served.version
+
+    async def _load_first(self) -> ModelDescription:
+        try:
+            wanted = await asyncio.to_thread(self._wanted)
+        except LayoutrayError as error:
+            self._telemetry.version("unknown")
+            _log.warning("a model cannot be loaded: %s", error)
+            message = "the registry does not say which version of the model to load; try again later"
+            raise ApiError(503, failures.UNAVAILABLE, message, retryable=True) from error
+        refusal = self._recent_refusal(wanted)
+        offered = refusal or await self._replicas.load(wanted)
+        if isinstance(offered, ModelDescription):
+            self.refusal = None
+            return self.learn(offered)
+        if not refusal:
+            self._refuse(offered)
+        raise _unserved(offered)
+
+
+def _unserved(refusal: Refusal) -> ApiError:
+    if refusal.code == "no_room":
+        return ApiError(503, "overloaded", f"the model cannot be loaded now: {refusal.message}", retryable=True)
+    message = f"the model cannot be served: {refusal.message}"
+    return ApiError(503, "model_refused", message, retryable=refusal.code == "broken")
+
+
+def _kind(description: ModelDescription) -> str:
+    """What a version of the same model has in common with the others."""
+    return f"a model of task {description.task} at {description.path}"

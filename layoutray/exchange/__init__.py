@@ -1,1 +1,0 @@
-"""Export of pages to other programs. `layoutray.readers` reads the results back."""

@@ -1,1 +1,0 @@
-"""What MLflow's UI shows of trainings: experiments, names of metrics, descriptions, and where runs come from."""

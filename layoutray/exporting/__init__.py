@@ -1,1 +1,0 @@
-"""Checkpoints in the format of the transformers library."""

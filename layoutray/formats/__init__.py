@@ -1,0 +1,1 @@
+"""Files that other programs read: their text or bytes from pages and answers."""

@@ -1,0 +1,139 @@
+"""Invisible words on PDF pages, for selection and search (PDF's text rendering mode 3)."""
+
+import ctypes
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from types import TracebackType
+from typing import Any, Self
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from layoutray.document import Box, Page
+from layoutray.formats.invisible_font import CHARACTER, SPACE, invisible_font
+
+_RESOLUTION = 1_000_000  # PDFium maps from integers; a millionth of a page is finer than any pixel
+_RIGHT_TO_LEFT = frozenset({"R", "AL"})
+_KEEPS_ORDER = frozenset({"L", "EN", "ES", "ET", "AN", "CS"})
+"""Unicode's bidirectional classes of letters, numbers and signs that run from left to right in any text."""
+_MIRRORED = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
+_ROWS = 100  # most entries of one section of a character map
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point in PDF coordinates."""
+
+    x: float
+    y: float
+
+
+class InvisibleText:
+    """Writes words on the pages of a PDF document. A context manager: it holds a font of PDFium.
+
+    Args:
+        pages: all pages whose words are written.
+    """
+
+    def __init__(self, document: pdfium.PdfDocument, pages: Iterable[Page]) -> None:
+        self._document = document
+        texts = (visual_order(word.text) for page in pages for word in page.words)
+        characters = dict.fromkeys(character for text in texts for character in text if character != " ")
+        self._codes = {character: code for code, character in enumerate([" ", *characters], start=1)}
+        self._font = self._load_font()
+
+    def _load_font(self) -> Any:
+        glyphs = b"".join(code.to_bytes(2, "big") for code in (0, SPACE, *[CHARACTER] * (len(self._codes) - 1)))
+        font, glyph_numbers = _array(ctypes.c_ubyte, invisible_font()), _array(ctypes.c_ubyte, glyphs)
+        loaded = pdfium_c.FPDFText_LoadCidType2Font(
+            self._document, font, len(font), _to_unicode(self._codes), glyph_numbers, len(glyph_numbers)
+        )
+        _require(bool(loaded), "load the font")
+        return loaded
+
+    def write(self, page: Page, on: pdfium.PdfPage) -> None:
+        """Write the words of `page`, each into its box."""
+        for word in page.words:
+            if word.text.strip():
+                self._write_word(on, visual_order(word.text), _at_least_half_a_pixel(word.box, page))
+        on.gen_content()
+
+    def _write_word(self, page: pdfium.PdfPage, text: str, box: Box) -> None:
+        item = pdfium_c.FPDFPageObj_CreateTextObj(self._document, self._font, 1.0)
+        codes = _array(ctypes.c_uint32, [self._codes[character] for character in f"{text} "])
+        _require(pdfium_c.FPDFText_SetCharcodes(item, codes, len(codes)), "write a word")
+        pdfium_c.FPDFTextObj_SetTextRenderMode(item, pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE)
+        origin, right, up = (page_point(page, *at) for at in ((box.x0, box.y1), (box.x1, box.y1), (box.x0, box.y0)))
+        matrix = matrix_of(origin, right, up)
+        matrix.a, matrix.b = matrix.a / len(text), matrix.b / len(text)
+        pdfium_c.FPDFPageObj_SetMatrix(item, matrix)
+        pdfium_c.FPDFPage_InsertObject(page, item)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        pdfium_c.FPDFFont_Close(self._font)
+
+
+def matrix_of(origin: Point, right: Point, up: Point) -> pdfium_c.FS_MATRIX:
+    """The matrix that maps (0, 0) to `origin`, (1, 0) to `right` and (0, 1) to `up`."""
+    across, upward = (right.x - origin.x, right.y - origin.y), (up.x - origin.x, up.y - origin.y)
+    return pdfium_c.FS_MATRIX(*across, *upward, origin.x, origin.y)
+
+
+def page_point(page: pdfium.PdfPage, across: float, down: float) -> Point:
+    """PDF coordinates of a point of the page as it is shown (cropped and rotated); shares of it, from the top left."""
+    x, y = ctypes.c_double(), ctypes.c_double()
+    at = round(across * _RESOLUTION), round(down * _RESOLUTION)
+    pdfium_c.FPDF_DeviceToPage(page, 0, 0, _RESOLUTION, _RESOLUTION, 0, *at, x, y)
+    return Point(x.value, y.value)
+
+
+def visual_order(text: str) -> str:
+    """The characters of a word from left to right, as a page shows them.
+
+    PDF programs expect text in this order, and turn text that runs from right to left around when they read it.
+    """
+    classes = [unicodedata.bidirectional(character) for character in text]
+    strong = [kind for kind in classes if kind == "L" or kind in _RIGHT_TO_LEFT]
+    if not _RIGHT_TO_LEFT.intersection(strong):
+        return text
+    runs: list[str] = []
+    for keeps_order, run in groupby(zip(text, classes, strict=True), key=lambda pair: pair[1] in _KEEPS_ORDER):
+        part = "".join(character for character, _ in run)
+        runs.append(part if keeps_order else part[::-1].translate(_MIRRORED))
+    return "".join(runs if strong[0] == "L" else reversed(runs))
+
+
+def _at_least_half_a_pixel(box: Box, page: Page) -> Box:
+    """The box, extended to half a pixel where it has no width or height: PDFium drops such text."""
+    width, height = 0.5 / page.width, 0.5 / page.height
+    x0, y0 = min(box.x0, 1 - width), min(box.y0, 1 - height)
+    return Box(x0, y0, min(max(box.x1, x0 + width), 1.0), min(max(box.y1, y0 + height), 1.0))
+
+
+def _to_unicode(codes: dict[str, int]) -> bytes:
+    """The map from character codes to Unicode, as a PDF stream (a CMap)."""
+    rows = [f"<{code:04x}> <{character.encode('utf-16-be').hex()}>" for character, code in codes.items()]
+    sections = [rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS)]
+    parts = [
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def",
+        "1 begincodespacerange <0000> <ffff> endcodespacerange",
+        *(f"{len(section)} beginbfchar\n{chr(10).join(section)}\nendbfchar" for section in sections),
+        "endcmap end end",
+    ]
+    return "\n".join(parts).encode()
+
+
+def _array(kind: type[ctypes.c_ubyte] | type[ctypes.c_uint32], values: Sequence[int]) -> ctypes.Array[Any]:
+    return (kind * len(values))(*values)
+
+
+def _require(done: bool, what: str) -> None:
+    if not done:
+        raise pdfium.PdfiumError(f"PDFium cannot {what}")

@@ -1,0 +1,265 @@
+"""A trained model that tags words: pages in, entities out."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+from layoutray import checkpoint, devices
+from layoutray.batching.collate import collate
+from layoutray.batching.examples import Example, unlabelled
+from layoutray.checkpoint import Checkpoint
+from layoutray.document import Page
+from layoutray.document.answers import Answer, Entity, FieldAnswer, PageAnswer
+from layoutray.document.field_type import FieldType
+from layoutray.document.record_type import RecordType
+from layoutray.document.tags import kind_of
+from layoutray.document.word_graph import FindNeighbours
+from layoutray.errors import CheckpointError
+from layoutray.tasks import TagsWords, document_fields_of, records_of
+from layoutray.tasks.field_answers import field_answers
+from layoutray.tasks.records import find_records
+from layoutray.tensors import Encoded
+from layoutray.tokenizer import Tokenizer
+
+_TOKENS_PER_PASS = {"cpu": 2048, "cuda": 32768}
+"""Tokens of one forward pass by device, padding included. They bound its memory. A CPU is fastest with few tokens."""
+
+
+@dataclass(frozen=True)
+class Tagging:
+    """All parts of an extractor but its model: from pages to windows, and from label probabilities to entities.
+
+    Attributes:
+        labels: names of the model's outputs, in order.
+        tokenizer: cuts words into tokens.
+        max_length: tokens of a window, at most.
+        find_neighbours: makes the word graph of a window.
+    """
+
+    task: TagsWords
+    labels: tuple[str, ...]
+    tokenizer: Tokenizer
+    max_length: int
+    find_neighbours: FindNeighbours
+
+    @classmethod
+    def of(cls, loaded: Checkpoint) -> Self:
+        """The tagging of a checkpoint.
+
+        Raises:
+            CheckpointError: when the model labels no words: it was only pretrained, or it generates text.
+        """
+        task = loaded.recipe.task
+        if not (isinstance(task, TagsWords) and loaded.labels):
+            raise CheckpointError(
+                f"{loaded.recipe.name} is a model of task {task.name}, which finds no entities; "
+                "fine-tune a model for a task such as entities with `layoutray finetune` and use that checkpoint"
+            )
+        recipe = loaded.recipe
+        return cls(task, loaded.labels, loaded.tokenizer, recipe.max_length, recipe.find_neighbours)
+
+    @property
+    def fields(self) -> Mapping[str, FieldType]:
+        """The document fields that the model answers, by name; empty when its recipe names none."""
+        return document_fields_of(self.task)
+
+    @property
+    def records(self) -> Mapping[str, RecordType]:
+        """The records that the model answers, by name; empty when its recipe names none."""
+        return records_of(self.task)
+
+    def windows(self, pages: Iterable[Page]) -> list[list[Example]]:
+        """The windows of each page."""
+        return [unlabelled(page, self.tokenizer, self.max_length, self.find_neighbours) for page in pages]
+
+    def entities(
+        self, pages: Sequence[Page], windows: Sequence[Sequence[Example]], probabilities: Iterable[Tensor]
+    ) -> list[tuple[Entity, ...]]:
+        """Entities of each page.
+
+        Args:
+            windows: of each page.
+            probabilities: label probabilities (length, labels) of each window; those of all pages in one sequence.
+        """
+        following = iter(probabilities)
+        return [
+            self.task.answer(page, [(window, next(following)) for window in of_page], self.labels)
+            for page, of_page in zip(pages, windows, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOutput:
+    """What a model computes for one window, on the CPU.
+
+    Attributes:
+        probabilities: of the labels of each token, in input order.
+        state: mean of the encoder's states.
+    """
+
+    probabilities: Float[Tensor, "length labels"]
+    state: Float[Tensor, " width"]
+
+
+class Extractor:
+    """A checkpoint that answers pages. Not thread safe: use one per process or actor.
+
+    Raises:
+        CheckpointError: as `Tagging.of`.
+    """
+
+    def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
+        self.tagging = Tagging.of(loaded)
+        self._temperature = loaded.temperature
+        self._model = loaded.model.to(device)
+        self._device = device
+        self.model_id = model_id
+        self.model_version = loaded.version
+
+    @classmethod
+    def load(cls, folder: str | Path, device: torch.device | None = None) -> "Extractor":
+        """The extractor in a checkpoint folder, on `device`; by default on the first visible GPU, else the CPU.
+
+        Raises:
+            CheckpointError: when the folder holds no checkpoint, or one whose model finds no entities.
+        """
+        loaded = checkpoint.load(folder)
+        return cls(loaded, loaded.recipe.name, devices.first_visible() if device is None else device)
+
+    @property
+    def entity_types(self) -> tuple[str, ...]:
+        """Types of the entities that this model finds, sorted."""
+        return entity_types(self.tagging.labels)
+
+    @property
+    def fields(self) -> Mapping[str, FieldType]:
+        """The document fields that this model answers, by name; empty when its recipe names none."""
+        return self.tagging.fields
+
+    @property
+    def records(self) -> Mapping[str, RecordType]:
+        """The records that this model answers, by name; empty when its recipe names none."""
+        return self.tagging.records
+
+    def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
+        """Entities of each page, in the order of `pages`; windows of different pages share forward passes."""
+        windows = self.tagging.windows(pages)
+        return self.tagging.entities(pages, windows, self.probabilities(windows))
+
+    def answers(self, pages: Sequence[Page]) -> list[Answer]:
+        """One answer per page, in the order of `pages`."""
+        return page_answers(pages, self.extract(pages), self.records, self.model_id, self.model_version)
+
+    def answer_fields(self, pages: Sequence[Page]) -> tuple[FieldAnswer, ...]:
+        """The field values of one document, from all its pages; empty when the model answers no fields."""
+        return field_answers((entity for entities in self.extract(pages) for entity in entities), self.fields)
+
+    def probabilities(self, windows: Iterable[Sequence[Example]]) -> list[Tensor]:
+        """Label probabilities (length, labels) of all windows, see `outputs`."""
+        return [output.probabilities for output in self.outputs(windows)]
+
+    def outputs(self, windows: Iterable[Sequence[Example]]) -> list[WindowOutput]:
+        """What the model computes for all windows, in one sequence.
+
+        Windows of similar length share a forward pass, so that little of a batch is padding.
+
+        Args:
+            windows: of each page.
+        """
+        examples = [example for of_page in windows for example in of_page]
+        found: dict[int, WindowOutput] = {}
+        for numbers in batches_by_length(
+            [len(example.input_ids) for example in examples], _TOKENS_PER_PASS[self._device.type]
+        ):
+            found |= zip(numbers, self._of_batch([examples[number] for number in numbers]), strict=True)
+        return [found[number] for number in range(len(examples))]
+
+    @torch.inference_mode()
+    def _of_batch(self, examples: Sequence[Example]) -> list[WindowOutput]:
+        batch = collate(examples, self.tagging.tokenizer.pad_id).to(self._device)
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+            encoded, logits = self._model.scores(batch)
+        probabilities = token_probabilities(encoded, logits, examples, self._temperature)
+        return [WindowOutput(*one) for one in zip(probabilities, _mean_states(encoded), strict=True)]
+
+
+def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Batches of windows of similar length, longest first. Each window is in one batch.
+
+    Args:
+        lengths: number of tokens of each window.
+        budget: largest number of tokens of a batch, with all windows padded to the longest. A longer window is alone.
+
+    Yields:
+        The indices of a batch's windows.
+    """
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > budget:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+def page_answers(
+    pages: Sequence[Page],
+    entities: Sequence[tuple[Entity, ...]],
+    records: Mapping[str, RecordType],
+    model_id: str,
+    model_version: str,
+) -> list[Answer]:
+    """One answer per page, with the page's entities and the records of the types `records` that they form."""
+    return [
+        Answer(
+            doc_id=page.doc_id,
+            source=page.source,
+            model_id=model_id,
+            model_version=model_version,
+            status="success",
+            entities=of_page,
+            pages=(PageAnswer(page.number, page.width, page.height, len(page.words)),),
+            records=find_records(page, of_page, records),
+        )
+        for page, of_page in zip(pages, entities, strict=True)
+    ]
+
+
+def entity_types(labels: Sequence[str]) -> tuple[str, ...]:
+    """The entity types that a model's labels stand for, sorted."""
+    return tuple(sorted({kind_of(label) for label in labels if label != "O"}))
+
+
+def token_probabilities(
+    encoded: Encoded, logits: Float[Tensor, "batch kept labels"], examples: Sequence[Example], temperature: float
+) -> list[Float[Tensor, "length labels"]]:
+    """Label probabilities of each example's tokens, in input order: softmax of `logits` / `temperature`, on the CPU.
+
+    A token that the architecture has dropped has the first label with probability 1: it is part of no entity.
+    """
+    kept = functional.softmax(logits.float() / temperature, -1).cpu()
+    origin, real = encoded.origin.cpu(), encoded.mask.cpu()
+    return [
+        _in_input_order(kept[row, real[row]], origin[row, real[row]], len(example.input_ids))
+        for row, example in enumerate(examples)
+    ]
+
+
+def _mean_states(encoded: Encoded) -> Float[Tensor, "batch width"]:
+    """The mean of each window's states, without padding, on the CPU."""
+    real = encoded.mask[..., None]
+    return (encoded.states.float().where(real, 0.0).sum(1) / real.sum(1)).cpu()
+
+
+def _in_input_order(kept: Tensor, origin: Tensor, length: int) -> Tensor:
+    ordered = torch.zeros(length, kept.shape[-1])
+    ordered[:, 0] = 1.0
+    ordered[origin] = kept
+    return ordered

@@ -1,0 +1,182 @@
+"""A trained model that generates texts: documents in, texts out."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from layoutray import checkpoint, devices
+from layoutray.batching.collate import collate
+from layoutray.batching.examples import Example, unlabelled_document
+from layoutray.checkpoint import Checkpoint
+from layoutray.document import Page
+from layoutray.document.answers import Copy, TextLine
+from layoutray.document.field_type import FieldType
+from layoutray.errors import CheckpointError, InputError
+from layoutray.inference.selection import Selection, selections
+from layoutray.nn.beam_search import BeamSearchSettings, beam_search
+from layoutray.tasks import WritesTexts, fields_of
+from layoutray.tasks.text_generation import TextGenerationHead
+from layoutray.tensors import Encoded, PoolsTokens
+
+_DOCUMENTS_PER_PASS = 8
+"""Bounds the memory of one forward pass."""
+NO_SELECTION = "take one that pools, for example a pyramidion with encoder deep_pyramidion"
+
+
+@dataclass(frozen=True, slots=True)
+class _Generated:
+    """The tokens of a text.
+
+    Attributes:
+        sums: log-probabilities of the text up to each token, and of the text with its end.
+        words: number of the document's word that each token copies; -1 where it copies none.
+    """
+
+    ids: list[int]
+    sums: list[float]
+    words: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The generated text about a document.
+
+    Attributes:
+        text: empty for a document without words.
+        tokens: length of the document, its special tokens included; 0 for a document without words.
+        tokens_read: number of tokens that the model read; less than `tokens` if the document is longer than it takes.
+        lines: the lines of `text`, of which there is one at least; none for a document without words.
+    """
+
+    text: str
+    tokens: int
+    tokens_read: int
+    lines: tuple[TextLine, ...] = ()
+
+
+class TextGenerator:
+    """Generates texts with a checkpoint's model. Not thread-safe: make one for each process or actor."""
+
+    def __init__(self, loaded: Checkpoint, device: torch.device, beams: int = 1) -> None:
+        """
+        Args:
+            beams: beam width; 1 is greedy.
+
+        Raises:
+            CheckpointError: for a model whose task generates no texts.
+        """
+        task = loaded.recipe.task
+        if not isinstance(task, WritesTexts):
+            raise CheckpointError(
+                f"{loaded.recipe.name} is a model of task {task.name}, which generates no texts; "
+                "take a model of another task, for example summary"
+            )
+        self._vocabulary, self._max_length = loaded.tokenizer, loaded.recipe.max_length
+        self._find_neighbours = loaded.recipe.find_neighbours
+        self.fields: Mapping[str, FieldType] = fields_of(task)
+        self._model = loaded.model.to(device)
+        self._device = device
+        writing = task.writing
+        begin_id = self._vocabulary.end_id if writing.begin == "end" else self._vocabulary.start_id
+        self._search = BeamSearchSettings(
+            begin_id,
+            self._vocabulary.end_id,
+            writing.max_length,
+            writing.min_length,
+            beams=beams,
+            no_repeat=writing.no_repeat,
+        )
+        encoder = self._model.encoder
+        self.shows_selection = isinstance(encoder, PoolsTokens) and encoder.has_mixture
+        """Whether `selections` can tell which words the model keeps."""
+        self.model_id = loaded.recipe.name
+        self.model_version = loaded.version
+
+    @classmethod
+    def load(cls, folder: str | Path, beams: int = 1, device: torch.device | None = None) -> "TextGenerator":
+        """The model in a checkpoint folder, on `device`; by default on the first visible GPU, else the CPU.
+
+        Raises:
+            CheckpointError: when the folder is not a checkpoint of a model that generates texts.
+        """
+        return cls(checkpoint.load(folder), devices.first_visible() if device is None else device, beams)
+
+    def write(self, documents: Sequence[Sequence[Page]]) -> list[Text]:
+        """The text about each document; a document is given as its pages in order."""
+        prepared = list(map(self._example, documents))
+        texts = self._texts([example for example, _ in prepared if example is not None])
+        return [
+            self._text(next(texts), length, len(example.input_ids)) if example else Text("", 0, 0)
+            for example, length in prepared
+        ]
+
+    @torch.inference_mode()
+    def selections(self, documents: Sequence[Sequence[Page]]) -> list[Selection]:
+        """The words of each document that the model keeps; none for a document without words.
+
+        Raises:
+            InputError: for a model that does not have this information.
+        """
+        if not self.shows_selection:
+            raise InputError(f"{self.model_id} does not pool tokens by weighted sums; {NO_SELECTION}")
+        examples = [example for example, _ in map(self._example, documents)]
+        return [
+            next(selections(self._encoded([example]), [example.word_index])) if example else Selection(0, 0, ())
+            for example in examples
+        ]
+
+    def _example(self, pages: Sequence[Page]) -> tuple[Example | None, int]:
+        return unlabelled_document(pages, self._vocabulary, self._max_length, self._find_neighbours)
+
+    def _texts(self, examples: Sequence[Example]) -> Iterator[_Generated]:
+        for at in range(0, len(examples), _DOCUMENTS_PER_PASS):
+            yield from self._texts_of_batch(examples[at : at + _DOCUMENTS_PER_PASS])
+
+    @torch.inference_mode()
+    def _texts_of_batch(self, examples: Sequence[Example]) -> list[_Generated]:
+        pad_id, encoded = self._vocabulary.pad_id, self._encoded(examples)
+        decoder = cast(TextGenerationHead, self._model.head).decoder
+        hypotheses = beam_search(decoder, encoded, self._search)
+        texts = hypotheses.tokens[:, 0]
+        previous = functional.pad(texts[:, :-1], (1, 0), value=self._search.start_id)
+        sources = decoder.sources(previous, texts, encoded).cpu().numpy()
+        best = zip(texts.cpu(), hypotheses.log_probabilities[:, 0].tolist(), sources, examples, strict=True)
+        return [
+            _Generated(ids[real].tolist(), sums, _words(places[real.numpy()], example))
+            for ids, sums, places, example in best
+            for real in (ids != pad_id,)
+        ]
+
+    def _text(self, generated: _Generated, tokens: int, tokens_read: int) -> Text:
+        # A start token ends a line.
+        ids, start_id = generated.ids, self._vocabulary.start_id
+        ends = [*(place for place, token in enumerate(ids) if token == start_id), len(ids)]
+        lines = (
+            self._line(ids[begin:end], generated.words[begin:end], math.exp(generated.sums[end] - before))
+            for begin, end, before in zip(
+                [0, *(end + 1 for end in ends)], ends, [0.0, *(generated.sums[end] for end in ends)], strict=False
+            )
+        )
+        return Text(self._vocabulary.ids_to_text(ids), tokens, tokens_read, tuple(lines))
+
+    def _line(self, ids: list[int], words: list[int], probability: float) -> TextLine:
+        def text_of(count: int) -> str:
+            return self._vocabulary.ids_to_text(ids[:count])
+
+        copies = (Copy(len(text_of(place + 1)), word) for place, word in enumerate(words) if word >= 0)
+        return TextLine(text_of(len(ids)), probability, tuple(copies))
+
+    def _encoded(self, examples: Sequence[Example]) -> Encoded:
+        return self._model.encoded(collate(examples, self._vocabulary.pad_id).to(self._device))
+
+
+def _words(places: NDArray[np.int64], example: Example) -> list[int]:
+    """The word of each input token in `places`; -1 for places of -1."""
+    return np.where(places < 0, -1, example.word_index[places]).tolist()

@@ -1,0 +1,1 @@
+"""Readers of public data sets, and of what `layoutray export dataset` writes."""

@@ -1,0 +1,109 @@
+"""COCO with words, as `layoutray export dataset --format coco` writes it: a box for each entity, with its words.
+
+Files: `annotations/{train,dev,test}.json` and the pictures in `images/`. An image lists its `words` with boxes in
+pixels, and an annotation the numbers of the words that it covers. Files without words are not read: `publaynet` reads
+boxes of regions alone.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from layoutray.document.tags import Span, to_iob2
+from layoutray.errors import InputError
+from layoutray.readers import DocumentRef, Truth
+from layoutray.readers.annotation import (
+    PageWords,
+    file_name,
+    folder_of,
+    json_object,
+    malformed,
+    member,
+    nothing_found,
+    numbers,
+)
+from layoutray.readers.datasets.exported import ORIGIN, add_words, one_page, size_of
+from layoutray.store import sources
+
+_SPLITS = ("train", "dev", "test")
+
+
+class _Coco:
+    name = "coco"
+    tags = "iob2"
+
+    def discover(self, root: str) -> Iterator[DocumentRef]:
+        files = [uri for uri in sources.list_files(root) if file_name(uri).suffix == ".json"]
+        files = [uri for uri in files if file_name(uri).stem in _SPLITS]
+        if not files:
+            raise nothing_found(root, f"annotations/{{{','.join(_SPLITS)}}}.json and images/*")
+        for uri in files:
+            yield from _documents(uri)
+
+    def read(self, item: DocumentRef) -> Truth:
+        image = json_object(sources.read_bytes(item.annotation), item.source)
+        where = item.source
+        origin = member(image, ORIGIN, dict, where)
+        words = [
+            (member(word, "text", str, where), numbers(word.get("box"), where))
+            for word in _objects(image, "words", where)
+        ]
+        collected = PageWords(size_of(origin, where))
+        tags = _tags(image["entities"], len(words), where) if origin.get("labelled") else [None] * len(words)
+        add_words(collected, [text for text, _ in words], [box for _, box in words], tags, origin, where)
+        return one_page(collected, origin, item, where)
+
+
+def _documents(uri: str) -> Iterator[DocumentRef]:
+    content = json_object(sources.read_bytes(uri), uri)
+    entities = _entities(content, uri)
+    for image in _objects(content, "images", uri):
+        if ORIGIN not in image:
+            raise InputError(
+                f"{uri} has images without `{ORIGIN}`, so without words; "
+                "give a folder that `layoutray export dataset --format coco` has written"
+            )
+        origin, name = member(image, ORIGIN, dict, uri), file_name(member(image, "file_name", str, uri)).name
+        annotation = json.dumps(image | {"entities": entities[image.get("id")]}, ensure_ascii=False).encode()
+        yield DocumentRef(
+            member(origin, "doc_id", str, uri),
+            member(origin, "source", str, uri),
+            sources.join(folder_of(folder_of(uri)), "images", name) if name else "",
+            sources.data_uri("application/json", annotation),
+            file_name(uri).stem,
+        )
+
+
+def _entities(content: dict[str, Any], uri: str) -> dict[Any, list[tuple[str, list[int]]]]:
+    """Type and words of the entities, by the id of their image."""
+    kinds = {kind.get("id"): member(kind, "name", str, uri) for kind in _objects(content, "categories", uri)}
+    entities: dict[Any, list[tuple[str, list[int]]]] = defaultdict(list)
+    for entry in _objects(content, "annotations", uri):
+        if (kind := kinds.get(entry.get("category_id"))) is None:
+            raise malformed(uri, f"an annotation has category_id {entry.get('category_id')!r}, which is no category")
+        entities[entry.get("image_id")].append((kind, member(entry, "words", list, uri)))
+    return entities
+
+
+def _objects(content: dict[str, Any], key: str, uri: str) -> list[dict[str, Any]]:
+    values = member(content, key, list, uri)
+    if not all(isinstance(value, dict) for value in values):
+        raise malformed(uri, f"`{key}` must be a list of objects")
+    return values
+
+
+def _tags(entities: list[tuple[str, list[int]]], count: int, where: str) -> list[str]:
+    """IOB2 tags. Raises DocumentError (bad_annotation) if words of an entity do not follow each other."""
+    found: list[Span] = []
+    for kind, words in entities:
+        if not words or words != list(range(words[0], words[0] + len(words))):
+            raise malformed(where, f"an entity {kind!r} has the words {words}; they must follow each other")
+        found.append((kind, words[0], words[-1] + 1))
+    try:
+        return to_iob2(found, count)
+    except InputError as error:
+        raise malformed(where, str(error)) from error
+
+
+READER = _Coco()

@@ -1,0 +1,53 @@
+"""invoice2data: documents with their expected values in a JSON file of the same name.
+
+Files: `NAME.pdf` (or a picture) and `NAME.json`, a list of one object. Its texts and numbers are field values; a list
+of texts is a field with several values. Tables, e.g. the lines of an invoice, are ignored. Values have no positions.
+A JSON file without a PDF or picture is listed too, so that it becomes a dead letter.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from layoutray.document import Document, Field
+from layoutray.readers import DocumentRef, Truth
+from layoutray.readers.annotation import file_name, json_value, malformed, nothing_found, scans_by_stem, without_suffix
+from layoutray.store import sources
+
+
+class _Invoice2Data:
+    name = "invoice2data"
+    tags = ""
+
+    def discover(self, root: str) -> Iterator[DocumentRef]:
+        files = sorted(sources.list_files(root))
+        scans = scans_by_stem(files)
+        json_files = [uri for uri in files if file_name(uri).suffix.lower() == ".json"]
+        if not json_files:
+            raise nothing_found(root, "NAME.json, and NAME.pdf or a picture with that name beside it")
+        for uri in json_files:
+            image = scans.get(without_suffix(uri), "")
+            yield DocumentRef(file_name(uri).stem, source=image or uri, image=image, annotation=uri, split="")
+
+    def read(self, item: DocumentRef) -> Truth:
+        """The document with 0 pages: their number is known when the document is opened."""
+        doc_id = sources.content_id(sources.read_bytes(item.source))
+        fields = tuple(_fields(sources.read_bytes(item.annotation), item.annotation))
+        return Truth(Document(doc_id, item.source, item.split, num_pages=0, fields=fields), pages=())
+
+
+def _fields(data: bytes, where: str) -> Iterator[Field]:
+    value = json_value(data, where)
+    if not (isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)):
+        raise malformed(where, f"the JSON value is {value!r:.80}, expected a list of one object")
+    for name, content in value[0].items():
+        yield from (Field(name, text) for text in _texts(content))
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """The texts and numbers of a value as text, without empty ones."""
+    for value in content if isinstance(content, list) else [content]:
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
+            yield str(value).strip()
+
+
+READER = _Invoice2Data()

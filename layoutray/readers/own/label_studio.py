@@ -1,0 +1,276 @@
+"""Label Studio: labelled pages of a project, exported in the format JSON.
+
+Files: every `*.json` below the root, a list of tasks with their annotations; a task is a page. A rectangle or polygon
+with a transcription (a text area of the region) is a word, or several if the transcription has spaces. One without a
+transcription is an area and labels the words inside it. Boxes are percentages in full float precision, so that
+unchanged boxes are read back exactly. A rotated box becomes its bounding box. Regions that relations join are one
+record. The latest annotation of a page that is not cancelled counts, also when the page was imported twice. A page
+without annotation becomes a dead letter, `not_annotated`.
+
+Tasks made by `layoutray export label-studio` contain their document, page and split, and the order, lines and
+entities of their words. Every other task is a document of its own; its picture is searched below the root by name.
+"""
+
+import json
+import math
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from layoutray.document import Document
+from layoutray.document.tags import OUTSIDE, kind_of
+from layoutray.readers import DocumentRef, Truth
+from layoutray.readers.annotation import (
+    IMAGE_SUFFIXES,
+    PageSize,
+    PageWords,
+    bounds,
+    file_name,
+    json_value,
+    malformed,
+    member,
+    nothing_found,
+    numbers,
+    page_size,
+    picture_size,
+)
+from layoutray.readers.datasets.regions import AnnotatedRegion, words_of
+from layoutray.store import sources
+
+_ORIGIN = "layoutray"
+"""Key of the export's page data in a task's data."""
+_ORIGIN_KEYS = {
+    "doc_id": str,
+    "page": int,
+    "source": str,
+    "image": str,
+    "split": str,
+    "tags": str,
+    "lines": list,
+    "blocks": list,
+    "entities": list,
+}
+_WORD = re.compile(r"word-(\d+)(?:#.*)?")
+_UPLOADED = re.compile(r"[0-9a-f]{8}-(.+)")
+"""Label Studio prepends eight hexadecimal digits to the name of an uploaded file."""
+_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
+
+
+class _LabelStudio:
+    name = "label_studio"
+    tags = "iob2"
+
+    def discover(self, root: str) -> Iterator[DocumentRef]:
+        files = list(sources.list_files(root))
+        exports = [uri for uri in files if file_name(uri).suffix.lower() == ".json"]
+        if not exports:
+            raise nothing_found(root, "NAME.json, a project's export in Label Studio's format JSON")
+        pictures = {file_name(uri).name: uri for uri in files if file_name(uri).suffix.lower() in IMAGE_SUFFIXES}
+        documents: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
+        for task in (task for uri in exports for task in _tasks(uri)):
+            pages, number = documents[task["origin"].get("doc_id") or task["where"]], task["origin"].get("page", 1)
+            if number not in pages or pages[number]["stamp"] <= task["stamp"]:
+                pages[number] = task
+        for key, pages in documents.items():
+            first = pages[min(pages)]
+            image = first["origin"].get("image", pictures.get(_name(first["data"]), ""))
+            source = first["origin"].get("source") or image or first["where"]
+            annotation = sources.data_uri(
+                "application/json", json.dumps([pages[number] for number in sorted(pages)]).encode()
+            )
+            yield DocumentRef(key, source, image, annotation, split=first["origin"].get("split", ""))
+
+    def read(self, item: DocumentRef) -> Truth:
+        tasks = json_value(sources.read_bytes(item.annotation), item.source)
+        doc_id = tasks[0]["origin"].get("doc_id") or _doc_id(item, tasks[0])
+        annotated = [(task, *_collect(task, item)) for task in tasks if task["result"] is not None]
+        pages = [
+            collected.page(doc_id, item, task["origin"].get("page", 1), size) for task, size, collected in annotated
+        ]
+        not_annotated = tuple(task["origin"].get("page", 1) for task in tasks if task["result"] is None)
+        document = Document(
+            doc_id, item.source, item.split, num_pages=max(*not_annotated, *(page.number for page in pages), 1)
+        )
+        repairs, dropped = (sum(getattr(page, count) for _, _, page in annotated) for count in ("repairs", "dropped"))
+        return Truth(document, tuple(pages), repairs, dropped, not_annotated=not_annotated)
+
+
+def _tasks(uri: str) -> Iterator[dict[str, Any]]:
+    """For each task of an export: its place, its data, and its latest annotation with the time stamp."""
+    tasks = json_value(sources.read_bytes(uri), uri)
+    if not isinstance(tasks, list):
+        raise malformed(
+            uri,
+            f"the JSON value is a {type(tasks).__name__}, expected a list of tasks; export in the format JSON",
+        )
+    for index, task in enumerate(tasks):
+        if not (
+            isinstance(task, dict)
+            and isinstance(task.get("data"), dict)
+            and isinstance(task.get("annotations", []), list)
+        ):
+            raise malformed(
+                f"{uri}, task {index}",
+                "has no `data` and `annotations` (format JSON-MIN?); export the project in the format JSON",
+            )
+        where = f"{uri}#{task.get('id', index)}"
+        annotations = [entry for entry in task.get("annotations", []) if isinstance(entry, dict)]
+        valid = [entry for entry in annotations if not entry.get("was_cancelled")]
+        latest = max(reversed(valid), key=_stamp, default=None)
+        result = None if latest is None else member(latest, "result", list, where)
+        yield {
+            "where": where,
+            "data": task["data"],
+            "origin": _origin(task["data"], where),
+            "stamp": _stamp(latest or {}),
+            "result": result,
+        }
+
+
+def _stamp(annotation: dict[str, Any]) -> str:
+    """Time of an annotation, as text that sorts by time; empty when unknown."""
+    return str(annotation.get("updated_at") or annotation.get("created_at") or "")
+
+
+def _origin(data: dict[str, Any], where: str) -> dict[str, Any]:
+    """The export's page data; empty for tasks from elsewhere."""
+    if _ORIGIN not in data:
+        return {}
+    origin = member(data, _ORIGIN, dict, where)
+    for key, kind in _ORIGIN_KEYS.items():
+        member(origin, key, kind, f"{where}, `{_ORIGIN}`")
+    return origin
+
+
+def _name(data: dict[str, Any]) -> str:
+    """File name of a task's picture: the first value of its data with a picture suffix."""
+    for value in data.values():
+        name = file_name(unquote(value.rpartition("?d=")[2])) if isinstance(value, str) else file_name("")
+        if name.suffix.lower() in IMAGE_SUFFIXES:
+            uploaded = _UPLOADED.fullmatch(name.name)
+            return uploaded[1] if uploaded else name.name
+    return ""
+
+
+def _doc_id(item: DocumentRef, task: dict[str, Any]) -> str:
+    return sources.content_id(
+        sources.read_bytes(item.image) if item.image else json.dumps(task["data"], sort_keys=True).encode()
+    )
+
+
+def _collect(task: dict[str, Any], item: DocumentRef) -> tuple[PageSize, PageWords]:
+    """The page's size in pixels, and its annotated words."""
+    size = _size(task, item)
+    page = PageWords(PageSize(1, 1))
+    regions = list(_regions(task, size, page))
+    page.words, unused = words_of(regions)
+    page.dropped += unused
+    if task["origin"].get("tags") == "region":
+        page.words = [
+            replace(word, tag=None if word.tag == OUTSIDE else kind_of(word.tag or "")) for word in page.words
+        ]
+    return size, page
+
+
+def _size(task: dict[str, Any], item: DocumentRef) -> PageSize:
+    if task["origin"]:
+        return page_size(task["origin"], task["where"])
+    for entry in task["result"]:
+        if isinstance(entry, dict) and "original_width" in entry:
+            return page_size({side: entry.get(f"original_{side}") for side in ("width", "height")}, task["where"])
+    return picture_size(sources.read_bytes(item.image), item.image) if item.image else PageSize(1, 1)
+
+
+def _regions(task: dict[str, Any], size: PageSize, page: PageWords) -> Iterator[AnnotatedRegion]:
+    """The regions of an annotation, each merged from its results. Regions without a rectangle count as dropped."""
+    parts: dict[str, dict[str, Any]] = defaultdict(dict)
+    for entry in task["result"]:
+        if isinstance(entry, dict) and isinstance(entry.get("value"), dict) and "id" in entry:
+            if angle := entry.get("image_rotation"):
+                raise malformed(task["where"], f"the picture is rotated by {angle} degrees; reset it in Label Studio")
+            parts[str(entry["id"])] |= entry["value"]
+    groups = _groups(task["result"], list(parts))
+    for index, (name, value) in enumerate(parts.items()):
+        where = f"{task['where']}, region {name}"
+        sides = _sides(value, size, where)
+        if sides is None:
+            page.dropped += 1
+            continue
+        # Rounding to 32-bit floats restores the exported values exactly.
+        box = page.place(array("f", [side / 100 for side in sides]), where)
+        word_data = _word_data(name, task["origin"], index)
+        yield AnnotatedRegion(box, _label(value, where), _text(value), group=groups.get(name), **word_data)
+
+
+def _groups(result: Sequence[Any], names: Sequence[str]) -> dict[str, int]:
+    """The record of each region that a relation joins with another, by the region's name."""
+    numbers = {name: number for number, name in enumerate(names)}
+    relations = [
+        (str(entry["from_id"]), str(entry["to_id"]))
+        for entry in result
+        if isinstance(entry, dict) and {"from_id", "to_id"} <= entry.keys()
+    ]
+    joined = [(numbers[one], numbers[other]) for one, other in relations if {one, other} <= numbers.keys()]
+    if not joined:
+        return {}
+    pairs = coo_array((np.ones(len(joined)), np.array(joined).T), shape=(len(names), len(names)))
+    _, records = connected_components(pairs, directed=False)
+    return {names[number]: int(records[number]) for number in sorted({number for pair in joined for number in pair})}
+
+
+def _word_data(name: str, origin: dict[str, Any], index: int) -> dict[str, int | None]:
+    """The export's data of the word behind a region. In tasks from elsewhere, every region is an entity of its own."""
+    if not origin:
+        return {"entity": index}
+    number = int(match[1]) if (match := _WORD.fullmatch(name)) else len(origin["lines"])
+    columns = {key: origin[kind] for key, kind in (("line", "lines"), ("block", "blocks"), ("entity", "entities"))}
+    if not all(number < len(values) for values in columns.values()):
+        return {}
+    return {"number": number, **{key: values[number] for key, values in columns.items()}}
+
+
+def _sides(value: dict[str, Any], size: PageSize, where: str) -> Sequence[float] | None:
+    """x0, y0, x1, y1 in percent of the page; None when the region is neither a rectangle nor a polygon."""
+    if isinstance(value.get("points"), list):
+        points = [numbers(point, where, "points", "x, y") for point in value["points"]]
+        return bounds([side for point in points for side in point], where)
+    if not {"x", "y", "width", "height"} <= value.keys():
+        return None
+    x, y, width, height = numbers(
+        [value[key] for key in ("x", "y", "width", "height")], where, form="x, y, width, height"
+    )
+    (degrees,) = numbers([value.get("rotation", 0)], where, "rotation", "degrees")
+    if not degrees:
+        return x, y, x + width, y + height
+    # Clockwise about the top left corner. In pixels, because a percent of the width is not a percent of the height.
+    sine, cosine, aspect = math.sin(math.radians(degrees)), math.cos(math.radians(degrees)), size.width / size.height
+    rotated = [(right * width * aspect, down * height) for right, down in _CORNERS]
+    quad = [
+        side
+        for right, down in rotated
+        for side in (x + (right * cosine - down * sine) / aspect, y + right * sine + down * cosine)
+    ]
+    return bounds(quad, where)
+
+
+def _label(value: dict[str, Any], where: str) -> str:
+    labels = next((value[key] for key in ("rectanglelabels", "polygonlabels", "labels") if value.get(key)), [OUTSIDE])
+    if not (isinstance(labels, list) and len(labels) == 1 and isinstance(labels[0], str) and labels[0]):
+        raise malformed(where, f"has the labels {labels!r:.80}, expected one label")
+    return labels[0]
+
+
+def _text(value: dict[str, Any]) -> str:
+    texts = value.get("text", [])
+    return " ".join(map(str, texts)) if isinstance(texts, list) else str(texts)
+
+
+READER = _LabelStudio()

@@ -1,0 +1,1 @@
+"""Readers of what other OCR engines and services have recognised."""

@@ -1,0 +1,180 @@
+"""ALTO, versions 2 to 4: results of ABBYY, Tesseract, kraken, Transkribus and others, as XML.
+
+Files: `*.xml` and `*.alto`. A `Page` is a page, a `String` a word (or several, in one box) with the confidence `WC`
+(0 to 1), in the order of the file. The word at the end of a line keeps its hyphen (`HYP`) as the page shows it; the
+whole word in `SUBS_CONTENT` is ignored. Boxes are relative to the page as it is: `ROTATION` only says how text runs
+inside its box. The unit is the pixel, `mm10` or `inch1200`. The page number is `PHYSICAL_IMG_NR`.
+
+ALTO needs no document type, so files with one are refused before it is read: entities cannot expand.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from layoutray.ocr.settings import Recognition
+from layoutray.readers.annotation import PageSize, malformed
+from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord, name_and_version
+
+_PER_INCH = {"pixel": 0, "mm10": 254, "inch1200": 1200}
+_PROCESSINGS = ("OCRProcessing", "Processing")
+_GENERATION = "contentGeneration"
+_NO_PROGRAM = "", ""
+
+
+class _WithoutDoctype(ElementTree.TreeBuilder):
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        raise ElementTree.ParseError(f"it declares the document type {name!r}, which ALTO does not need; remove it")
+
+
+def pages_of(data: bytes, where: str) -> list[ResultPage]:
+    """The pages of an ALTO file. Raises DocumentError (bad_annotation)."""
+    root = _root(data, where)
+    unit = next((_text(element) for element in _below(root, "MeasurementUnit")), "pixel")
+    if unit not in _PER_INCH:
+        raise malformed(where, f"`MeasurementUnit` is {unit!r:.40}; allowed: {', '.join(_PER_INCH)}")
+    pages, programs = list(_below(root, "Page")), _programs(root)
+    if any(map(_references, pages)):
+        chosen = [
+            next((programs[name] for name in _references(page) if name in programs), _NO_PROGRAM) for page in pages
+        ]
+    else:
+        chosen = [next(iter(programs.values()), _NO_PROGRAM)] * len(pages)
+    return [
+        _page(page, unit, program, f"{where}, page {position}")
+        for position, (page, program) in enumerate(zip(pages, chosen, strict=True), start=1)
+    ]
+
+
+def _page(page: Element, unit: str, program: tuple[str, str], where: str) -> ResultPage:
+    size, number = _size(page, unit, where), _number(page, "PHYSICAL_IMG_NR", where)
+    return ResultPage(
+        list(_words(page, where)),
+        int(number) if number is not None and number.is_integer() else None,
+        size,
+        _pixels(size, unit),
+        *program,
+    )
+
+
+def _references(page: Element) -> list[str]:
+    """Ids of the processings of a page."""
+    return (page.get("PROCESSING") or page.get("PROCESSINGREFS") or "").split()
+
+
+def _root(data: bytes, where: str) -> Element:
+    parser = ElementTree.XMLParser(target=_WithoutDoctype())
+    try:
+        parser.feed(data)
+        root = parser.close()
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        raise malformed(where, f"cannot be read as XML: {error}") from error
+    if _name(root) != "alto":
+        raise malformed(where, f"the XML element is {_name(root)!r:.40}, expected alto")
+    return root
+
+
+def _words(page: Element, where: str) -> Iterator[ResultWord]:
+    line = block = 0
+    last: ResultWord | None = None
+    for element in page.iter():
+        name = _name(element)
+        if name == "HYP" and last is not None:
+            last = _hyphenated(last, element, where)
+        elif name in ("TextBlock", "TextLine", "String"):
+            if last is not None:
+                yield last
+            block, line = block + (name == "TextBlock"), line + (name == "TextLine")
+            last = _word(element, line, block, where) if name == "String" else None
+    if last is not None:
+        yield last
+
+
+def _word(string: Element, line: int, block: int, where: str) -> ResultWord:
+    text = string.get("CONTENT", "")
+    place = f"{where} ({text!r:.40})"
+    left, top, width, height = (_number(string, name, place) for name in ("HPOS", "VPOS", "WIDTH", "HEIGHT"))
+    sides = None
+    if left is not None and top is not None and width is not None and height is not None:
+        sides = (left, top, left + width, top + height)
+    return ResultWord(text, sides, _number(string, "WC", place), line, block)
+
+
+def _hyphenated(word: ResultWord, hyphen: Element, where: str) -> ResultWord:
+    """The word with its hyphen, and its box extended to that of the hyphen."""
+    text = hyphen.get("CONTENT", "-")
+    left, width = (_number(hyphen, name, where) for name in ("HPOS", "WIDTH"))
+    if word.sides is None or left is None or width is None:
+        sides = word.sides
+    else:
+        x0, y0, x1, y1 = word.sides
+        sides = (min(x0, left), y0, max(x1, left + width), y1)
+    return replace(word, text=word.text if word.text.endswith(text) else word.text + text, sides=sides)
+
+
+def _size(page: Element, unit: str, where: str) -> PageSize | None:
+    """Size of the page in its unit; None when it is not stated and the unit is the pixel."""
+    width, height = (_number(page, name, where) for name in ("WIDTH", "HEIGHT"))
+    if width is not None and height is not None:
+        return PageSize(width, height)
+    if unit == "pixel":
+        return None
+    raise malformed(where, f"lacks `WIDTH` or `HEIGHT`, without which boxes in the unit {unit} have no place")
+
+
+def _pixels(size: PageSize | None, unit: str) -> PageSize | None:
+    per_inch = _PER_INCH[unit]
+    if size is None or not per_inch:
+        return size
+    scale = Recognition().dpi / per_inch
+    return PageSize(size.width * scale, size.height * scale)
+
+
+def _programs(root: Element) -> dict[str, tuple[str, str]]:
+    """Name and version of the programs that have generated content, by the id of the processing."""
+    every = [element for kind in _PROCESSINGS for element in _below(root, kind)]
+    generating = [
+        element
+        for element in every
+        if any(_GENERATION in _text(category) for category in _below(element, "processingCategory"))
+    ]
+    programs = ((element.get("ID", ""), _program(element)) for element in generating or every)
+    return {name: program for name, program in programs if program[0]}
+
+
+def _program(processing: Element) -> tuple[str, str]:
+    """Name and version of the program of a processing: of its OCR step, if it has several steps."""
+    for step in (*_below(processing, "ocrProcessingStep"), processing):
+        name = next((_text(element) for element in _below(step, "softwareName")), "")
+        version = next((_text(element) for element in _below(step, "softwareVersion")), "")
+        if name:
+            return (name, version) if version else name_and_version(name)
+    return _NO_PROGRAM
+
+
+def _below(element: Element, name: str) -> Iterator[Element]:
+    return (part for part in element.iter() if _name(part) == name)
+
+
+def _name(element: Element) -> str:
+    """Name without namespace, which differs between the versions of ALTO."""
+    return element.tag.rpartition("}")[2]
+
+
+def _text(element: Element) -> str:
+    return " ".join((element.text or "").split())
+
+
+def _number(element: Element, name: str, where: str) -> float | None:
+    """The value of an attribute; None when it is not there."""
+    value = element.get(name)
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except ValueError as error:
+        raise malformed(where, f"`{name}` of {_name(element)} is {value!r:.40}, expected a number") from error
+
+
+READER = ResultReader("alto", (".xml", ".alto"), pages_of)

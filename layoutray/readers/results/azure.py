@@ -1,0 +1,89 @@
+"""Azure Document Intelligence (Form Recognizer): NAME.json beside NAME.pdf or a picture, see `recognised`.
+
+A result is an `analyzeResult` of version 3 or 4, with or without the response around it, or the `readResults` of
+version 2 and of the Read API of Computer Vision. Keys may have the form that the Python client writes. Words are in
+the order of their spans in `content`; a line of the result is a line, a paragraph a block. The results of version 2
+have neither, so their words are in the order of the lines, in one block.
+
+Azure states polygons relative to the page as it was sent, also when the text is rotated by `angle`, so a box needs no
+rotation here. In a page measured in inches, an inch is 200 pixels where no picture or PDF file says otherwise.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from layoutray.readers.annotation import PageSize, json_object, malformed, member
+from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord
+from layoutray.readers.results.result_json import Span, TextSpans, number, objects, sides_of, with_camel_case
+
+DOTS_PER_INCH = 200
+"""Pixels of an inch in a page of which there is no picture."""
+
+_ENGINE = "Azure Document Intelligence"
+
+
+def _pages(data: bytes, where: str) -> Sequence[ResultPage]:
+    response = json_object(data, where, with_camel_case)
+    if response.get("status", "succeeded") != "succeeded":
+        raise malformed(where, f"the analysis has the status {response['status']!r:.40}, expected 'succeeded'")
+    result = member(response, "analyzeResult", dict, where) if "analyzeResult" in response else response
+    if "readResults" in result:
+        pages, version = objects(result, "readResults", where), str(result.get("version", ""))
+        return [_old_page(page, version, f"{where}, page {at}") for at, page in enumerate(pages, start=1)]
+    paragraphs = _spans(result, "paragraphs", where)
+    version = " ".join(str(result[key]) for key in ("modelId", "apiVersion") if key in result)
+    pages = objects(result, "pages", where)
+    return [_page(page, paragraphs, version, f"{where}, page {at}") for at, page in enumerate(pages, start=1)]
+
+
+def _page(page: dict[str, Any], paragraphs: TextSpans, version: str, where: str) -> ResultPage:
+    lines = _spans(page, "lines", where)
+    words = [
+        (start, _word(word, "content", lines.at(start), paragraphs.at(start), where))
+        for word in objects(page, "words", where)
+        for start, _ in [_span(member(word, "span", dict, where), where)]
+    ]
+    in_order = [word for _, word in sorted(words, key=lambda pair: pair[0])]
+    return ResultPage(in_order, member(page, "pageNumber", int, where), *_sizes(page, where), _ENGINE, version)
+
+
+def _old_page(page: dict[str, Any], version: str, where: str) -> ResultPage:
+    words = [
+        _word(word, "text", at, None, where)
+        for at, line in enumerate(objects(page, "lines", where))
+        for word in objects(line, "words", where)
+    ]
+    return ResultPage(words, member(page, "page", int, where), *_sizes(page, where), _ENGINE, version)
+
+
+def _word(word: dict[str, Any], key: str, line: int | None, block: int | None, where: str) -> ResultWord:
+    """A word. `key`: name of its text."""
+    text = member(word, key, str, where)
+    place = f"{where} ({text!r:.40})"
+    polygon = "polygon" if "polygon" in word else "boundingBox"
+    confidence = number(word["confidence"], "confidence", place) if "confidence" in word else None
+    return ResultWord(text, sides_of(word.get(polygon), polygon, place), confidence, line, block)
+
+
+def _sizes(page: dict[str, Any], where: str) -> tuple[PageSize, PageSize]:
+    """Size of a page in its unit, and in pixels."""
+    width, height = (number(page.get(key), key, where) for key in ("width", "height"))
+    scale = DOTS_PER_INCH if page.get("unit") == "inch" else 1
+    return PageSize(width, height), PageSize(width * scale, height * scale)
+
+
+def _spans(owner: dict[str, Any], key: str, where: str) -> TextSpans:
+    """The spans of the elements of `owner[key]`, each with its index."""
+    return TextSpans(
+        (_span(span, where), at)
+        for at, element in enumerate(objects(owner, key, where))
+        for span in objects(element, "spans", where)
+    )
+
+
+def _span(span: dict[str, Any], where: str) -> Span:
+    start, length = member(span, "offset", int, where), member(span, "length", int, where)
+    return start, start + length
+
+
+READER = ResultReader("azure", (".json",), _pages)

@@ -1,0 +1,1 @@
+"""Recipes: the complete settings of a run."""

@@ -1,0 +1,1 @@
+"""Released models as checkpoints, and checkpoints as folders of the transformers library."""

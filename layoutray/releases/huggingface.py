@@ -1,0 +1,97 @@
+"""A checkpoint as a folder of the transformers library: configuration, weights, tokenizer and model card."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoModelForMaskedLM, AutoModelForTokenClassification
+
+from layoutray import config
+from layoutray.auto_classes import LayoutrayConfig, LayoutrayForTokenClassification
+from layoutray.checkpoint import Checkpoint
+from layoutray.errors import CheckpointError
+from layoutray.releases.library_form import library_form
+from layoutray.releases.tokenizer_files import write_tokenizer
+from layoutray.tasks import TagsWords, fields_of
+from layoutray.tasks.masked_lm import MaskedLanguageModel
+
+OURS = "layoutray"
+"""Key of config.json with what only layoutray needs."""
+_WITH_MASKED_WORDS = ("bert", "roberta", "layoutlm", "longformer")
+_POSSIBLE = (
+    "models that label words (entities, entities_bioes, layout_labels), of every architecture; and masked language "
+    f"models (masked_lm) of architecture hf with model_type {', '.join(_WITH_MASKED_WORDS)}, or of lambert without "
+    "layout and relative biases"
+)
+
+
+def library_model(loaded: Checkpoint) -> Any:
+    """The model to export: of the library if it has one that computes the same, else a `layoutray.auto_classes` one.
+
+    Raises:
+        CheckpointError: if neither exists; it names what can be exported.
+    """
+    form, task = library_form(loaded), loaded.recipe.task
+    if isinstance(task, TagsWords) and loaded.labels:
+        model = _ours(loaded) if form is None else form.build(AutoModelForTokenClassification, _labels(loaded))
+    elif isinstance(task, MaskedLanguageModel) and form is not None and form.config.model_type in _WITH_MASKED_WORDS:
+        model = form.build(AutoModelForMaskedLM, {})
+    else:
+        raise CheckpointError(
+            f"{loaded.recipe.name} is a model of architecture {loaded.recipe.arch} and task {task.name}, which cannot "
+            f"be exported; what can be: {_POSSIBLE}"
+        )
+    setattr(model.config, OURS, _extra(loaded))
+    return model
+
+
+def needs_layoutray(model: Any) -> bool:
+    """Whether `layoutray` must be installed to load `model`."""
+    return isinstance(model, LayoutrayForTokenClassification)
+
+
+def known_value_fields(loaded: Checkpoint) -> list[str]:
+    """Fields with lists of known values, which are the owner's data and are not exported."""
+    return sorted(name for name, kind in fields_of(loaded.recipe.task).items() if kind.known_values)
+
+
+def write(folder: Path, loaded: Checkpoint, model: Any, card: str) -> None:
+    """Write `model` with the vocabulary of `loaded`; the card comes last.
+
+    Raises:
+        CheckpointError: if the library cuts words differently than the vocabulary.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tokenizer(folder, loaded.tokenizer, loaded.recipe.max_length)
+    model.save_pretrained(folder)
+    # The library writes the weights for their owner alone.
+    shutil.copymode(folder / "config.json", folder / "model.safetensors")
+    (folder / "README.md").write_text(card, encoding="utf-8")
+
+
+def _ours(loaded: Checkpoint) -> LayoutrayForTokenClassification:
+    settings = {key: value for key, value in loaded.recipe.model.items() if key != "arch"}
+    model = LayoutrayForTokenClassification(
+        LayoutrayConfig(
+            arch=loaded.recipe.arch,
+            settings=settings,
+            vocab_size=loaded.tokenizer.vocab_size,
+            pad_token_id=loaded.tokenizer.pad_id,
+            **_labels(loaded),
+        )
+    )
+    model.load_state_dict(loaded.model.state_dict())
+    return model.eval()
+
+
+def _labels(loaded: Checkpoint) -> Mapping[str, Any]:
+    return {"id2label": dict(enumerate(loaded.labels)), "label2id": {name: n for n, name in enumerate(loaded.labels)}}
+
+
+def _extra(loaded: Checkpoint) -> dict[str, Any]:
+    """What `layoutray import transformers` reads, without paths and known values."""
+    task = config.to_dict(loaded.recipe.task)
+    for kind in task.get("fields", {}).values():
+        kind |= {"known": "", "known_values": ()}
+    return {"task": task, "max_length": loaded.recipe.max_length, "temperature": loaded.temperature}

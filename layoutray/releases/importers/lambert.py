@@ -1,0 +1,54 @@
+"""The release of LAMBERT (arXiv:2002.08087): applicaai/lambert on GitHub.
+
+The modules of the release wrap a RoBERTa of the transformers library and have no method to save themselves. The folder
+contains the `state_dict` of a `LambertForTokenClassification` or `LambertModel`, the RoBERTa's config.json and
+vocabulary, and a `labels.json` if the configuration does not name the outputs. Without a classifier, the checkpoint
+gets a newly initialised masked-LM head.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from layoutray.checkpoint import Checkpoint
+from layoutray.errors import CheckpointError
+from layoutray.nn.weight_names import NameTable, lambert
+from layoutray.releases.folder import CONFIG, assemble, build_recipe, read_bert, read_config, read_weights
+
+_FIXED = {"model_type": "roberta", "layout_base": 500}
+_RELEASED = {
+    "winding": "released",
+    "layout_joins": "after_norm",
+    "position_dropout": "none",
+    "relative_bias": "buckets",
+}
+
+
+def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
+    """See `layoutray.releases.importers.Importer`."""
+    theirs = {"model_type": "roberta"} | read_config(folder)
+    settings = read_bert(folder, theirs, "lambert", _FIXED)
+    weights = read_weights(folder)
+    names = lambert.table(frozenset(weights))
+    task = "masked_lm" if names.is_ours_only("head") else "layout_labels"
+    recipe = build_recipe(
+        folder, {"name": task}, {"arch": "lambert", **_RELEASED, **settings}, settings["max_length"], overrides
+    )
+    return assemble(folder / CONFIG, theirs, recipe, names, _without_duplicates(weights, names, folder))
+
+
+def _without_duplicates(weights: Mapping[str, Tensor], names: NameTable, folder: Path) -> dict[str, Tensor]:
+    """Each tensor under one of its up to three names. Raises CheckpointError if copies of a parameter differ."""
+    unique: dict[str, Tensor] = {}
+    for name, tensor in weights.items():
+        if names.is_dropped(name):
+            continue
+        first = names.to_theirs(names.to_ours(name))
+        if not torch.equal(unique.setdefault(first, tensor), tensor):
+            raise CheckpointError(f"{name} in {folder} differs from {first}; in the release, both are the same tensor")
+    return unique
+
+
+IMPORTER = read

@@ -1,0 +1,255 @@
+"""The model card of a checkpoint: what it was trained on, how good it is, what it is for, and what it is not for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from huggingface_hub import EvalResult, ModelCardData
+
+from layoutray.checkpoint import Checkpoint
+from layoutray.errors import InputError
+from layoutray.inference.extractor import entity_types
+from layoutray.prepare.manifest import Manifest
+from layoutray.releases import card_example
+from layoutray.tasks import TagsWords
+from layoutray.version import VERSION
+
+_NAMES = {
+    "f1": "entity F1",
+    "field_f1": "field F1",
+    "area_f1": "area F1",
+    "record_f1": "record F1",
+    "precision": "entity precision",
+    "recall": "entity recall",
+    "perplexity": "perplexity",
+    "ece": "expected calibration error of word labels",
+    "ece_uncalibrated": "the same without temperature",
+    "field_ece": "expected calibration error of fields",
+    "accepted_at_99": "share of answers accepted at 99 % precision",
+    "support": "entities",
+}
+"""Metrics that the card shows, in this order, and what they are called."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What was measured on one set of pages.
+
+    Attributes:
+        folders: of the pages.
+        split: name of the selection, for example `test`.
+        metrics: by the names of reports.
+        words: word sources of the pages; empty if the report does not say.
+    """
+
+    folders: Sequence[str]
+    split: str
+    metrics: Mapping[str, float]
+    words: str = ""
+
+    @property
+    def name(self) -> str:
+        """Names of the data sets."""
+        return ", ".join(map(_base, self.folders)) or "the data it was trained on"
+
+    @property
+    def lane(self) -> str:
+        """Word sources of the pages: those of the report, else those of the manifests."""
+        found = (word for folder in self.folders for word in _origin(folder).lane)
+        return self.words or " and ".join(dict.fromkeys(found)) or "unknown"
+
+    def shown(self) -> Iterator[tuple[str, float]]:
+        """The metrics that the card shows."""
+        return ((name, self.metrics[name]) for name in _NAMES if name in self.metrics)
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What the exporting person states, because no file says it.
+
+    Attributes:
+        licence: of the model, an identifier such as `apache-2.0`; empty if not stated.
+        data_licences: of the data, as text; empty if not stated.
+        languages: codes such as `en`.
+    """
+
+    licence: str = ""
+    data_licences: Sequence[str] = ()
+    languages: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Where the words of a data set came from.
+
+    Attributes:
+        text: for the card.
+        lane: `ocr`, `annotation`, … as pages state it; empty if the folder does not exist here.
+    """
+
+    text: str
+    lane: Sequence[str] = field(default_factory=tuple)
+
+
+def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: Statements, *, needs_layoutray: bool) -> str:
+    """The text of `README.md`: metadata with `model-index` as YAML, and the sections of a model card.
+
+    Args:
+        evaluated: on pages with truth; the evaluation on dev that the checkpoint keeps is added.
+        needs_layoutray: the transformers library has no such model.
+    """
+    every = [*_kept(loaded), *evaluated]
+    sections = (
+        f"# {loaded.recipe.name}",
+        _summary(loaded, needs_layoutray),
+        _section("Use", card_example.example(loaded, needs_layoutray)),
+        _section("Training data", _data(loaded, stated)),
+        _section("Evaluation", _evaluation(loaded, every)),
+        _section("Calibration", _calibration(loaded, every)),
+        _section("Intended use", _intended_use(loaded)),
+        _section("Limits", _limits(loaded)),
+    )
+    metadata = _metadata(loaded, every, stated).to_yaml()
+    return f"---\n{metadata}\n---\n\n" + "\n\n".join(sections) + "\n"
+
+
+def _kept(loaded: Checkpoint) -> list[Evaluated]:
+    """The evaluation on dev by which the checkpoint was chosen."""
+    metrics = {name.removeprefix("dev."): value for name, value in loaded.metrics.items() if name.startswith("dev.")}
+    return [Evaluated(tuple(loaded.provenance.get("pages_from", ())), "dev", metrics)] if metrics else []
+
+
+def _metadata(loaded: Checkpoint, every: Sequence[Evaluated], stated: Statements) -> ModelCardData:
+    task = "token-classification" if isinstance(loaded.recipe.task, TagsWords) else "fill-mask"
+    results = [
+        EvalResult(
+            task_type=task,
+            dataset_type=_slug(one.name),
+            dataset_name=one.name,
+            dataset_split=one.split,
+            dataset_args={"words": one.lane},
+            metric_type=name,
+            metric_name=_NAMES[name],
+            metric_value=round(value, 6),
+        )
+        for one in every
+        for name, value in one.shown()
+    ]
+    try:
+        return ModelCardData(
+            language=[*stated.languages] or None,
+            license=stated.licence or None,
+            library_name="transformers",
+            pipeline_tag=task,
+            tags=["layoutray", "document-understanding", loaded.recipe.arch],
+            model_name=loaded.recipe.name,
+            eval_results=results or None,
+        )
+    except ValueError as error:
+        raise InputError(f"the metadata of the model card is not valid: {error}") from error
+
+
+def _section(title: str, lines: Sequence[str]) -> str:
+    return f"## {title}\n\n" + "\n".join(lines)
+
+
+def _summary(loaded: Checkpoint, needs_layoutray: bool) -> str:
+    recipe = loaded.recipe
+    kind = f"`{recipe.model['model_type']}`" if "model_type" in recipe.model else f"`{recipe.arch}`"
+    known = (
+        "`layoutray` must be installed to load it."
+        if needs_layoutray
+        else "It loads with the transformers library alone."
+    )
+    found = entity_types(loaded.labels)
+    what = f"It labels each word of a page with one of {len(loaded.labels)} labels." if loaded.labels else ""
+    kinds = f"They stand for {', '.join(f'`{name}`' for name in found)}." if found else ""
+    return " ".join(
+        filter(None, (f"Trained by layoutray: architecture {kind}, task `{recipe.task.name}`.", what, kinds, known))
+    )
+
+
+def _data(loaded: Checkpoint, stated: Statements) -> list[str]:
+    provenance = loaded.provenance
+    lines = [f"- {origin.text}" for origin in map(_origin, provenance.get("pages_from", ()))]
+    lines = lines or ["- The checkpoint does not say what it was trained on."]
+    if start := provenance.get("init"):
+        lines.append(f"- Training started from {', '.join(map(_base, start))}.")
+    if folder := provenance.get("imported_from"):
+        lines.append(f"- The weights were imported from {_base(folder)}.")
+    licences = "; ".join(stated.data_licences) or "not stated. Ask for it before you use or publish the model."
+    return [*lines, f"- Licences of the data: {licences}"]
+
+
+def _evaluation(loaded: Checkpoint, every: Sequence[Evaluated]) -> list[str]:
+    if not every:
+        return ["No evaluation was kept with the checkpoint."]
+    lines = ["| data | split | words from | metric | value |", "| --- | --- | --- | --- | --- |"]
+    for one in every:
+        lane = one.lane
+        lines += [
+            f"| {one.name} | {one.split} | {lane} | {_NAMES[name]} | {value:.4g} |" for name, value in one.shown()
+        ]
+    seed = f"One training with seed {loaded.recipe.seed}; the spread over seeds was not measured here."
+    chosen = "Pages of `dev` chose the step at which training was saved, so figures on `dev` are optimistic. "
+    on_dev = chosen if any(one.split == "dev" for one in every) else ""
+    return [*lines, "", f"{seed} {on_dev}Made with layoutray {VERSION}, checkpoint `{loaded.version}`."]
+
+
+def _calibration(loaded: Checkpoint, every: Sequence[Evaluated]) -> list[str]:
+    lines = [
+        f"Divide the logits by the temperature {loaded.temperature:.4g} before the softmax; it was fitted on dev and "
+        "is in `config.json` under `layoutray`."
+        if loaded.temperature != 1.0
+        else "Probabilities are the softmax of the logits. No temperature was fitted."
+    ]
+    measured = [(one, one.metrics["ece"]) for one in every if "ece" in one.metrics]
+    lines += [
+        f"On {one.name}, {one.split}, the expected calibration error of word labels is {ece:.4g}."
+        for one, ece in measured
+    ]
+    return lines if measured else [*lines, "How far the probabilities can be trusted was not measured."]
+
+
+def _intended_use(loaded: Checkpoint) -> list[str]:
+    if not loaded.labels:
+        return ["To start trainings on pages of documents. It predicts masked words, and finds nothing by itself."]
+    return [
+        "To find values in scanned or digital documents of the kind that it was trained on, with a person who looks at "
+        "what is uncertain. Measure it on your own pages first."
+    ]
+
+
+def _limits(loaded: Checkpoint) -> list[str]:
+    return [
+        "- It sees words and their boxes, not the picture of a page. Boxes are thousandths of its width and height.",
+        f"- It reads windows of at most {loaded.recipe.max_length} tokens and does not see from one to another.",
+        "- It depends on how words were read: with another OCR program, or with other errors, it is worse.",
+        "- It was measured only on the data above. Other templates, languages and document types are worse.",
+        "- It can repeat what stands in its training data; it takes no decision about people.",
+    ]
+
+
+def _origin(folder: str) -> _Origin:
+    """Where the words in `folder` came from, from its manifest if it exists here."""
+    name = _base(folder)
+    try:
+        manifest = Manifest.read(folder)
+    except InputError:
+        return _Origin(f"`{name}`; its manifest is not at hand.")
+    splits = ", ".join(f"{count} {split}" for split, count in sorted(manifest.splits.items()))
+    engines = f" ({', '.join(manifest.engines)})" if manifest.engines else ""
+    words = " and ".join(manifest.words_from)
+    reader: Any = manifest.settings.get("reader", "")
+    return _Origin(
+        f"`{name}`, read by `{reader}`: {splits} pages; words from {words}{engines}.", tuple(manifest.words_from)
+    )
+
+
+def _base(folder: str) -> str:
+    """The last part of a folder or address: the rest is the exporting person's."""
+    return folder.rstrip("/").rpartition("/")[2]
+
+
+def _slug(name: str) -> str:
+    return "-".join("".join(letter if letter.isalnum() else " " for letter in name.lower()).split()) or "unknown"

@@ -1,0 +1,88 @@
+"""The audit log of the endpoint: one line of JSON for each request for a document, also for refused ones.
+
+A line says who sent what, and what became of it. It has no content of any document, and no file name.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from layoutray.serving.failures import ApiError
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class AuditRecord:
+    """One line. The request fills in what becomes known.
+
+    Attributes:
+        time: of the request, in UTC.
+        key: name of the key; empty without one.
+        path: of the request.
+        request_id: its id in the log of requests; empty for a document of a job.
+        document: SHA-256 of the document; empty when it was not received.
+        pages: of the document; 0 when it was not opened.
+        model: the model that was asked, as answers state it.
+        model_version: its version.
+        milliseconds: from the request to the answer.
+        outcome: `status` of the answer, or the error code.
+    """
+
+    time: str
+    key: str
+    path: str
+    request_id: str = ""
+    document: str = ""
+    pages: int = 0
+    model: str = ""
+    model_version: str = ""
+    milliseconds: float = 0.0
+    outcome: str = ""
+
+
+class AuditLog:
+    """Appends to a file, which may be moved away at any time: each line opens it. An empty name writes nothing."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+
+    @contextmanager
+    def record(self, key: str, path: str, request_id: str = "") -> Generator[AuditRecord]:
+        """Write a line after the `with` block, with its time and its error, if there is one."""
+        record = AuditRecord(_now(), key, path, request_id)
+        started = time.perf_counter()
+        try:
+            yield record
+        except ApiError as failure:
+            record.outcome = failure.code
+            raise
+        except asyncio.CancelledError:
+            record.outcome = "cancelled"  # the client has gone, or the endpoint stops
+            raise
+        finally:
+            record.milliseconds = round((time.perf_counter() - started) * 1000, 1)
+            self._write(record)
+
+    def refused(self, key: str, path: str, request_id: str, refusal: ApiError) -> None:
+        """Write the line of a request that was refused before it was a request for a document."""
+        self._write(AuditRecord(_now(), key, path, request_id, outcome=refusal.code))
+
+    def _write(self, record: AuditRecord) -> None:
+        if not self._file:
+            return
+        try:
+            with Path(self._file).open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+        except OSError as error:  # a full disk must not stop the answers
+            _log.error("no line was written to the audit log: %s", error)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

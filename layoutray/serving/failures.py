@@ -1,0 +1,233 @@
+"""Failed requests: error type, HTTP status and response body. No message contains internal details."""
+
+import asyncio
+import errno
+import logging
+import sqlite3
+import traceback
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from logging import Logger
+from typing import Any, TypeVar
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
+
+from layoutray.document.answers import Problem
+from layoutray.errors import DocumentError, Reason
+from layoutray.serving.jobs.database_server import DATABASE_ERRORS, ServerError
+from layoutray.serving.schema import ErrorDetail, ErrorResponse
+
+Result = TypeVar("Result")
+
+UNAVAILABLE = "unavailable"
+"""Error code when a replica has died; Ray Serve starts another."""
+
+_RETRY_AFTER_SECONDS = 2
+_MAX_CAUSES = 8
+_UNUSABLE = 422
+"""HTTP status of every reason that `_STATUSES` does not list: the document itself is unusable."""
+_STATUSES = {
+    Reason.UNSUPPORTED_TYPE: 415,
+    Reason.TOO_LARGE: 413,
+    Reason.TIMEOUT: 504,
+    Reason.INTERNAL: 500,
+    Reason.UNREACHABLE: 503,
+    UNAVAILABLE: 503,
+}
+_CODES = {400: "malformed_request", 404: "not_found", 405: "method_not_allowed"}
+_MEANINGS = {
+    400: ("no file, or a body that cannot be parsed", "no_file"),
+    401: ("no valid key; only at an endpoint with keys, as 403 and 429", "invalid_key"),
+    403: ("the key lacks the scope that the path needs, or the prefix is not allowed", "missing_scope"),
+    404: ("unknown path or model, or the model answers at another path: see /v1/models", "not_offered"),
+    409: ("the Idempotency-Key was used for another job; only at /v1/jobs", "idempotency_conflict"),
+    413: ("too large or too many pages", "too_large"),
+    415: ("not a PNG, JPEG, TIFF, PDF or JSON", "unsupported_type"),
+    422: ("empty, damaged or encrypted file; invalid words or boxes", "unreadable"),
+    429: ("more requests or pages than the key allows; try again after the seconds in Retry-After", "rate_limited"),
+    500: ("internal error", "internal"),
+    503: (
+        "overloaded, not ready, out of disk space, or a model that cannot be loaded; try again after the seconds in "
+        "Retry-After, if there is that header",
+        "overloaded",
+    ),
+    504: ("timeout", "timeout"),
+}
+"""What a status means, and one of its error codes."""
+
+
+_log = logging.getLogger(__name__)
+
+
+class ApiError(Exception):
+    """Ends a request with an error response.
+
+    Args:
+        status: HTTP status.
+        code: error code in the body.
+        message: what was wrong, the value, what is allowed.
+        retryable: whether the same request may succeed later.
+        headers: of the response.
+    """
+
+    def __init__(
+        self, status: int, code: str, message: str, *, retryable: bool, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.retryable = retryable
+        self.headers = dict(headers or {})
+        if status == 503 and retryable:
+            self.headers |= {"Retry-After": str(_RETRY_AFTER_SECONDS)}
+
+    def detail(self) -> ErrorDetail:
+        return ErrorDetail(code=self.code, message=str(self), retryable=self.retryable)
+
+    def response(self) -> JSONResponse:
+        return JSONResponse(ErrorResponse(error=self.detail()).model_dump(), self.status, self.headers)
+
+
+def error_responses() -> dict[int | str, dict[str, Any]]:
+    """The error responses for the OpenAPI document, by HTTP status."""
+    return {status: _documented(status, meaning, code) for status, (meaning, code) in _MEANINGS.items()}
+
+
+def _documented(status: int, meaning: str, code: str) -> dict[str, Any]:
+    detail = ErrorDetail(code=code, message=meaning, retryable=status in (429, 500, 503, 504))
+    example = ErrorResponse(error=detail).model_dump()
+    content = {"application/json": {"example": example}}
+    return {"model": ErrorResponse, "description": meaning, "content": content}
+
+
+def error_of_problem(problem: Problem) -> ApiError:
+    """The error response of a request that failed because of `problem`."""
+    return ApiError(_STATUSES.get(problem.code, _UNUSABLE), problem.code, problem.message, retryable=problem.retryable)
+
+
+def problem_of(error: DocumentError, page_number: int | None = None) -> Problem:
+    """`error` as a plain value that can be sent between processes."""
+    return Problem(error.reason.value, error.stage, str(error), error.retryable, page_number)
+
+
+def internal_error() -> ApiError:
+    """The error response to a request whose processing raised an unexpected exception."""
+    return ApiError(500, Reason.INTERNAL, "internal error; see the log of the endpoint", retryable=True)
+
+
+def invalid(message: str) -> ApiError:
+    """The error response to a request with invalid content."""
+    return ApiError(_UNUSABLE, "invalid_request", message, retryable=False)
+
+
+def invalid_fields(errors: Sequence[Any]) -> ApiError:
+    """The error response to validation errors of pydantic.
+
+    The message gives the path of the first five, e.g. `pages.0.words.3.box`, and no values.
+    """
+    messages = [f"{'.'.join(map(str, error['loc'])) or 'body'}: {error['msg']}" for error in errors]
+    more = f" (and {len(messages) - 5} more)" if len(messages) > 5 else ""
+    return invalid("; ".join(messages[:5]) + more)
+
+
+def handle_failures(api: FastAPI) -> None:
+    """Return every error of `api`, including the framework's own, as an ErrorResponse."""
+    handlers: dict[type[Exception], Callable[[Any], ApiError]] = {
+        ApiError: lambda error: error,
+        RequestValidationError: lambda error: invalid_fields(error.errors()),
+        HTTPException: error_of_http,
+    }
+    for kind, to_api_error in handlers.items():
+        api.add_exception_handler(kind, partial(_respond, to_api_error))
+
+
+async def _respond(to_api_error: Callable[[Any], ApiError], request: Request, error: Exception) -> JSONResponse:
+    failure = to_api_error(error)
+    if failure.status == 405:
+        failure.headers["Allow"] = ", ".join(sorted(_methods(request)))
+    request.state.error = failure.code  # for the log of requests
+    return failure.response()
+
+
+def _methods(request: Request) -> set[str]:
+    """The methods of the requested path. The error of the framework has those of one of its routes only."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    fitting = [route for route in routes if route.matches(request.scope)[0] != Match.NONE]
+    return {method for route in fitting for method in route.methods or ()}
+
+
+def error_of_http(error: HTTPException) -> ApiError:
+    """The error response to an error of the framework, e.g. an unknown path or a truncated multipart body."""
+    return ApiError(
+        error.status_code,
+        _CODES.get(error.status_code, "refused"),
+        error.detail,
+        retryable=False,
+        headers=error.headers,
+    )
+
+
+@asynccontextmanager
+async def within(seconds: float) -> AsyncGenerator[None]:
+    """Raise ApiError 504 after `seconds`, and 500 for an unexpected exception, which goes to the log only."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise ApiError(
+            504,
+            "timeout",
+            f"the document took longer than {seconds:g} s; send fewer pages or try again later",
+            retryable=True,
+        ) from error
+    except ApiError:
+        raise
+    except Exception as error:
+        if _is_full_disk(error):
+            raise _no_space() from error
+        log_failure(_log, "a request failed", error)
+        raise internal_error() from error
+
+
+async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Use a database in a thread. Raises ApiError (503) when that fails now, for example because the disk is full.
+
+    Args:
+        name: what the database is, for the message.
+    """
+    try:
+        return await asyncio.to_thread(work, *arguments)
+    except DATABASE_ERRORS as error:
+        _log.error("the %s cannot be used: %s", name, error)
+        if _is_full_disk(error):
+            raise _no_space() from error
+        message = f"the {name} cannot be used now; see the log of the endpoint"
+        raise ApiError(503, UNAVAILABLE, message, retryable=True) from error
+
+
+def _is_full_disk(error: Exception) -> bool:
+    if isinstance(error, ServerError):
+        return error.no_space
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def _no_space() -> ApiError:
+    message = "a disk of the endpoint is full, and nothing was stored; try again later, or tell its operator"
+    return ApiError(503, "no_space", message, retryable=True)
+
+
+def log_failure(log: Logger, what: str, error: BaseException) -> None:
+    """Log an unexpected exception with its place in the code, without its message, which may quote the document."""
+    causes: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(causes) < _MAX_CAUSES:
+        causes.append(f"{type(cause).__qualname__}\n{''.join(traceback.format_tb(cause.__traceback__))}")
+        cause = cause.__cause__ or cause.__context__
+    log.error("%s: %s", what, "caused by ".join(causes))

@@ -1,0 +1,1 @@
+"""Documents that are answered later: kept, worked off, and delivered."""

@@ -1,0 +1,254 @@
+"""One version of the served model: load it, try it on a page, and describe it. What cannot be served is refused."""
+
+import logging
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psutil
+import torch
+
+from layoutray import checkpoint
+from layoutray.checkpoint import Checkpoint, Fetch
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document.field_type import FieldType
+from layoutray.document.record_type import RecordType
+from layoutray.inference.extractor import Extractor
+from layoutray.inference.generation import TextGenerator
+from layoutray.serving import submission
+from layoutray.serving.limits import Limits
+from layoutray.serving.schema import RefusalCode, ServedPath, TriedOn
+from layoutray.store import sources
+from layoutray.tasks import WritesTexts
+
+_WEIGHTS = "model.safetensors"
+_GENERATED_PAGE = Page(
+    "", 1, 100, 100, (Word("1", Box(0.1, 0.1, 0.2, 0.2)),), "", "", "", Provenance("annotation", "made up")
+)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of the model, not yet loaded.
+
+    Attributes:
+        checkpoint: the name of its checkpoint, which always means the same one, as `Fetch` takes it.
+        label: how answers state it; empty: the checkpoint's own version.
+        name: under which its model is served; empty for the default model.
+    """
+
+    checkpoint: str
+    label: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a version is not served.
+
+    Attributes:
+        message: without internal details; those are in the log.
+    """
+
+    version: Version
+    code: RefusalCode
+    message: str
+
+
+class VersionError(Exception):
+    """A version cannot be served, for the reason in `refusal`."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal)
+        self.refusal = refusal
+
+    def __str__(self) -> str:
+        return f"{self.refusal.version.checkpoint}: {self.refusal.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """A version of the model that replicas have loaded.
+
+    Attributes:
+        model_id: as answers state it: the name under which the model is served; of the default model, the name of its
+            recipe.
+        model_version: as answers state it.
+        task: name of its task.
+        path: where the endpoint serves it, if it is the default model.
+        writes: whether it reads whole documents and generates text (fields or a summary).
+        fields: types of the document fields that it answers, by name.
+        records: types of the records that it answers, by name.
+        explains: whether it can return the selected words.
+        tried_on: what it answered before it was served.
+    """
+
+    version: Version
+    model_id: str
+    model_version: str
+    task: str
+    path: ServedPath
+    writes: bool
+    entity_types: tuple[str, ...]
+    fields: Mapping[str, FieldType]
+    records: Mapping[str, RecordType]
+    explains: bool
+    tried_on: TriedOn
+
+    @property
+    def served_at(self) -> str:
+        """Where the endpoint serves it."""
+        name = self.version.name
+        return self.path.replace("/v1/", f"/v1/models/{name}/") if name else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedVersion:
+    """A version in memory.
+
+    Attributes:
+        example: the pages on which it was tried.
+        weights: bytes of its weights.
+    """
+
+    model: Extractor | TextGenerator
+    description: ModelDescription
+    example: Sequence[Page]
+    weights: int
+
+    def answer_example(self) -> None:
+        """Raise an exception when the model cannot answer the example, or answers it with invalid confidences."""
+        if isinstance(self.model, Extractor):
+            confidences = [found.confidence for entities in self.model.extract(self.example) for found in entities]
+        else:
+            confidences = [line.probability for text in self.model.write([self.example]) for line in text.lines]
+        invalid = [confidence for confidence in confidences if not 0 <= confidence <= 1]
+        if invalid:
+            raise ValueError(f"the model answers its example with confidence {invalid[0]}; it must be from 0 to 1")
+
+
+def load_model(loaded: Checkpoint, beams: int, device: torch.device) -> Extractor | TextGenerator:
+    """The model of a checkpoint, for inference on `device`.
+
+    Args:
+        beams: beam width of a model that generates text.
+
+    Raises:
+        CheckpointError: when the checkpoint was only pretrained.
+    """
+    if isinstance(loaded.recipe.task, WritesTexts):
+        return TextGenerator(loaded, device, beams)
+    return Extractor(loaded, loaded.recipe.name, device)
+
+
+def served_path(model: Extractor | TextGenerator) -> ServedPath:
+    """Path at which the endpoint serves `model`."""
+    return "/v1/extract" if isinstance(model, Extractor) or model.fields else "/v1/summarize"
+
+
+def free_memory() -> int:
+    """Bytes that a process of this machine may still take. The limit of a container is not considered."""
+    return psutil.virtual_memory().available
+
+
+def load_version(
+    version: Version, fetch: Fetch, beams: int, device: torch.device, free: Callable[[], int] = free_memory
+) -> LoadedVersion:
+    """Load a version and answer its example once, so that no request waits for what the first run prepares.
+
+    The example is that of the checkpoint (`checkpoint.EXAMPLE`), else a generated page of one word.
+
+    Args:
+        free: gives the bytes of memory that are free.
+
+    Raises:
+        VersionError: `too_large` when its weights do not fit into the free memory, `broken` when it cannot be loaded
+            or cannot answer the example.
+    """
+    with _broken_unless_loaded(version):
+        folder = fetch(version.checkpoint)
+        weights = weights_bytes(folder)
+        _require_memory(version, weights, device, free())
+        loaded = checkpoint.load(folder)
+        _require_finite(loaded)
+        model = load_model(loaded, beams, device)
+        example = _example(folder)
+        description = _describe(version, loaded, model, "its own example" if example else "a generated page")
+        ready = LoadedVersion(model, description, example or (_GENERATED_PAGE,), weights)
+        ready.answer_example()
+        return ready
+
+
+def measured_weights(version: Version, fetch: Fetch) -> int:
+    """Bytes of the weights of a version that is not loaded. Raises VersionError (`broken`) if it cannot be read."""
+    with _broken_unless_loaded(version):
+        return weights_bytes(fetch(version.checkpoint))
+
+
+def weights_bytes(folder: str) -> int:
+    """Bytes of the weights of the checkpoint in `folder`."""
+    return sum(size for _, size in sources.sizes(sources.join(folder, _WEIGHTS)))
+
+
+@contextmanager
+def _broken_unless_loaded(version: Version) -> Generator[None]:
+    """Raise VersionError (`broken`) for any other exception in the `with` block."""
+    try:
+        yield
+    except VersionError:
+        raise
+    except Exception as error:
+        _log.exception("%s cannot be served", version.checkpoint)
+        message = f"it cannot be loaded and tried ({type(error).__name__}); the log of the endpoint says why"
+        raise VersionError(Refusal(version, "broken", message)) from error
+
+
+def _describe(
+    version: Version, loaded: Checkpoint, model: Extractor | TextGenerator, tried_on: TriedOn
+) -> ModelDescription:
+    writes = isinstance(model, TextGenerator)
+    return ModelDescription(
+        version,
+        version.name or model.model_id,
+        version.label or model.model_version,
+        loaded.recipe.task.name,
+        served_path(model),
+        writes,
+        () if writes else model.entity_types,
+        model.fields,
+        {} if writes else model.records,
+        writes and model.shows_selection,
+        tried_on,
+    )
+
+
+def _require_memory(version: Version, weights: int, device: torch.device, free: int) -> None:
+    """Raise VersionError unless the weights fit twice into free memory, and once into that of a GPU.
+
+    They are read from their file beside the fresh model that takes them.
+
+    Args:
+        weights: their bytes.
+        free: bytes of free memory.
+    """
+    kinds = {"memory": (2 * weights, free)}
+    if device.type == "cuda":
+        kinds["GPU memory"] = weights, torch.cuda.mem_get_info(device)[0]
+    for kind, (needed, available) in kinds.items():
+        if needed > available:
+            message = f"it needs {needed / 2**20:.0f} MiB of {kind}, and {available / 2**20:.0f} MiB are free"
+            _log.error("%s is too large: %s", version.checkpoint, message)
+            raise VersionError(Refusal(version, "too_large", message))
+
+
+def _require_finite(loaded: Checkpoint) -> None:
+    for name, tensor in loaded.model.state_dict().items():
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise ValueError(f"tensor {name} has values that are not finite")
+
+
+def _example(folder: str) -> Sequence[Page]:
+    file = sources.join(folder, checkpoint.EXAMPLE)
+    return submission.word_pages(sources.read_bytes(file), Limits()).pages if sources.exists(file) else ()

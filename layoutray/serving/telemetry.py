@@ -1,0 +1,173 @@
+"""Metrics of the endpoint in the Prometheus text format."""
+
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, Summary, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.parser import text_string_to_metric_families
+
+from layoutray.serving.capacity import Capacity
+from layoutray.serving.failures import ApiError
+from layoutray.serving.model import ModelDescription
+from layoutray.serving.schema import ExtractResponse, SummarizeResponse
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_MOST_VERSIONS = 64
+"""Versions with metrics of their own, of all models. Those of the version that answered least recently are removed."""
+_CLIENT_GONE = 499
+"""Status counted when the client disconnects before the answer; it is never sent."""
+
+
+class Telemetry:
+    """Metrics of one endpoint since its start."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = self._counter("requests", "Documents by HTTP status", ["status"])
+        self._failures = self._counter("failures", "Refused documents and failed pages by reason", ["reason"])
+        self._pages = self._counter("pages", "Pages by outcome", ["outcome"])
+        self._kept = Counter(
+            "layoutray_pages_kept", "Pages whose words were read a short time before", registry=self._registry
+        )
+        self._versions = self._counter("versions", "Versions of the model that were asked for, by outcome", ["outcome"])
+        self._served = Gauge(
+            "layoutray_model_version",
+            "1 for the served version of a model",
+            ["model", "version"],
+            registry=self._registry,
+        )
+        self._documents = self._counter("documents", "Answered documents", ["model", "version"])
+        self._values = self._summary(
+            "field_confidence", "Confidence of the values of fields", ["model", "version", "field", "accepted"]
+        )
+        self._entities = self._summary("entity_confidence", "Confidence of entities", ["model", "version", "type"])
+        self._versions_answered: dict[tuple[str, str], None] = {}
+        self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in flight", registry=self._registry)
+        self._request_seconds = self._histogram(
+            "request_seconds", "Time from request to answer of a document", _SECONDS
+        )
+        self._ocr_seconds = self._histogram("ocr_seconds", "Time to read the words of a page", _SECONDS)
+        self._model_seconds = self._histogram("model_seconds", "Time of one model batch", _SECONDS)
+        self._queue_seconds = self._histogram("queue_seconds", "Time a page or document waited for a replica", _SECONDS)
+        self._batch_pages = self._histogram(
+            "batch_pages", "Pages or documents in a model batch", (1, 2, 4, 8, 16, 32, 64)
+        )
+
+    def count_replicas(self, capacity: Capacity) -> None:
+        """Show the numbers of replicas as they are at each time."""
+        replicas = Gauge("layoutray_replicas", "Replicas that run", ["kind"], registry=self._registry)
+        replicas.labels("ocr").set_function(lambda: capacity.readers)
+        replicas.labels("model").set_function(lambda: capacity.models)
+
+    @contextmanager
+    def request(self) -> Generator[None]:
+        """Count one document and its HTTP status; its processing is the body of the `with` block."""
+        started, status = time.perf_counter(), _CLIENT_GONE
+        self._in_flight.inc()
+        try:
+            yield
+            status = 200
+        except ApiError as failure:
+            status = failure.status
+            self._failures.labels(failure.code).inc()
+            raise
+        finally:
+            self._in_flight.dec()
+            self._requests.labels(str(status)).inc()
+            self._request_seconds.observe(time.perf_counter() - started)
+
+    def refused(self, refusal: ApiError) -> None:
+        """Count a request that was refused for its key."""
+        self._requests.labels(str(refusal.status)).inc()
+        self._failures.labels(refusal.code).inc()
+
+    def page_read(self, ocr_seconds: float) -> None:
+        self._ocr_seconds.observe(ocr_seconds)
+
+    def page_kept(self) -> None:
+        self._kept.inc()
+
+    def answered(self, model_seconds: float, batch_size: int, queue_seconds: float, *, pages: int = 1) -> None:
+        self._pages.labels("answered").inc(pages)
+        self._model_seconds.observe(model_seconds)
+        self._batch_pages.observe(batch_size)
+        self._queue_seconds.observe(queue_seconds)
+
+    def document(self, answer: ExtractResponse | SummarizeResponse) -> None:
+        """Count an answered document with the confidences of its fields and entities, by model and version.
+
+        Fields and types are those of the model, so their number is bounded.
+        """
+        self._remember(answer.model_id, answer.model_version)
+        self._documents.labels(answer.model_id, answer.model_version).inc()
+        if isinstance(answer, ExtractResponse):
+            for field in answer.document.fields:
+                accepted = str(field.accepted).lower()
+                labels = (answer.model_id, answer.model_version, field.name, accepted)
+                self._values.labels(*labels).observe(field.confidence)
+            for entity in answer.document.entities:
+                labels = (answer.model_id, answer.model_version, entity.type)
+                self._entities.labels(*labels).observe(entity.confidence)
+
+    def _remember(self, model: str, version: str) -> None:
+        self._versions_answered.pop((model, version), None)
+        self._versions_answered[model, version] = None  # the last one
+        if len(self._versions_answered) > _MOST_VERSIONS:
+            oldest = next(iter(self._versions_answered))
+            del self._versions_answered[oldest]
+            for metric in (self._documents, self._values, self._entities):
+                metric.remove_by_labels(dict(zip(("model", "version"), oldest, strict=True)))
+
+    def page_failed(self, reason: str) -> None:
+        self._pages.labels("failed").inc()
+        self._failures.labels(reason).inc()
+
+    def served(self, version: ModelDescription, former: ModelDescription | None) -> None:
+        """Count a version that is served from now on. `former`: which was served before; None if there was none."""
+        self.version("served")
+        if former:
+            self._served.remove(former.model_id, former.model_version)
+        self._served.labels(version.model_id, version.model_version).set(1)
+
+    def version(self, outcome: str) -> None:
+        """Count the outcome of a version: `served`, why it was refused, or `unknown` when the registry names none."""
+        self._versions.labels(outcome).inc()
+
+    def exposition(self) -> str:
+        """All metrics as the text that Prometheus scrapes."""
+        return generate_latest(self._registry).decode()
+
+    def _counter(self, name: str, meaning: str, labels: Sequence[str]) -> Counter:
+        return Counter(f"layoutray_{name}", meaning, labels, registry=self._registry)
+
+    def _summary(self, name: str, meaning: str, labels: Sequence[str]) -> Summary:
+        return Summary(f"layoutray_{name}", meaning, labels, registry=self._registry)
+
+    def _histogram(self, name: str, meaning: str, buckets: Sequence[float]) -> Histogram:
+        return Histogram(f"layoutray_{name}", meaning, buckets=buckets, registry=self._registry)
+
+
+def merged(expositions: Mapping[int, str]) -> str:
+    """One text with the metrics of several processes. The label `ingress` has the number of the process."""
+    families: dict[str, Metric] = {}
+    for number, text in sorted(expositions.items()):
+        for family in text_string_to_metric_families(text):
+            whole = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            for sample in family.samples:
+                whole.add_sample(sample.name, {**sample.labels, "ingress": str(number)}, sample.value)
+    return generate_latest(_Families(tuple(families.values()))).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Families:
+    """Metrics that are given as they are."""
+
+    families: Sequence[Metric]
+
+    def collect(self) -> Sequence[Metric]:
+        return self.families

@@ -1,0 +1,1 @@
+"""Pages that are drawn, with known words and values."""

@@ -1,0 +1,103 @@
+"""Generate receipts, invoices and forms with known fields, for the demo and for tests.
+
+    <root>/index.json               {"train": [key, …], "dev": […], "test": […]}, a random split of 70/10/20
+    <root>/images/<key>.png         8-bit grey, 800-1000 pixels wide
+    <root>/annotations/<key>.json   {"words": [{"text", "box" (pixels), "tag" (IOB2), "line"}], "fields": {type: value}}
+
+A word of a line item also has "group", the number of the item on its page. Line items, and the entities of forms, are
+not in "fields".
+
+Every page has its own random numbers: layout, fonts, values and noise. The same count and seed give the same bytes.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from PIL import Image
+
+from layoutray.document.tags import spans
+from layoutray.errors import InputError
+from layoutray.synthetic.canvas import Canvas, Mark, cropped, scanned
+from layoutray.synthetic.items import invent_order, ordered
+from layoutray.synthetic.layouts import FIELDS, LAYOUTS, WITH_GOODS
+from layoutray.synthetic.tables import TABLES
+from layoutray.synthetic.text import invent_bill
+
+Draw = Callable[[Random], tuple[Canvas, int]]
+"""Draws a page with random content; returns it with the used height in pixels."""
+
+
+def bill(random: Random) -> tuple[Canvas, int]:
+    """A receipt, an invoice or a form; its goods, if it has any, are no entities."""
+    return random.choice(LAYOUTS)(invent_bill(random), random)
+
+
+def itemised_bill(random: Random) -> tuple[Canvas, int]:
+    """A receipt or an invoice whose goods are line items."""
+    order = invent_order(random)
+    layout, table = random.choice(WITH_GOODS), random.choice(TABLES)
+    return layout(
+        ordered(invent_bill(random), order, random),
+        random,
+        lambda canvas, _, y, face: table(canvas, order, y, face, random),
+    )
+
+
+def render_set(root: Path, count: int, seed: int, draw: Draw = bill) -> None:
+    """Write `count` pages below the local folder `root`. The index is written last; a set with an index is complete.
+
+    Args:
+        draw: draws each page.
+
+    Raises:
+        InputError: if `count` is below three, which cannot be split into train, dev and test.
+    """
+    if count < 3:
+        raise InputError(f"count is {count}, must be at least 3: one page each for train, dev and test")
+    for folder in ("images", "annotations"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    keys = [f"{number:05}" for number in range(count)]
+    for number, key in enumerate(keys):
+        # A page depends only on the seed and its number: a larger set starts with the pages of a smaller one.
+        image, annotation = render_page(Random(f"{seed}/{number}"), draw)
+        image.save(root / "images" / f"{key}.png", compress_level=1)
+        _write_json(root / "annotations" / f"{key}.json", annotation)
+    _write_json(root / "index.json", _splits(keys, Random(seed)))
+
+
+def render_page(random: Random, draw: Draw = bill) -> tuple[Image.Image, dict[str, Any]]:
+    """One page and the content of its annotation file."""
+    canvas, height = draw(random)
+    image, marks = scanned(*cropped(canvas, height), random)
+    words = [
+        {"text": mark.text, "box": mark.box, "tag": mark.tag, "line": mark.line}
+        | ({} if mark.group is None else {"group": mark.group})
+        for mark in marks
+    ]
+    return image, {"words": words, "fields": _fields(marks)}
+
+
+def _fields(marks: list[Mark]) -> dict[str, str]:
+    return {
+        kind: " ".join(mark.text for mark in marks[start:end])
+        for kind, start, end in spans([mark.tag for mark in marks])
+        if kind in FIELDS
+    }
+
+
+def _splits(keys: list[str], random: Random) -> dict[str, list[str]]:
+    shuffled = random.sample(keys, len(keys))
+    dev = max(1, round(len(keys) / 10))
+    held_out = dev + max(1, round(len(keys) / 5))
+    return {
+        "train": sorted(shuffled[held_out:]),
+        "dev": sorted(shuffled[:dev]),
+        "test": sorted(shuffled[dev:held_out]),
+    }
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=1), encoding="utf-8")

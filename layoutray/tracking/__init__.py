@@ -1,0 +1,1 @@
+"""Runs, models and versions in MLflow. No other package imports it."""

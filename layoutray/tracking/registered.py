@@ -1,0 +1,105 @@
+"""Registered models: what a name of MLflow's registry means, and where a process reads its checkpoint."""
+
+import hashlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from mlflow.artifacts import download_artifacts
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+
+from layoutray.checkpoint import Fetch
+from layoutray.errors import InputError
+from layoutray.store import sources
+from layoutray.store.local_copies import local_copy
+from layoutray.tracking.stores import absolute, without_password
+
+CHAMPION = "champion"
+"""Alias of the version to serve: `models:/NAME@champion`."""
+CANDIDATE = "candidate"
+"""Alias of the version that was registered last."""
+_MODELS = "models:/"
+
+
+def resolve(model: str, uri: str) -> str:
+    """The checkpoint that `model` names now, as a name that always means the same one: the identity for a job.
+
+    Args:
+        model: a folder, its s3:// address, or `models:/NAME@ALIAS` or `models:/NAME/VERSION` of the registry at `uri`.
+
+    Returns:
+        The absolute folder, the address, or `models:/NAME/VERSION`. Every process that needs the files of the last
+        calls `fetch`.
+
+    Raises:
+        InputError: if the registry does not have the model.
+    """
+    if not model.startswith(_MODELS):
+        return sources.absolute(model)
+    name, separator, alias = model.removeprefix(_MODELS).partition("@")
+    with refused(model, uri):
+        client = MlflowClient(tracking_uri=uri)
+        if separator:
+            return f"{_MODELS}{name}/{client.get_model_version_by_alias(name, alias).version}"
+        name, _, number = name.partition("/")
+        return f"{_MODELS}{name}/{client.get_model_version(name, number).version}"
+
+
+def has_alias(model: str) -> bool:
+    """Whether `model` is `models:/NAME@ALIAS`, which can name another version at another time."""
+    return model.startswith(_MODELS) and "@" in model
+
+
+def version_of(resolved: str) -> str:
+    """The version of a registered model, as answers state it; empty for a folder or address."""
+    return resolved.rpartition("/")[2] if resolved.startswith(_MODELS) else ""
+
+
+def fetch(resolved: str, uri: str) -> str:
+    """A folder or s3:// address at which this process can read the checkpoint that `resolve` has returned.
+
+    A registered model is read where MLflow stores it, if that is an s3:// address or a folder that exists here.
+    Otherwise its files are downloaded once into a cache of this machine, see `store.local_copies`.
+
+    Raises:
+        InputError: if the registry does not have the model, or its files cannot be read.
+    """
+    if not resolved.startswith(_MODELS):
+        return resolved
+    name, _, number = resolved.removeprefix(_MODELS).partition("/")
+    with refused(resolved, uri):
+        address = MlflowClient(tracking_uri=uri).get_model_version_download_uri(name, number)
+        if address.startswith("s3://"):
+            return address
+        local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
+        if local is not None and local.is_dir():
+            return str(local)
+        digest = hashlib.sha256(f"{without_password(absolute(uri))} {address}".encode()).hexdigest()[:12]
+        return str(local_copy(f"{quote(name, safe='')}-{number}-{digest}", partial(_download, address, uri)))
+
+
+def fetcher(uri: str) -> Fetch:
+    """`fetch` with the registry at `uri`, for other processes."""
+    return partial(fetch, uri=absolute(uri))
+
+
+def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
+    """`fetch` of what `model` names now, and its `version_of`. Raises InputError as both do."""
+    resolved = resolve(model, uri)
+    return fetch(resolved, uri), version_of(resolved)
+
+
+@contextmanager
+def refused(model: str, uri: str) -> Generator[None]:
+    """Raise InputError for MLflow's exceptions, whose messages may contain a password."""
+    try:
+        yield
+    except MlflowException as error:
+        raise InputError(f"MLflow at {without_password(uri)} cannot provide {model}: {error.error_code}") from None
+
+
+def _download(address: str, uri: str, folder: Path) -> Path:
+    return Path(download_artifacts(address, dst_path=str(folder), tracking_uri=uri))

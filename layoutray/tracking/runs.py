@@ -1,0 +1,239 @@
+"""Runs in MLflow.
+
+The driver opens a run once; workers get its id, so that a recovered worker continues the same run.
+"""
+
+import io
+import json
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlflow.entities import Metric, Param
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+from PIL import Image
+
+from layoutray import checkpoint
+from layoutray.errors import InputError
+from layoutray.store import shards, sources
+from layoutray.tracking import data, evaluated, logged_model, metric_names, stores
+from layoutray.tracking import experiment as experiments
+from layoutray.tracking.data import DataUsed
+from layoutray.tracking.parameters import flat
+from layoutray.tracking.registered import CANDIDATE, CHAMPION
+from layoutray.tracking.stores import absolute, without_password
+from layoutray.tracking.system import SystemLoad
+from layoutray.training.background import BackgroundReporter, Measurement
+
+_NOTE = "mlflow_run.json"
+"""File in a checkpoint folder that names its run."""
+_CLAIM = "layoutray.claim"
+"""Tag of a run, and key of the note until the run's id is noted. Finds a run whose opening was killed."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One MLflow run, open for writing from any process that has its tracking URI and id."""
+
+    uri: str
+    run_id: str
+
+    @property
+    def client(self) -> MlflowClient:
+        return MlflowClient(tracking_uri=self.uri)
+
+    @property
+    def address(self) -> str:
+        """The page of the run in MLflow's UI; its id alone, if the runs are in a file."""
+        experiment = self.client.get_run(self.run_id).info.experiment_id
+        is_server = self.uri.startswith(("http://", "https://"))
+        return experiments.address(without_password(self.uri), experiment, self.run_id) if is_server else self.run_id
+
+    def log_data(self, used: DataUsed) -> None:
+        """Make a data set an input of the run."""
+        data.log(self.client, self.run_id, used)
+
+    def log_metrics(self, step: int, values: Mapping[str, float]) -> None:
+        now = int(time.time() * 1000)
+        self.log_measurements([Measurement(name, value, step, now) for name, value in values.items()])
+
+    def log_measurements(self, measurements: Sequence[Measurement]) -> None:
+        """Log at most 1,000 measurements in one call."""
+        metrics = [Metric(one.name, one.value, one.time, one.step) for one in measurements]
+        self.client.log_batch(self.run_id, metrics=metrics)
+
+    def log_evaluation(self, step: int, values: Mapping[str, float], used: DataUsed) -> None:
+        """Log metrics of the checkpoint of `step`, which were measured on a data set; also for the run's model."""
+        model = logged_model.of_run(self.client, self.run_id)
+        dataset = data.log(self.client, self.run_id, used)
+        if model:
+            evaluated.log(self.client, model, step, values, dataset)
+        else:
+            self.log_metrics(step, values)
+        self.describe()
+
+    def describe(self) -> None:
+        """Write what is known of the run into its description; see `experiments.description`."""
+        evaluated.describe(self.client, self.run_id)
+
+    def last_steps(self) -> dict[str, int]:
+        """The last logged step of each metric."""
+        client = self.client
+        histories = {
+            name: client.get_metric_history(self.run_id, name) for name in client.get_run(self.run_id).data.metrics
+        }
+        return {name: max(metric.step for metric in history) for name, history in histories.items()}
+
+    def log_picture(self, name: str, png: bytes) -> None:
+        """Store PNG bytes as `pictures/NAME.png`, and as a picture that MLflow draws among the charts."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / f"{name}.png"
+            file.write_bytes(png)
+            self.client.log_artifact(self.run_id, str(file), "pictures")
+        with Image.open(io.BytesIO(png)) as picture:
+            self.client.log_image(self.run_id, picture, key=f"pictures/{name}", synchronous=True)
+
+    def log_checkpoint(self, folder: str | Path) -> None:
+        """Store a checkpoint as the model of the run, unless it has one; see `logged_model.log`."""
+        if logged_model.of_run(self.client, self.run_id):
+            return
+        note_file = sources.join(folder, _NOTE)
+        more = {_NOTE: sources.read_bytes(note_file)} if sources.exists(note_file) else {}
+        with checkpoint.local_copy(folder) as where:
+            logged_model.log(self.client, self.run_id, where, more)
+
+    def register(self, name: str) -> str:
+        """Make the logged checkpoint the next version of model `name`, with alias `candidate`. Returns the version.
+
+        The first version also gets alias `champion`: there is none to compare it with.
+        """
+        client = self.client
+        try:
+            client.create_registered_model(name)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
+        version = logged_model.register(client, self.run_id, name)
+        client.set_registered_model_alias(name, CANDIDATE, version)
+        if CHAMPION not in client.get_registered_model(name).aliases:
+            client.set_registered_model_alias(name, CHAMPION, version)
+        return version
+
+    def note(self, folder: str | Path) -> None:
+        """Write into a checkpoint folder which run it belongs to, without any password."""
+        _write_note(folder, {"uri": without_password(self.uri), "run_id": self.run_id})
+
+    def remove_claim(self) -> None:
+        """Remove the tag of `claim`, which nothing needs once the run is noted."""
+        self.client.delete_tag(self.run_id, _CLAIM)
+
+    @property
+    def checkpoint_step(self) -> int:
+        """The step of the training at which the run's model was saved; 0 if it has none."""
+        outputs = self.client.get_run(self.run_id).outputs
+        return outputs.model_outputs[0].step if outputs and outputs.model_outputs else 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run was closed as FINISHED."""
+        return self.client.get_run(self.run_id).info.status == "FINISHED"
+
+    def is_registered(self, name: str) -> bool:
+        """Whether a version of model `name` came from this run."""
+        return any(version.name == name for version in self.client.search_model_versions(f"run_id='{self.run_id}'"))
+
+    def reopen(self) -> None:
+        """Continue an interrupted run."""
+        self.client.update_run(self.run_id, status="RUNNING")
+
+    def finish(self, status: str = "FINISHED") -> None:
+        """Close the run: FINISHED, FAILED or KILLED."""
+        self.client.set_terminated(self.run_id, status)
+
+
+def create_run(
+    uri: str,
+    experiment: str,
+    name: str,
+    parameters: Mapping[str, Any],
+    tags: Mapping[str, str],
+    parent: Run | None = None,
+) -> Run:
+    """Open a run, shown below `parent`; the nested keys of its parameters are joined by dots."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    uri = absolute(uri)
+    with stores.locked(uri):
+        client = MlflowClient(tracking_uri=uri)
+        experiment_id = experiments.find_or_create(client, experiment, stores.artifacts(uri))
+    nested = {"mlflow.parentRunId": parent.run_id} if parent else {}
+    run_id = client.create_run(experiment_id, run_name=name, tags={**tags, **nested}).info.run_id
+    client.log_batch(run_id, params=[Param(key, value) for key, value in flat(parameters).items()])
+    return Run(uri, run_id)
+
+
+def claim(folder: str | Path, uri: str) -> dict[str, str]:
+    """Tags for a run that is about to be opened for a checkpoint folder; kept there until `Run.note` replaces them.
+
+    A process killed in between leaves an empty run that no folder names; the next claim finds it by its tags and
+    deletes it.
+    """
+    if key := _read_note(folder).get(_CLAIM):
+        with stores.locked(absolute(uri)):
+            client = MlflowClient(tracking_uri=uri)
+            experiments = [known.experiment_id for known in client.search_experiments()]
+        for abandoned in client.search_runs(experiments, f"tags.`{_CLAIM}` = '{key}'"):
+            client.delete_run(abandoned.info.run_id)
+    else:
+        key = uuid.uuid4().hex
+        _write_note(folder, {_CLAIM: key})
+    return {_CLAIM: key}
+
+
+def noted(folder: str | Path, uri: str) -> Run | None:
+    """The run that `Run.note` has written into a checkpoint folder; None if there is no note.
+
+    Args:
+        uri: of a server, with its password; used if the note names the same server.
+
+    Raises:
+        InputError: if the server does not know the run.
+    """
+    note = _read_note(folder)
+    if "run_id" not in note:
+        return None
+    run = Run(absolute(uri) if without_password(absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
+    try:
+        run.client.get_run(run.run_id)
+    except MlflowException as error:  # its message may contain a password
+        raise InputError(
+            f"MLflow at {without_password(run.uri)} does not know run {run.run_id}: {error.error_code}; "
+            f"delete {sources.join(folder, _NOTE)} if it is gone for good"
+        ) from None
+    return run
+
+
+class MlflowReporter(BackgroundReporter):
+    """Logs the metrics of a training, and the load of this machine. Steps that the run has are not logged again."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.last_steps, run.log_measurements)
+        self._load = SystemLoad()
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        named = {metric_names.of_training(name): value for name, value in values.items()}
+        super().metrics(step, named | self._load.measure())
+
+
+def _read_note(folder: str | Path) -> dict[str, str]:
+    note_file = sources.join(folder, _NOTE)
+    return json.loads(sources.read_bytes(note_file)) if sources.exists(note_file) else {}
+
+
+def _write_note(folder: str | Path, content: Mapping[str, str]) -> None:
+    shards.write_bytes(json.dumps(content).encode(), str(folder), _NOTE)

@@ -1,0 +1,145 @@
+import json
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from layoutray.document.tags import spans
+from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.metrics.word_recall import word_recall
+from layoutray.readers import load
+from layoutray.synthetic.layouts import FIELDS, LAYOUTS
+from layoutray.synthetic.render import render_page, render_set
+from layoutray.synthetic.text import invent_bill
+from tests.readers.native import items, put, tags
+
+READER = load("synthetic")
+TESSDATA = Path("/usr/share/tesseract-ocr/5/tessdata")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("synthetic")
+    render_set(folder, 20, seed=3)
+    return folder
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_the_same_seed_gives_the_same_bytes(root: Path, tmp_path: Path) -> None:
+    render_set(tmp_path / "again", 20, seed=3)
+    assert files(tmp_path / "again") == files(root)
+    render_set(tmp_path / "other", 20, seed=4)
+    assert files(tmp_path / "other").values() != files(root).values()
+    assert (tmp_path / "other/images/00000.png").read_bytes() != (root / "images/00000.png").read_bytes()
+
+
+def test_splits_are_stated_and_none_is_empty(root: Path, tmp_path: Path) -> None:
+    found = [split for split, _ in items(READER, root)]
+    assert {split: found.count(split) for split in set(found)} == {"train": 14, "dev": 2, "test": 4}
+    render_set(tmp_path, 3, seed=1)
+    assert {split for split, _ in items(READER, tmp_path)} == {"train", "dev", "test"}
+
+
+def test_pages_are_grey_and_wide_enough(root: Path) -> None:
+    for item in items(READER, root).values():
+        with Image.open(item.image) as picture:
+            assert picture.mode == "L"
+            assert 800 <= picture.width <= 1000
+
+
+def test_each_entity_stands_once_and_says_its_field(root: Path) -> None:
+    for item in items(READER, root).values():
+        truth = READER.read(item)
+        words = [word.text for word in truth.pages[0].words]
+        found = [(kind, " ".join(words[start:end])) for kind, start, end in spans(tags(truth))]
+        fields = [(field.name, field.value) for field in truth.document.fields]
+        assert sorted(found) == sorted(fields)
+        kinds = {kind for kind, _ in found}
+        assert {"company", "date", "total", "address", "number"} <= kinds <= set(FIELDS)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_boxes_hold_the_ink_of_their_words(seed: int) -> None:
+    image, annotation = render_page(Random(seed))
+    pixels = np.asarray(image).astype(int)
+    paper = int(np.median(pixels))
+    for word in annotation["words"]:
+        x0, y0, x1, y1 = (round(side) for side in word["box"])
+        assert 0 <= x0 < x1 <= image.width
+        assert 0 <= y0 < y1 <= image.height
+        assert pixels[y0:y1, x0:x1].min() < paper - 100, word
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
+@pytest.mark.parametrize("seed", range(20))
+def test_no_word_overlaps_another_or_leaves_the_sheet(layout: object, seed: int) -> None:
+    assert callable(layout)
+    random = Random(seed)
+    canvas, height = layout(invent_bill(random), random)
+    boxes = np.array([mark.box for mark in canvas.marks])
+    assert boxes.min() >= 0
+    assert boxes[:, 2].max() <= canvas.width
+    assert boxes[:, 3].max() <= min(height, canvas.image.height)
+    wide = np.minimum(boxes[:, None, 2], boxes[None, :, 2]) - np.maximum(boxes[:, None, 0], boxes[None, :, 0])
+    high = np.minimum(boxes[:, None, 3], boxes[None, :, 3]) - np.maximum(boxes[:, None, 1], boxes[None, :, 1])
+    shared = np.maximum(wide, 0) * np.maximum(high, 0)
+    np.fill_diagonal(shared, 0)
+    assert shared.max() == 0
+
+
+def test_sums_add_up() -> None:
+    for seed in range(50):
+        bill = invent_bill(Random(seed))
+        assert sum(float(good.amount) for good in bill.goods) == pytest.approx(float(bill.subtotal))
+        assert float(bill.subtotal) + float(bill.tax) == pytest.approx(float(bill.total))
+        assert float(bill.cash) - float(bill.total) == pytest.approx(float(bill.change))
+
+
+@pytest.mark.ocr
+@pytest.mark.skipif(not TESSDATA.is_dir(), reason=f"no language data in {TESSDATA}; install tesseract-ocr")
+@pytest.mark.parametrize("psm", [3, 6])
+def test_ocr_reads_the_pages(root: Path, psm: int) -> None:
+    tesserocr = pytest.importorskip("tesserocr")
+    recalls = []
+    with tesserocr.PyTessBaseAPI(path=f"{TESSDATA}/", lang="eng", psm=psm) as engine:
+        for item in list(items(READER, root).values())[:6]:
+            with Image.open(item.image) as picture:
+                engine.SetImage(picture)
+            seen = engine.GetUTF8Text().split()
+            recalls.append(word_recall(seen, [word.text for word in READER.read(item).pages[0].words])[0])
+    assert sum(recalls) / len(recalls) > 0.95
+
+
+def test_too_few_pages_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="count is 2, must be at least 3"):
+        render_set(tmp_path, 2, seed=1)
+
+
+def damaged(tmp_path: Path, **changes: object) -> Path:
+    render_set(tmp_path, 3, seed=1)
+    path = tmp_path / "annotations" / "00000.json"
+    annotation = json.loads(path.read_bytes())
+    annotation["words"][0] |= changes
+    put(path, annotation)
+    return tmp_path
+
+
+@pytest.mark.parametrize("changes", [{"tag": "X-total"}, {"text": None}, {"box": "here"}, {"line": "first"}])
+def test_malformed_words_are_named(tmp_path: Path, changes: dict[str, object]) -> None:
+    found = {key: item for (_, key), item in items(READER, damaged(tmp_path, **changes)).items()}
+    with pytest.raises(DocumentError, match=r"00000\.json, word 0") as caught:
+        READER.read(found["00000"])
+    assert caught.value.reason is Reason.BAD_ANNOTATION
+
+
+def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"index\.json"):
+        list(READER.discover(str(tmp_path)))
+    put(tmp_path / "index.json", {"train": [], "dev": [], "test": []})
+    with pytest.raises(InputError, match=r"index\.json that names pages"):
+        list(READER.discover(str(tmp_path)))

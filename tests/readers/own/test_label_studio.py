@@ -1,0 +1,194 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layoutray.errors import DocumentError, InputError
+from layoutray.readers import load
+from tests.formats.projects import Results, annotation, exported, read_back, submitted, write
+from tests.readers.native import items, only, put, put_picture, tags, texts
+from tests.store.pages import page, word
+
+READER = load("label_studio")
+SENT = page("d", 1, word("Total", tag="O"), word("9.00", tag="B-total"), word("EUR", tag="I-total"))
+
+
+def drawn(name: str, x: float, y: float, **value: Any) -> dict[str, Any]:
+    """A rectangle, a tenth of the page wide and high."""
+    place = {"x": x, "y": y, "width": 10.0, "height": 10.0, "rotation": 0}
+    return {
+        "id": name,
+        "from_name": "label",
+        "type": "rectanglelabels",
+        "original_width": 200,
+        "original_height": 100,
+        "value": place | value,
+    }
+
+
+def made(*results: dict[str, Any], number: int = 7, image: str = "/data/upload/1/0a1b2c3d-scan.png") -> dict[str, Any]:
+    """A task of a project that was set up in Label Studio itself."""
+    return {"id": number, "data": {"ocr": image}, "annotations": [annotation(list(results))]}
+
+
+def test_what_a_person_changes_is_changed(tmp_path: Path) -> None:
+    def edit(results: Results) -> Results:
+        by_id = {(one["id"], one["type"]): one["value"] for one in results}
+        by_id["word-0", "rectanglelabels"]["rectanglelabels"] = ["name"]
+        by_id["word-1", "textarea"]["text"] = ["9.50"]
+        by_id["word-1", "rectanglelabels"]["x"] = by_id["word-1", "textarea"]["x"] = 30.0
+        return [one for one in results if one["id"] != "word-2"] + [
+            drawn("new", 70, 50, text=["paid"], rectanglelabels=["state"])
+        ]
+
+    truth = read_back(tmp_path, submitted(exported([SENT]), edit))
+    assert list(zip(texts(truth), tags(truth), strict=True)) == [
+        ("Total", "B-name"),
+        ("9.50", "B-total"),
+        ("paid", "B-state"),
+    ]
+    moved = truth.pages[0].words[1].box
+    assert (moved.x0, moved.x1) == pytest.approx((0.3, 0.425))
+    assert (truth.repairs, truth.dropped, truth.not_annotated) == (0, 0, ())
+
+
+def test_relations_of_areas_are_records_of_the_words_inside(tmp_path: Path) -> None:
+    put_picture(tmp_path / "scan.png", 200, 100)
+    relation = {"type": "relation", "from_id": "area", "to_id": "c", "direction": "right"}
+    unknown = {"type": "relation", "from_id": ["area"], "to_id": "gone", "direction": "right"}
+    regions = (
+        drawn("a", 10, 10, text=["green"]),
+        drawn("b", 20, 10, text=["tea"]),
+        drawn("c", 60, 10, text=["2.00"], rectanglelabels=["price"]),
+        drawn("d", 60, 50, text=["9.00"], rectanglelabels=["total"]),
+        drawn("area", 5, 5, rectanglelabels=["name"], width=30.0, height=20.0),
+    )
+    write(tmp_path, [made(*regions, relation, unknown)])
+    truth = only(READER, tmp_path)
+    assert tags(truth) == ["B-name", "I-name", "B-price", "B-total"]
+    groups = [one.group for one in truth.pages[0].words]
+    assert groups[0] == groups[1] == groups[2] is not None
+    assert groups[3] is None
+
+
+def test_the_latest_annotation_that_is_not_cancelled_counts(tmp_path: Path) -> None:
+    (task,) = submitted(exported([SENT]))
+    first = task["annotations"][0]["result"]
+    task["annotations"] = [
+        annotation(first[:2], "2026-01-03T00:00:00.000000Z"),
+        annotation(first[:4], "2026-01-02T00:00:00.000000Z"),
+        annotation(first, "2026-01-04T00:00:00.000000Z", was_cancelled=True),
+    ]
+    assert texts(read_back(tmp_path, [task])) == ["Total"]
+    again = {**task, "id": 9, "annotations": [annotation(first[:4], "2026-02-01T00:00:00.000000Z")]}
+    assert texts(read_back(tmp_path, [again, task])) == ["Total", "9.00"], "the same page, imported twice"
+
+
+def test_pages_of_a_document_come_together_and_skipped_ones_are_told(tmp_path: Path) -> None:
+    tasks = submitted(exported([page("d", number, word(str(number))) for number in (3, 1, 2)]))
+    tasks[0]["annotations"][0]["was_cancelled"] = True
+    tasks[1]["annotations"] = []
+    truth = read_back(tmp_path, tasks)
+    assert ([one.number for one in truth.pages], truth.not_annotated, truth.document.num_pages) == ([2], (1, 3), 3)
+    assert (truth.document.doc_id, truth.document.source, truth.document.split) == ("d", "d.png", "train")
+
+
+def test_projects_of_their_own_are_read_with_the_pictures_below_the_root(tmp_path: Path) -> None:
+    put_picture(tmp_path / "scans" / "scan.png", 200, 100)
+    write(
+        tmp_path,
+        [
+            made(
+                drawn("a", 60, 10, rectanglelabels=["name"], text=["ACME", "Corp"]),
+                drawn("b", 10, 10, labels=["key"], text="By:"),
+            )
+        ],
+    )
+    truth = only(READER, tmp_path)
+    assert list(zip(texts(truth), tags(truth), strict=True)) == [
+        ("By:", "B-key"),
+        ("ACME", "B-name"),
+        ("Corp", "I-name"),
+    ]
+    assert truth.pages[0].image.endswith("scans/scan.png")
+    assert (truth.pages[0].width, truth.pages[0].height) == (200, 100)
+    for shown in ("https://host/a/scan.png", "/data/local-files/?d=a/scan.png", "/data/local-files/?d=scan.png"):
+        write(tmp_path, [made(image=shown)])
+        assert only(READER, tmp_path).pages[0].image.endswith("scans/scan.png")
+
+
+def test_pictures_that_are_not_there_cost_nothing_but_themselves(tmp_path: Path) -> None:
+    write(tmp_path, [made(drawn("a", 0, 0, text="x")), made(drawn("a", 0, 0, text="y"), number=8, image="other.png")])
+    found = items(READER, tmp_path)
+    assert {item.image for item in found.values()} == {""}
+    truths = [READER.read(item) for item in found.values()]
+    assert len({truth.document.doc_id for truth in truths}) == 2
+    assert {truth.document.source.rpartition("/")[2] for truth in truths} == {"project-1.json#7", "project-1.json#8"}
+
+
+def test_a_turned_rectangle_is_the_box_around_it(tmp_path: Path) -> None:
+    write(tmp_path, [made(drawn("a", 50, 50, rotation=90, text="x"), drawn("b", 0, 0, rotation=45, text="y"))])
+    first, second = only(READER, tmp_path).pages[0].words[::-1]
+    # 20 x 10 pixels of 200 x 100, a quarter turn clockwise about the corner at (100, 50).
+    assert first.box.to_pixels(200, 100) == pytest.approx((90, 50, 100, 70), abs=1e-4)
+    assert second.box.to_pixels(200, 100) == pytest.approx((0, 0, 14.1421, 21.2132), abs=1e-3)
+
+
+def test_polygons_are_read_and_other_shapes_are_dropped(tmp_path: Path) -> None:
+    polygon = {
+        "id": "p",
+        "type": "polygonlabels",
+        "value": {"points": [[10, 10], [30, 20], [20, 40]], "polygonlabels": ["a"], "text": ["x"]},
+    }
+    brush = {"id": "q", "type": "brushlabels", "value": {"format": "rle", "rle": [0], "brushlabels": ["a"]}}
+    relation = {"type": "relation", "from_id": "p", "to_id": "q"}
+    write(tmp_path, [made(polygon, brush, relation)])
+    truth = only(READER, tmp_path)
+    assert (tags(truth), truth.dropped) == (["B-a"], 1)
+    box = truth.pages[0].words[0].box
+    assert (box.x0, box.y0, box.x1, box.y1) == pytest.approx((0.1, 0.1, 0.3, 0.4))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"image_rotation": 90}, "rotated by 90"),
+        ({"value": {"x": "a", "y": 0, "width": 1, "height": 1}}, "expected 4 numbers x, y, width, height"),
+        ({"value": {"x": 1e300, "y": 0, "width": 1, "height": 1}}, "region a: box .* not finite"),
+        ({"value": {"x": 200, "y": 0, "width": 1, "height": 1}}, "region a: box .* outside its page"),
+        (
+            {"value": {"x": 0, "y": 0, "width": 1, "height": 1, "rectanglelabels": ["a", "b"]}},
+            "has the labels .* expected one label",
+        ),
+        ({"original_width": 0}, "0 x 100 pixels"),
+    ],
+)
+def test_what_is_wrong_with_a_region_is_told_with_its_task(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    write(tmp_path, [made(drawn("a", 0, 0, text="x") | change)])
+    with pytest.raises(DocumentError, match=rf"project-1\.json#7.*{message}"):
+        only(READER, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            '[{"image": "/data/upload/a.png", "id": 1, "label": [{"x": 1}], "transcription": ["a"]}]',
+            r"format JSON-MIN\?\); export .* format JSON",
+        ),
+        ('{"a": 1}', "expected a list of tasks"),
+        ('[{"data": {"layoutray": {"doc_id": 1}}, "annotations": []}]', "`layoutray`: `doc_id` is 1, expected a str"),
+        ("[", "not JSON"),
+    ],
+)
+def test_other_exports_are_refused_with_what_to_do(tmp_path: Path, content: str, message: str) -> None:
+    put(tmp_path / "a.json", content)
+    with pytest.raises(DocumentError, match=rf"a\.json.*{message}"):
+        list(READER.discover(str(tmp_path)))
+
+
+def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"NAME\.json"):
+        list(READER.discover(str(tmp_path)))
