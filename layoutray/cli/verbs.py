@@ -20,7 +20,6 @@ VERBS = {
     "synthesize": Verb("Draw forms and receipts with known values, to try layoutray without data.", ".synthesize:main"),
     "ingest": Verb("Read documents with OCR and write their pages, dead letters and a manifest.", ".ingest:main"),
     "mix": Verb("Combine several sets of pages into one, by the shares of a recipe.", ".mix:main"),
-    "augment": Verb("Copy annotated training pages with the errors of one's own OCR.", ".augment:main"),
     "encode": Verb("Cut pages into training examples: windows of tokens, or whole documents.", ".encode:main"),
     "pretrain": Verb("Train a model on unlabelled pages, from scratch or from checkpoints.", ".train:pretrain"),
     "finetune": Verb("Train a model for a task, usually from a pretrained checkpoint.", ".train:finetune"),
@@ -79,11 +78,7 @@ VERBS = {
     ),
     "picture attention": Verb("Draw the attention from selected words over a page.", ".picture.attention:main"),
     "picture curves": Verb("Draw a metric over training steps for several runs.", ".picture.curves:main"),
-    "picture graph": Verb("Draw the graph of a page's words, which FormNet uses.", ".picture.graph:main"),
     "picture reliability": Verb("Draw the accuracy of a checkpoint over its confidence.", ".picture.reliability:main"),
-    "picture selection": Verb(
-        "Draw which words dominate what a text-generating model keeps of a document.", ".picture.selection:main"
-    ),
     "picture words": Verb(
         "Draw the words of pages with boxes, confidences and reading order, to judge OCR.", ".picture.words:main"
     ),
@@ -95,6 +90,6 @@ GROUPS = {
     "dead-letters": "List, show and retry pages and documents that failed.",
     "export": "Write pages, or a checkpoint, in the format of another program.",
     "keys": "Create, list and revoke the keys of the endpoint.",
-    "picture": "Draw recognised words, attention maps, training curves, word graphs and reliability diagrams.",
+    "picture": "Draw recognised words, attention maps, training curves and reliability diagrams.",
 }
 """Summaries of the groups."""
