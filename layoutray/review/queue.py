@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layoutray.metrics.acceptance import Interval, interval
+from layoutray.metrics.acceptance import Proportion, proportion
 from layoutray.review.store import DocumentState, Entry, ReviewStore, entry_of
 
 _ORDER = "ORDER BY rank IS NULL, rank, doubt DESC, number"
@@ -65,7 +65,7 @@ class Progress:
     looks: int
     names: tuple[str, ...]
     versions: tuple[str, ...]
-    sample: Interval
+    sample: Proportion
     sample_left: int
     corrections: int
 
@@ -131,7 +131,7 @@ def progress(store: ReviewStore, owner: str | None) -> Progress:
         looks["looks"],
         tuple(row["name"] for row in names),
         tuple(row["model_version"] for row in versions),
-        interval(sum(one is True for one in judged), sum(one is not None for one in judged)),
+        proportion(sum(one is True for one in judged), sum(one is not None for one in judged)),
         sum(one is None for one in judged),
         corrections["count"],
     )

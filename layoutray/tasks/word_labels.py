@@ -19,9 +19,9 @@ from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Page
 from layoutray.document.answers import Entity
-from layoutray.document.tags import OUTSIDE
+from layoutray.document.tags import OUTSIDE, kind_of
 from layoutray.errors import DocumentError, Reason
-from layoutray.metrics import calibration, confusion
+from layoutray.metrics import calibration
 from layoutray.tasks import Confidences, Corruption, TaskModel, no_corruption
 from layoutray.tasks.model import targets_of_states
 from layoutray.tensors import Batch, Encoded, Encoder
@@ -90,8 +90,11 @@ class WordLabelling(ABC):
         ]
 
     def confusion(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> Counter[tuple[str, str]]:
-        pages = self.labels_by_page(observations, labels)
-        return confusion.count([page.gold for page in pages], [page.predicted for page in pages])
+        return Counter(
+            (kind_of(true), kind_of(predicted))
+            for page in self.labels_by_page(observations, labels)
+            for true, predicted in zip(page.gold, page.predicted, strict=True)
+        )
 
     def temperature(self, observations: Sequence["WindowLabels"]) -> float:
         pages = [*_whole_pages(observations)]
