@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig, PreTrainedConfig
 
-from layoutray.architectures.hf import Peer, PeerConfig
+from layoutray.architectures.hf import Peer
 from layoutray.architectures.lambert import Lambert, LambertConfig
 from layoutray.architectures.layoutlmv3 import LayoutLMv3, LayoutLMv3Config
 from layoutray.checkpoint import Checkpoint
@@ -65,7 +65,10 @@ def library_form(loaded: Checkpoint) -> LibraryForm | None:
     encoder, settings = loaded.model.encoder, loaded.recipe.arch_config
     weights = dict(loaded.model.state_dict())
     if isinstance(encoder, Peer):
-        return _of_peer(encoder, settings, weights)
+        kind = settings.model_type
+        if kind == "lilt" and settings.hidden % 6:
+            return None
+        return LibraryForm(copy.deepcopy(encoder.model.config), lambda names: peers.table(kind, names), weights)
     if isinstance(encoder, Lambert):
         return _of_lambert(settings, weights, loaded)
     if isinstance(encoder, LayoutLMv3) and len(loaded.labels) < _FEWEST_OF_TWO_LAYERS:
@@ -77,13 +80,6 @@ def takes_boxes(loaded: Checkpoint) -> bool:
     """Whether the library's model reads boxes, under the name `bbox`."""
     encoder = loaded.model.encoder
     return isinstance(encoder, LayoutLMv3) or (isinstance(encoder, Peer) and encoder.takes_boxes)
-
-
-def _of_peer(encoder: Peer, settings: PeerConfig, weights: Mapping[str, Tensor]) -> LibraryForm | None:
-    kind = settings.model_type
-    if kind == "lilt" and settings.hidden % 6:
-        return None
-    return LibraryForm(copy.deepcopy(encoder.model.config), lambda names: peers.table(kind, names), weights)
 
 
 def _of_lambert(settings: LambertConfig, weights: dict[str, Tensor], loaded: Checkpoint) -> LibraryForm | None:

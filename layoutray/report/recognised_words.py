@@ -107,15 +107,11 @@ def _texts(page: Page, places: Sequence[Rectangle], colours: Sequence[Colour], s
     for place, colour in zip(places, colours, strict=True):
         pen.rectangle(grown(place, 2), fill=_pale(colour))
     for word, (x0, y0, x1, y1) in zip(page.words, places, strict=True):
-        font = _font(_font_size(word.text, x1 - x0, y1 - y0))
+        # The largest size in which the text fits into its box, at least the smallest that can be read.
+        fitting = 100 * (x1 - x0) / max(_font(100).getlength(word.text), 1.0)
+        font = _font(max(_SMALLEST_FONT, int(min(fitting, 0.9 * (y1 - y0)))))
         pen.text((x0, (y0 + y1) / 2), word.text, font=font, fill=INK, anchor="lm")
     return blank
-
-
-def _font_size(text: str, width: float, height: float) -> int:
-    """The largest size in which `text` fits into a box, at least the smallest that can be read."""
-    fitting = 100 * width / max(_font(100).getlength(text), 1.0)
-    return max(_SMALLEST_FONT, int(min(fitting, 0.9 * height)))
 
 
 @cache

@@ -16,7 +16,7 @@ from layoutray.cli.shared.page_choice import PageChoice, add_page_options, capti
 from layoutray.document import Page
 from layoutray.document.filters import confidence
 from layoutray.errors import InputError
-from layoutray.report import pdf, png, recognised_words
+from layoutray.report import png, recognised_words
 from layoutray.report.page_picture import page_picture
 from layoutray.report.recognised_words import DOUBTFUL
 from layoutray.store import codec
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.out.suffix == ".png":
         return terminal.show_picture(png.png(next(pictures)), chosen.out)
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    pdf.write(pictures, chosen.out)
+    png.write_pdf(pictures, chosen.out)
     return terminal.show_path(chosen.out)
 
 
