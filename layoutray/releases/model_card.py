@@ -98,7 +98,7 @@ def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: State
             else "To start trainings on pages of documents. It predicts masked words, and finds nothing by itself."
         ],
         "Limits": [
-            "- It sees words and their boxes, not the picture of a page. Boxes are thousandths of its width and height.",
+            "- It sees words and their boxes, not the picture of a page. Boxes are thousandths of width and height.",
             f"- It reads windows of at most {loaded.recipe.max_length} tokens and does not see from one to another.",
             "- It depends on how words were read: with another OCR program, or with other errors, it is worse.",
             "- It was measured only on the data above. Other templates, languages and document types are worse.",

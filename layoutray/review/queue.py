@@ -125,7 +125,11 @@ def progress(store: ReviewStore, owner: str | None) -> Progress:
         *values,
         since,
     )
-    judged = _judged(rows(_SAMPLE.format(chosen=chosen), *values))
+    judged: list[bool | None] = []  # whether each value of the sample was right; None if nobody has looked at it
+    for row in rows(_SAMPLE.format(chosen=chosen), *values):
+        said, current = json.loads(row["said"]), json.loads(row["current"])
+        same = (current["name"], current["text"]) == (said["name"], said["text"])
+        judged.append(None if current["state"] == "open" and same else current["state"] != "removed" and same)
     return Progress(
         {row["state"]: row["count"] for row in states},
         looks["looks"],
@@ -142,13 +146,3 @@ _SAMPLE = """
     JOIN current ON current.document = said.document AND current.id = said.id
     WHERE said.sampled AND said.document IN {chosen}
 """
-
-
-def _judged(rows: Sequence[Any]) -> list[bool | None]:
-    """Whether each value of the sample was right; None for one that nobody has looked at."""
-    judged: list[bool | None] = []
-    for row in rows:
-        said, current = json.loads(row["said"]), json.loads(row["current"])
-        same = (current["name"], current["text"]) == (said["name"], said["text"])
-        judged.append(None if current["state"] == "open" and same else current["state"] != "removed" and same)
-    return judged
