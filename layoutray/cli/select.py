@@ -65,7 +65,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     documents = choose(candidates, labelled, chosen.count)
     if chosen.label_studio:
-        _write_tasks(extractor, folder, documents, chosen)
+        ranks = {one.document.doc_id: rank for rank, one in enumerate(documents)}
+        pages = sorted(
+            DataSet(folder).read_pages(_is_one_of([*ranks])), key=lambda page: (ranks[page.doc_id], page.number)
+        )
+        labels = (*extractor.entity_types, *chosen.labels)
+        answers = (answer.to_json() for answer in extractor.answers(pages))
+        write_tasks(chosen.pages, pages, suggestions(answers), replace(chosen, labels=labels))
     shards.write_bytes(_review(documents), out, REVIEW)
     terminal.say(f"{len(documents)} of {len(candidates)} documents, the first to label first: {chosen.out}/{REVIEW}")
     return 0
@@ -125,12 +131,3 @@ def _review(documents: Sequence[ChosenDocument]) -> bytes:
         numbers = (read.words, f"{read.uncertainty:.3f}", f"{one.similarity:.3f}")
         writer.writerow((rank, read.doc_id, read.source, *numbers, why))
     return text.getvalue().encode()
-
-
-def _write_tasks(extractor: Extractor, folder: str, documents: Sequence[ChosenDocument], chosen: SelectOptions) -> None:
-    """Write the pages of the documents as tasks, by rank."""
-    ranks = {one.document.doc_id: rank for rank, one in enumerate(documents)}
-    pages = sorted(DataSet(folder).read_pages(_is_one_of([*ranks])), key=lambda page: (ranks[page.doc_id], page.number))
-    labels = (*extractor.entity_types, *chosen.labels)
-    answers = (answer.to_json() for answer in extractor.answers(pages))
-    write_tasks(chosen.pages, pages, suggestions(answers), replace(chosen, labels=labels))

@@ -1,5 +1,6 @@
 """The model card of a checkpoint: what it was trained on, how good it is, what it is for, and what it is not for."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +86,10 @@ def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: State
         evaluated: on pages with truth; the evaluation on dev that the checkpoint keeps is added.
         needs_layoutray: the transformers library has no such model.
     """
-    every = [*_kept(loaded), *evaluated]
+    # The evaluation on dev by which the checkpoint was chosen.
+    kept = {name.removeprefix("dev."): value for name, value in loaded.metrics.items() if name.startswith("dev.")}
+    on_dev = Evaluated(tuple(loaded.provenance.get("pages_from", ())), "dev", kept)
+    every = [on_dev, *evaluated] if kept else evaluated
     sections = {
         "Use": card_example.example(loaded, needs_layoutray),
         "Training data": _data(loaded, stated),
@@ -111,18 +115,12 @@ def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: State
     return f"---\n{metadata}\n---\n\n" + "\n\n".join(parts) + "\n"
 
 
-def _kept(loaded: Checkpoint) -> list[Evaluated]:
-    """The evaluation on dev by which the checkpoint was chosen."""
-    metrics = {name.removeprefix("dev."): value for name, value in loaded.metrics.items() if name.startswith("dev.")}
-    return [Evaluated(tuple(loaded.provenance.get("pages_from", ())), "dev", metrics)] if metrics else []
-
-
 def _metadata(loaded: Checkpoint, every: Sequence[Evaluated], stated: Statements) -> ModelCardData:
     task = "token-classification" if isinstance(loaded.recipe.task, TagsWords) else "fill-mask"
     results = [
         EvalResult(
             task_type=task,
-            dataset_type=_slug(one.name),
+            dataset_type="-".join(re.findall(r"[^\W_]+", one.name.lower())) or "unknown",
             dataset_name=one.name,
             dataset_split=one.split,
             dataset_args={"words": one.lane},
@@ -223,7 +221,3 @@ def _origin(folder: str) -> tuple[str, Sequence[str]]:
 def _base(folder: str) -> str:
     """The last part of a folder or address: the rest is the exporting person's."""
     return folder.rstrip("/").rpartition("/")[2]
-
-
-def _slug(name: str) -> str:
-    return "-".join("".join(letter if letter.isalnum() else " " for letter in name.lower()).split()) or "unknown"

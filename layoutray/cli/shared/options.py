@@ -106,7 +106,17 @@ def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: f
         required=True,
         help="checkpoint folder (on a disk that all nodes share) or s3:// address; an interrupted training resumes",
     )
-    _add_resources(made, process, cpus, max_failures)
+    made.add_argument("--cpus", type=float, default=cpus, help=f"Ray's CPUs of each {process} (default: %(default)s)")
+    add_gpus(made, process, int)
+    made.add_argument(
+        "--threads", type=int, help=f"PyTorch threads of each {process} (default: one for each whole CPU, at least 1)"
+    )
+    made.add_argument(
+        "--max-failures",
+        type=int,
+        default=max_failures,
+        help=f"losses of a {process} to recover from before the training fails (default: %(default)s)",
+    )
     made.add_argument(
         "--experiment", default="", help="MLflow experiment (default: the name of the folder of the documents)"
     )
@@ -233,20 +243,6 @@ def positive_number(text: str) -> float:
     if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0; give e.g. 2.5")
     return number
-
-
-def _add_resources(made: argparse.ArgumentParser, process: str, cpus: float, max_failures: int) -> None:
-    made.add_argument("--cpus", type=float, default=cpus, help=f"Ray's CPUs of each {process} (default: %(default)s)")
-    add_gpus(made, process, int)
-    made.add_argument(
-        "--threads", type=int, help=f"PyTorch threads of each {process} (default: one for each whole CPU, at least 1)"
-    )
-    made.add_argument(
-        "--max-failures",
-        type=int,
-        default=max_failures,
-        help=f"losses of a {process} to recover from before the training fails (default: %(default)s)",
-    )
 
 
 def _picture_file(text: str, suffixes: Sequence[str]) -> Path:
