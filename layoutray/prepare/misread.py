@@ -1,7 +1,7 @@
 """Copies of annotated training pages with the errors of one's own OCR, as a data set to train on beside the pages."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from layoutray.document import Page
 from layoutray.document.reading_errors import ReadingErrors, word_pairs
 from layoutray.errors import InputError
 from layoutray.prepare.align import best_matches
+from layoutray.prepare.whole_documents import page_shards
 from layoutray.store import codec, shards
 from layoutray.store.data_set import DataSet
 
@@ -27,14 +28,18 @@ def learn_errors(annotated: DataSet, read: DataSet) -> ReadingErrors:
             other.
         SchemaError: if a folder is not a data set.
     """
-    truth: Mapping[tuple[str, int], Page] = {(page.doc_id, page.number): page for page in annotated.read_pages(_TRAIN)}
+    annotated.check()
+    shards_of = page_shards(annotated)
     errors, pages = ReadingErrors(), 0
-    for page in read.read_pages(_TRAIN):
-        if (of_truth := truth.get((page.doc_id, page.number))) is not None:
-            pages += 1
-            matches = best_matches(page.words, of_truth.words)
-            for annotated_text, read_text in word_pairs(of_truth.words, page.words, matches):
-                errors.learn(annotated_text, read_text)
+    for table in read.scan_pages(filter=_TRAIN):
+        uris = {uri for doc_id in set(table["doc_id"].to_pylist()) for uri in shards_of.get(doc_id, ())}
+        truth = {(page.doc_id, page.number): page for page in _training_pages(sorted(uris), table["doc_id"])}
+        for page in codec.pages_of(table):
+            if (of_truth := truth.get((page.doc_id, page.number))) is not None:
+                pages += 1
+                matches = best_matches(page.words, of_truth.words)
+                for annotated_text, read_text in word_pairs(of_truth.words, page.words, matches):
+                    errors.learn(annotated_text, read_text)
     if not errors.characters:
         raise InputError(
             f"{annotated.folder} and {read.folder} have {pages} training pages in common, and no word at the same "
@@ -61,6 +66,11 @@ def write_misread(annotated: DataSet, errors: ReadingErrors, seed: int, out: Dat
         copies = table.set_column(column, table.schema.field(column), pa.array(ids, pa.string()))
         shards.write(copies, out.documents, shards.part_name(ids))
     return count
+
+
+def _training_pages(uris: Sequence[str], doc_ids: pa.ChunkedArray) -> Iterator[Page]:
+    for uri in uris:
+        yield from codec.pages_of(shards.read_shard(uri).filter(_TRAIN & pc.field("doc_id").isin(doc_ids.unique())))
 
 
 def _misread(page: Page, errors: ReadingErrors, seed: int) -> Page:
