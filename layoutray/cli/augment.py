@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutray.cli.shared import options, terminal
-from layoutray.errors import InputError
+from layoutray.cli.shared.output_folder import new_folder
 from layoutray.prepare.misread import learn_errors, write_misread
 from layoutray.store import sources
 from layoutray.store.data_set import DataSet
@@ -32,9 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", help="new folder or s3:// address for the pages; give it to `encode` beside ANNOTATED")
     parser.add_argument("--seed", type=int, default=0, help="draws the errors (default: %(default)s)")
     chosen = options.parse(parser, arguments, AugmentOptions)
-    out = sources.absolute(chosen.out)
-    if next(sources.list_files(out), None) is not None:
-        raise InputError(f"{chosen.out} is not empty; give another folder, or delete it")
+    out = new_folder(chosen.out)
     annotated, read = (DataSet(sources.absolute(folder)) for folder in (chosen.annotated, chosen.read))
     errors = learn_errors(annotated, read)
     pages = write_misread(annotated, errors, chosen.seed, DataSet(out))

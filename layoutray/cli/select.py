@@ -20,11 +20,12 @@ from layoutray.cli.shared.label_studio_tasks import (
     suggestions,
     write_tasks,
 )
+from layoutray.cli.shared.output_folder import new_folder
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
 from layoutray.inference.extractor import Extractor
-from layoutray.store import codec, shards, sources
+from layoutray.store import codec, shards
 from layoutray.store.data_set import DataSet
 from layoutray.tracking import registered
 
@@ -53,9 +54,7 @@ class SelectOptions(LabelStudioOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, SelectOptions)
-    out = sources.absolute(chosen.out)
-    if next(sources.list_files(out), None) is not None:
-        raise InputError(f"{chosen.out} is not empty; give another folder, or delete it")
+    out = new_folder(chosen.out)
     extractor = _extractor(chosen)
     labelled = [read for folder in chosen.labelled for read in read_documents(extractor, _batches(folder))]
     folder = pages_folder(chosen.pages)

@@ -61,7 +61,7 @@ class _Source:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, DataSetOptions)
-    output_folder.require_empty(chosen.out)
+    output_folder.new_folder(chosen.out)
     source = _source(chosen.pages)
     if chosen.format != "datasets":
         _require_single_pages(chosen.pages, source)

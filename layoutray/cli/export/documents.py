@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.output_folder import new_folder
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError
 from layoutray.store import shards, sources
@@ -44,9 +45,7 @@ def export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) -> 
     parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
     parser.add_argument("out", help=f"new folder or s3:// address for the {form.suffix} files, one for each document")
     chosen = options.parse(parser, arguments, ExportOptions)
-    out = sources.absolute(chosen.out)
-    if next(sources.list_files(out), None) is not None:
-        raise InputError(f"{chosen.out} is not empty; give another folder, or delete it")
+    out = new_folder(chosen.out)
     counts = _write(DataSet(pages_folder(chosen.pages)), form, out)
     if counts["lacking"] and not counts["pages"] + counts["failed"]:
         raise InputError(

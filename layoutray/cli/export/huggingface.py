@@ -36,7 +36,7 @@ class HuggingFaceOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, HuggingFaceOptions)
-    output_folder.require_empty(chosen.out)
+    output_folder.new_folder(chosen.out)
     evaluated = [_evaluated(file) for file in chosen.evaluation]
     folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
     loaded = checkpoint.load(folder)

@@ -5,6 +5,7 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
+from layoutray.cli.shared import options
 from layoutray.serving.access.keys import KeyStore
 
 
@@ -25,6 +26,7 @@ def add_key_file(parser: argparse.ArgumentParser) -> None:
     """The field of `KeyFile`."""
     parser.add_argument(
         "--keys",
+        type=options.local_file,
         metavar="FILE",
         default="keys.db",
         help="key file, given also to `layoutray serve` (default: %(default)s)",

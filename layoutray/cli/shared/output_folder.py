@@ -4,15 +4,18 @@ import shutil
 from pathlib import Path
 
 from layoutray.errors import InputError
+from layoutray.store import sources
 
 DEMO_MARKER = ".layoutray-demo"
 """File in the output folder of `layoutray demo`. The demo deletes no folder without this file."""
 
 
-def require_empty(folder: Path) -> None:
-    """Raise InputError if `folder` holds anything."""
-    if folder.exists() and any(folder.iterdir()):
+def new_folder(folder: str | Path) -> str:
+    """The absolute path or address of a folder that is new or empty. Raises InputError if it holds anything."""
+    absolute = sources.absolute(str(folder))
+    if next(sources.list_files(absolute), None) is not None:
         raise InputError(f"{folder} is not empty; give another folder, or delete it")
+    return absolute
 
 
 def start_demo_folder(folder: Path) -> None:
