@@ -91,6 +91,7 @@ def _parser(verb: str) -> argparse.ArgumentParser:
     parser = options.parser(verb)
     parser.add_argument(
         "--keys",
+        type=options.local_file,
         metavar="FILE",
         default="keys.db",
         help="key file, given also to `layoutray serve` (default: %(default)s)",

@@ -84,7 +84,9 @@ def commands(folder: str) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = options.parser("review")
-    parser.add_argument("answers", type=Path, help=f"local folder written by `layoutray predict`; gets {REVIEW_FILE}")
+    parser.add_argument(
+        "answers", type=options.local_folder, help=f"local folder written by `layoutray predict`; gets {REVIEW_FILE}"
+    )
     parser.add_argument(
         "--pages", metavar="FOLDER", help="pages that were answered, if `predict` did not read them from files itself"
     )

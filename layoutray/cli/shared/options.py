@@ -148,6 +148,11 @@ def add_register(made: argparse.ArgumentParser) -> None:
     )
 
 
+def add_report_file(made: argparse.ArgumentParser) -> None:
+    """`--json`; see `terminal.show_report`."""
+    made.add_argument("--json", metavar="FILE", help="also write the report to this file or s3:// address")
+
+
 def add_checkpoint(made: argparse.ArgumentParser) -> None:
     """The positional argument `checkpoint`."""
     made.add_argument("checkpoint", help="checkpoint folder, s3:// address, or models:/NAME@ALIAS")
@@ -211,9 +216,14 @@ def require_empty(folder: str | Path) -> str:
 
 def local_folder(text: str) -> Path:
     """`type=` of an option for a local folder. Raises argparse's error for an address, which `Path` would accept."""
+    return Path(local_file(text))
+
+
+def local_file(text: str) -> str:
+    """`type=` of an option for a local file. Raises argparse's error for an address."""
     if "://" in text:
-        raise argparse.ArgumentTypeError(f"{text} is an address; this verb writes to local disks only: give a folder")
-    return Path(text)
+        raise argparse.ArgumentTypeError(f"{text} is an address; it must be a path on a local disk")
+    return text
 
 
 def share(text: str) -> float:
