@@ -31,13 +31,9 @@ def read_pages(file: str | Path, recognition: Recognition | None = None) -> list
     uri = sources.absolute(str(file))
     data = sources.read_bytes(uri)
     doc_id = sources.content_id(data)
-    pages: list[Page] = []
     with IsolatedRecogniser(recognition or Recognition()) as recogniser:
-        for number in range(1, recogniser.count_pages(data) + 1):
-            read = recogniser.recognise(data, number)
-            page = Page(doc_id, number, read.width, read.height, read.words, uri, uri, "", read.provenance)
-            pages.append(page)
-    return pages
+        numbers = range(1, recogniser.count_pages(data) + 1)
+        return [recogniser.recognise(data, number).of_document(doc_id, uri, uri) for number in numbers]
 
 
 def load_extractor(checkpoint: str | Path, tracking_uri: str = "") -> Extractor:
@@ -52,9 +48,7 @@ def load_extractor(checkpoint: str | Path, tracking_uri: str = "") -> Extractor:
         CheckpointError: when the checkpoint is incomplete, or its model finds no entities.
     """
     folder, version = registered.checkpoint_folder(str(checkpoint), tracking_uri or stores.default_uri())
-    extractor = Extractor.load(folder)
-    extractor.model_version = version or extractor.model_version
-    return extractor
+    return Extractor.load(folder, version=version)
 
 
 def open_pages(folder: str | Path, columns: Sequence[str] | None = None) -> pa.Table:

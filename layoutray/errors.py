@@ -6,12 +6,15 @@ LayoutrayError
 │   ├── DocumentError            an unusable file or page, with a reason code; becomes a dead letter or a 422
 │   ├── SchemaError              a data set that does not match its schema
 │   └── CheckpointError          an incomplete checkpoint, or one that does not fit
-├── TrainingError                a training that cannot go on
+├── ApiError                     ends a request to the endpoint or to the review page with an error response
+├── TrainingError                training cannot go on
 ├── MissingDependencyError       a missing program or package
 └── ClusterError                 Ray cannot be started or joined
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 
 class LayoutrayError(Exception):
@@ -109,3 +112,33 @@ def as_document_error(error: Exception, stage: str) -> DocumentError:
 
 def _rebuild(reason: Reason, message: str, stage: str) -> DocumentError:
     return DocumentError(reason, message, stage=stage)
+
+
+class ApiError(LayoutrayError):
+    """Ends a request with an error response.
+
+    Args:
+        status: HTTP status.
+        code: error code in the body.
+        message: what was wrong, the value, what is allowed.
+        retryable: whether the same request may succeed later.
+        headers: of the response.
+    """
+
+    def __init__(
+        self, status: int, code: str, message: str, *, retryable: bool = False, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.retryable = retryable
+        self.headers = dict(headers or {})
+        if status == 503 and retryable:
+            self.headers |= {"Retry-After": _RETRY_AFTER_SECONDS}
+
+    def body(self) -> dict[str, Any]:
+        """The body of the response, for JSON."""
+        return {"error": {"code": self.code, "message": str(self), "retryable": self.retryable}}
+
+
+_RETRY_AFTER_SECONDS = "2"

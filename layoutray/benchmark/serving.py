@@ -217,5 +217,4 @@ def _taken(remaining: SimpleQueue[Item]) -> Generator[Item]:
 
 
 def _page(recogniser: IsolatedRecogniser, document: bytes, number: int) -> Page:
-    read = recogniser.recognise(document, number)
-    return Page("", number, read.width, read.height, read.words, "", "", "", read.provenance)
+    return recogniser.recognise(document, number).of_document("", "")

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray import checkpoint, devices
 from layoutray.active_learning.choice import ChosenDocument, choose
 from layoutray.active_learning.reading import read_documents
 from layoutray.cli.shared import options, terminal
@@ -102,10 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _extractor(chosen: SelectOptions) -> Extractor:
     folder, version = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
-    loaded = checkpoint.load(folder)
-    extractor = Extractor(loaded, loaded.recipe.name, devices.first_visible())
-    extractor.model_version = version or extractor.model_version
-    return extractor
+    return Extractor.load(folder, version=version)
 
 
 def _batches(folder: str, rows: pc.Expression | None = None) -> Iterator[list[Page]]:

@@ -16,8 +16,7 @@ from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.endpoint.application import Application, build_app, running
-from layoutray.cluster.endpoint.served_version import Find, Lookup, own_version
-from layoutray.cluster.endpoint.settings import MODEL_MEMORY_MIB, ServeSettings
+from layoutray.cluster.endpoint.versions import Find, Lookup, own_version
 from layoutray.devices import CPU
 from layoutray.errors import InputError
 from layoutray.ocr import engines
@@ -27,6 +26,7 @@ from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.limits import Limits
 from layoutray.serving.model import Version, load_model, served_path, weights_bytes
+from layoutray.serving.settings import MODEL_MEMORY_MIB, ServeSettings
 from layoutray.store import sources
 from layoutray.tracking import registered, runs, stores
 

@@ -110,27 +110,33 @@ class WindowOutput:
 class Extractor:
     """A checkpoint that answers pages. Not thread safe: use one per process or actor.
 
+    Args:
+        version: as answers state it; empty: the checkpoint's own.
+
     Raises:
         CheckpointError: as `Tagging.of`.
     """
 
-    def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
+    def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device, version: str = "") -> None:
         self.tagging = Tagging.of(loaded)
         self._temperature = loaded.temperature
         self._model = loaded.model.to(device)
         self._device = device
         self.model_id = model_id
-        self.model_version = loaded.version
+        self.model_version = version or loaded.version
 
     @classmethod
-    def load(cls, folder: str | Path, device: torch.device | None = None) -> "Extractor":
+    def load(cls, folder: str | Path, device: torch.device | None = None, version: str = "") -> "Extractor":
         """The extractor in a checkpoint folder, on `device`; by default on the first visible GPU, else the CPU.
+
+        Args:
+            version: as answers state it; empty: the checkpoint's own.
 
         Raises:
             CheckpointError: when the folder holds no checkpoint, or one whose model finds no entities.
         """
         loaded = checkpoint.load(folder)
-        return cls(loaded, loaded.recipe.name, devices.first_visible() if device is None else device)
+        return cls(loaded, loaded.recipe.name, devices.first_visible() if device is None else device, version)
 
     @property
     def entity_types(self) -> tuple[str, ...]:

@@ -105,18 +105,10 @@ class OcrWordSource:
 
     def page(self, task: PageTask) -> Page:
         recognised = self._recogniser.recognise(self._file(task), task.page)
-        words = self._tagged(recognised.words, task) if self._reader.tags else recognised.words
-        return Page(
-            doc_id=task.doc_id,
-            number=task.page,
-            width=recognised.width,
-            height=recognised.height,
-            words=words,
-            source=task.reference.source,
-            image=task.reference.image,
-            split=task.reference.split,
-            provenance=recognised.provenance,
-        )
+        if self._reader.tags:
+            recognised = replace(recognised, words=self._tagged(recognised.words, task))
+        reference = task.reference
+        return recognised.of_document(task.doc_id, reference.source, reference.image, reference.split)
 
     def _file(self, task: PageTask) -> bytes:
         # Page tasks of one document follow each other, so its file is read once for all of them.

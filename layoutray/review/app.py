@@ -1,7 +1,6 @@
 """The review page, for an application of FastAPI: the page itself, and the routes that it calls."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -10,10 +9,9 @@ from fastapi.responses import FileResponse, JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
-from layoutray.errors import DocumentError
+from layoutray.errors import ApiError, DocumentError
 from layoutray.review.document_routes import DocumentRoutes
 from layoutray.review.queue_routes import Answer, QueueRoutes
-from layoutray.review.refused import RefusedError
 from layoutray.review.session_routes import SessionRoutes
 from layoutray.review.sessions import Sessions
 from layoutray.review.store import ReviewStore
@@ -40,8 +38,8 @@ def add_review_page(
     """
     app = FastAPI(openapi_url=None)
     app.middleware("http")(_guarded)
-    for kind, status in ((RefusedError, 0), (HTTPException, 0), (RequestValidationError, 422), (DocumentError, 404)):
-        app.add_exception_handler(kind, partial(_refused, status))
+    for kind in (ApiError, HTTPException, RequestValidationError, DocumentError):
+        app.add_exception_handler(kind, _refused)
     SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
     QueueRoutes(store, sessions, answer).add_to(app)
     DocumentRoutes(store, sessions).add_to(app)
@@ -61,7 +59,7 @@ async def _guarded(request: Request, following: Callable[[Request], Awaitable[Re
     size = request.headers.get("content-length", "")
     if is_json and not (size.isdecimal() and int(size) <= _MOST_BYTES):
         message = f"the body has {size or 'an unknown number of'} bytes; at most {_MOST_BYTES} are allowed"
-        return _error(413, "too_large", message)
+        return _response(ApiError(413, "too_large", message))
     response = await following(request)
     response.headers.update(_HEADERS)
     # Browsers ask whether a file of the page has changed, so that page and server always fit together.
@@ -70,16 +68,16 @@ async def _guarded(request: Request, following: Callable[[Request], Awaitable[Re
     return response
 
 
-async def _refused(status: int, _: Request, error: Exception) -> JSONResponse:
-    if isinstance(error, RefusedError):
-        return _error(error.status, error.code, str(error), error.headers)
+async def _refused(_: Request, error: Exception) -> JSONResponse:
     if isinstance(error, HTTPException):
-        return _error(error.status_code, "not_found" if error.status_code == 404 else "refused", error.detail)
-    if isinstance(error, RequestValidationError):
+        error = ApiError(error.status_code, "not_found" if error.status_code == 404 else "refused", error.detail)
+    elif isinstance(error, RequestValidationError):
         places = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
-        return _error(status, "invalid_request", "; ".join(places))
-    return _error(status, "not_found", str(error))
+        error = ApiError(422, "invalid_request", "; ".join(places))
+    elif not isinstance(error, ApiError):
+        error = ApiError(404, "not_found", str(error))
+    return _response(error)
 
 
-def _error(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"error": {"code": code, "message": message, "retryable": False}}, status, headers)
+def _response(error: ApiError) -> JSONResponse:
+    return JSONResponse(error.body(), error.status, error.headers)

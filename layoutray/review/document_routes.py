@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Query, Request, Response
 
 from layoutray.document import Page
+from layoutray.errors import ApiError
 from layoutray.review.pictures import PagePictures
-from layoutray.review.refused import RefusedError
 from layoutray.review.schema import Save, shown_correction, shown_review
 from layoutray.review.sessions import Session, Sessions
 from layoutray.review.store import ConflictError, Review, ReviewStore
@@ -63,7 +63,7 @@ class DocumentRoutes:
             self.store.save(number, body.revision, values, done=body.done, reviewer=session.reviewer)
         except ConflictError as error:
             message = f"the document has changed since revision {body.revision}; load it and save again"
-            raise RefusedError(409, "conflict", message) from error
+            raise ApiError(409, "conflict", message) from error
         entry = self._own(request, number).entry
         return {"revision": entry.revision, "state": entry.state}
 
@@ -88,25 +88,25 @@ class DocumentRoutes:
         return Response(text, media_type="application/json", headers=_NEVER_CHANGES)
 
     def _own(self, request: Request, number: int) -> Review:
-        """The document. Raises RefusedError (404) when there is none, or it is somebody else's."""
+        """The document. Raises ApiError (404) when there is none, or it is somebody else's."""
         session: Session = request.state.session
         review = self.store.review(number)
         if review is None or session.visitor.shown not in (None, review.entry.owner):
-            raise RefusedError(404, "not_found", f"there is no document {number}")
+            raise ApiError(404, "not_found", f"there is no document {number}")
         return review
 
     def _page(self, number: int, page: int) -> Page:
         found = self.store.page(number, page)
         if found is None:
-            raise RefusedError(404, "not_found", f"the document has no page {page}")
+            raise ApiError(404, "not_found", f"the document has no page {page}")
         return found
 
     def _check_words(self, number: int, body: Save) -> None:
-        """Raise RefusedError (404, 422) for words that the document does not have."""
+        """Raise ApiError (404, 422) for words that the document does not have."""
         counts: dict[int | None, int] = {None: 0}
         for value in body.values:
             if value.page not in counts:
                 counts[value.page] = len(self._page(number, value.page or 0).words)
             if value.words and max(value.words) >= counts[value.page]:
                 message = f"{value.name} has the word {max(value.words)}; page {value.page} has {counts[value.page]}"
-                raise RefusedError(422, "invalid_request", message)
+                raise ApiError(422, "invalid_request", message)

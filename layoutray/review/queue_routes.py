@@ -9,10 +9,10 @@ from fastapi import Depends, FastAPI, Query, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
+from layoutray.errors import ApiError
 from layoutray.review import queue, truth
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.queue import Filter
-from layoutray.review.refused import RefusedError
 from layoutray.review.schema import QueueQuery, shown_entry
 from layoutray.review.sessions import Session, Sessions, Visitor
 from layoutray.review.store import ReviewStore
@@ -62,7 +62,7 @@ class QueueRoutes:
         """Answer a document and put it into the queue."""
         session: Session = request.state.session
         if self.answer is None:
-            raise RefusedError(404, "not_offered", "this server has no model; start an endpoint with `layoutray serve`")
+            raise ApiError(404, "not_offered", "this server has no model; start an endpoint with `layoutray serve`")
         document = await self.answer(request, session.visitor)
         return {"number": await run_in_threadpool(self.store.add, document, session.visitor.owner)}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import Depends, FastAPI, Request, Response
 
-from layoutray.review.refused import RefusedError
+from layoutray.errors import ApiError
 from layoutray.review.schema import SignIn
 from layoutray.review.sessions import COOKIE, Session, Sessions
 
@@ -36,7 +36,7 @@ class SessionRoutes:
         """Who is signed in, and the token for changes."""
         try:
             session = await self.sessions.of(request.cookies.get(COOKIE, ""), None)
-        except RefusedError:
+        except ApiError:
             return {"signed_in": False, "needs_key": self.sessions.authenticator.needs_key}
         return self._shown(session)
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from layoutray.review.refused import RefusedError
+from layoutray.errors import ApiError
 from layoutray.store.database import Database
 
 COOKIE = "layoutray_session"
@@ -50,7 +50,7 @@ class Authenticator(Protocol):
         ...
 
     async def authenticate(self, key: str) -> Visitor:
-        """The visitor with this key. Raises RefusedError (401, 403 or 429)."""
+        """The visitor with this key. Raises ApiError (401, 403 or 429)."""
         ...
 
     async def is_valid(self, visitor: Visitor) -> bool:
@@ -97,7 +97,7 @@ class Sessions:
         self._reviewer = reviewer
 
     async def begin(self, key: str, reviewer: str) -> tuple[str, Session]:
-        """Begin a session; returns the content of its cookie. Raises RefusedError as `Authenticator.authenticate`."""
+        """Begin a session; returns the content of its cookie. Raises ApiError as `Authenticator.authenticate`."""
         visitor = await self.authenticator.authenticate(key)
         name = reviewer.strip()[:_LONGEST_NAME] or visitor.owner or self._reviewer
         cookie, session = secrets.token_urlsafe(32), Session(visitor, name, secrets.token_urlsafe(24))
@@ -117,16 +117,16 @@ class Sessions:
             token: that of a request that changes something; None for one that only reads.
 
         Raises:
-            RefusedError: 401 without a session; 403 when the token is wrong.
+            ApiError: 401 without a session; 403 when the token is wrong.
         """
         statement = "SELECT * FROM sessions WHERE cookie = ? AND ends > ?"
         rows = await run_in_threadpool(self._database.rows, statement, _hash(cookie), time.time())
         visitor = Visitor(rows[0]["owner"], bool(rows[0]["sees_all"])) if rows else Visitor()
         if not rows or not await self.authenticator.is_valid(visitor):
-            raise RefusedError(401, "no_session", "there is no session, or it has ended; sign in")
+            raise ApiError(401, "no_session", "there is no session, or it has ended; sign in")
         session = Session(visitor, rows[0]["reviewer"], rows[0]["token"])
         if token is not None and not hmac.compare_digest(token.encode(), session.token.encode()):
-            raise RefusedError(
+            raise ApiError(
                 403, "wrong_token", f"the header {TOKEN_HEADER} is not that of the session; load the page again"
             )
         return session
@@ -135,11 +135,11 @@ class Sessions:
         await run_in_threadpool(self._database.rows, "DELETE FROM sessions WHERE cookie = ?", _hash(cookie))
 
     async def reading(self, request: Request) -> None:
-        """A dependency of routes that change nothing. It raises RefusedError as `of`."""
+        """A dependency of routes that change nothing. It raises ApiError as `of`."""
         request.state.session = await self.of(request.cookies.get(COOKIE, ""), None)
 
     async def changing(self, request: Request) -> None:
-        """A dependency of routes that change something. It raises RefusedError as `of`."""
+        """A dependency of routes that change something. It raises ApiError as `of`."""
         token = request.headers.get(TOKEN_HEADER, "")
         request.state.session = await self.of(request.cookies.get(COOKIE, ""), token)
 

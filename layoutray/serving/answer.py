@@ -1,16 +1,17 @@
 """The response to a document, from what OCR and model have found on its pages."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from layoutray.document import Page
-from layoutray.document.answers import Entity, FieldAnswer, Problem, Record
+from layoutray.document.answers import Entity, FieldAnswer, Problem
 from layoutray.inference.generation import Text
 from layoutray.inference.selection import SelectedWord, Selection
 from layoutray.serving import failures, schema
 from layoutray.serving.model import ModelDescription
 from layoutray.serving.outcome import Outcome
+from layoutray.serving.submission import UploadedFile, WordPages
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
 from layoutray.tasks.records import find_records
@@ -20,7 +21,7 @@ def problems_of(outcomes: Sequence[Outcome]) -> list[Problem]:
     """The problems of failed pages. Raises ApiError (that of the first page) when all pages failed."""
     problems = [outcome.problem for outcome in outcomes if outcome.problem]
     if len(problems) == len(outcomes):
-        raise failures.error_of_problem(problems[0])
+        raise failures.error_of(problems[0])
     return problems
 
 
@@ -29,46 +30,81 @@ def pages_of(outcomes: Sequence[Outcome]) -> list[Page]:
     return [outcome.page for outcome in outcomes if outcome.page]
 
 
-def extracted(
-    doc_id: str, model: ModelDescription, outcomes: Sequence[Outcome], text: Text | None, seconds: float
-) -> schema.ExtractResponse:
-    """The entities, fields and records of a document. Words of the pages are for `with_words`.
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a model has written about a document, and the words that it kept if they were asked for."""
+
+    text: Text
+    selection: Selection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentAnswer:
+    """The answer to one document.
+
+    Attributes:
+        document: as it was sent.
+        response: without the words of its pages.
+        pages: those that were read, with their words.
+    """
+
+    document: UploadedFile | WordPages
+    response: schema.Response
+    pages: Sequence[Page]
+
+    def with_words(self) -> schema.Response:
+        """The response with the words of its pages; a summary has none."""
+        if isinstance(self.response, schema.SummarizeResponse):
+            return self.response
+        return self.response.model_copy(update={"pages": [_page_response(page, _words(page)) for page in self.pages]})
+
+
+def answered(
+    document: UploadedFile | WordPages,
+    model: ModelDescription,
+    outcomes: Sequence[Outcome],
+    written: Written | None,
+    seconds: float,
+) -> DocumentAnswer:
+    """The answer of `model` to a document: its summary, or its entities, fields and records.
 
     Args:
-        text: what a model that writes has generated; None for another one.
+        outcomes: of its pages, in order, and of the text generation, if there was one.
+        written: by a model that writes; None for another one.
         seconds: from the request to now.
 
     Raises:
         ApiError: as `problems_of`.
     """
     problems, pages = problems_of(outcomes), pages_of(outcomes)
+    shared: dict[str, Any] = {
+        "model_id": model.model_id,
+        "model_version": model.model_version,
+        "status": "partial_success" if problems else "success",
+        "doc_id": document.doc_id,
+        "pages": [_page_response(page, None) for page in pages],
+        "errors": [schema.ProblemResponse(**asdict(problem)) for problem in problems],
+        "timings": _timings(outcomes, seconds),
+    }
+    text = written.text if written else None
+    cut = text.tokens_read < text.tokens if text else None
+    if written and model.path == "/v1/summarize":
+        explained = written.selection and _explanation(written.selection, pages)
+        summary = schema.SummaryResponse(
+            text=written.text.text, tokens=written.text.tokens, tokens_read=written.text.tokens_read, cut=bool(cut)
+        )
+        return DocumentAnswer(
+            document, schema.SummarizeResponse(summary=summary, explanation=explained, **shared), pages
+        )
     entities = [entity for outcome in outcomes for entity in outcome.entities]
     fields = written_fields(text.lines, pages, model.fields) if text else field_answers(entities, model.fields)
-    return schema.ExtractResponse(
-        model_id=model.model_id,
-        model_version=model.model_version,
-        status="partial_success" if problems else "success",
-        doc_id=doc_id,
-        document=schema.DocumentResponse(
-            entities=[_entity_response(entity) for entity in entities],
-            fields=[_field_response(field) for field in fields],
-            records=[
-                _record_response(record)
-                for outcome in outcomes
-                if outcome.page
-                for record in find_records(outcome.page, outcome.entities, model.records)
-            ],
-            cut=text.tokens_read < text.tokens if text else None,
-        ),
-        pages=[_page_response(page, None) for page in pages],
-        errors=[schema.ProblemResponse(**asdict(problem)) for problem in problems],
-        timings=_timings(outcomes, seconds),
+    found = schema.DocumentResponse(
+        entities=list(map(_entity_response, entities)),
+        fields=list(map(_field_response, fields)),
+        records=[record for outcome in outcomes for record in _records(outcome, model)],
+        cut=cut,
     )
-
-
-def with_words(answer: schema.ExtractResponse, pages: Sequence[Page]) -> schema.ExtractResponse:
-    """The same answer with all words of `pages`, which are its pages."""
-    return answer.model_copy(update={"pages": [_page_response(page, _words(page)) for page in pages]})
+    return DocumentAnswer(document, schema.ExtractResponse(document=found, **shared), pages)
 
 
 def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> dict[str, Any] | None:
@@ -82,7 +118,7 @@ def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> di
     if outcome.page is None or model.writes:
         return None
     entities = [_entity_response(entity) for entity in outcome.entities]
-    records = [_record_response(record) for record in find_records(outcome.page, outcome.entities, model.records)]
+    records = _records(outcome, model)
     return {
         "page_number": number,
         "entities": [entity.model_dump(exclude_none=True) for entity in entities],
@@ -90,36 +126,7 @@ def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> di
     }
 
 
-def summarized(
-    doc_id: str,
-    model: ModelDescription,
-    outcomes: Sequence[Outcome],
-    text: Text,
-    explained: schema.ExplanationResponse | None,
-    seconds: float,
-) -> schema.SummarizeResponse:
-    """The summary of a document, `text`. Raises ApiError as `problems_of`.
-
-    Args:
-        seconds: from the request to now.
-    """
-    problems = problems_of(outcomes)
-    return schema.SummarizeResponse(
-        model_id=model.model_id,
-        model_version=model.model_version,
-        status="partial_success" if problems else "success",
-        doc_id=doc_id,
-        summary=schema.SummaryResponse(
-            text=text.text, tokens=text.tokens, tokens_read=text.tokens_read, cut=text.tokens_read < text.tokens
-        ),
-        explanation=explained,
-        pages=[_page_response(page, None) for page in pages_of(outcomes)],
-        errors=[schema.ProblemResponse(**asdict(problem)) for problem in problems],
-        timings=_timings(outcomes, seconds),
-    )
-
-
-def explanation(selection: Selection, pages: Sequence[Page]) -> schema.ExplanationResponse:
+def _explanation(selection: Selection, pages: Sequence[Page]) -> schema.ExplanationResponse:
     """The words of the selection, with their places on the pages."""
     positions = [(page, index) for page in pages for index in range(len(page.words))]
     return schema.ExplanationResponse(
@@ -135,8 +142,10 @@ def _field_response(field: FieldAnswer) -> schema.FieldResponse:
     return schema.FieldResponse.model_validate(field, from_attributes=True)
 
 
-def _record_response(record: Record) -> schema.RecordResponse:
-    return schema.RecordResponse.model_validate(record, from_attributes=True)
+def _records(outcome: Outcome, model: ModelDescription) -> list[schema.RecordResponse]:
+    """The records of a page."""
+    found = find_records(outcome.page, outcome.entities, model.records) if outcome.page else ()
+    return [schema.RecordResponse.model_validate(record, from_attributes=True) for record in found]
 
 
 def _page_response(page: Page, words: list[schema.WordResponse] | None) -> schema.PageResponse:

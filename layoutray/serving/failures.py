@@ -5,7 +5,7 @@ import errno
 import logging
 import sqlite3
 import traceback
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from logging import Logger
@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from layoutray.document.answers import Problem
-from layoutray.errors import DocumentError, Reason
+from layoutray.errors import ApiError, DocumentError, Reason
 from layoutray.serving.jobs.database_server import DATABASE_ERRORS, ServerError
 from layoutray.serving.schema import ErrorDetail, ErrorResponse
 
@@ -27,7 +27,6 @@ Result = TypeVar("Result")
 UNAVAILABLE = "unavailable"
 """Error code when a replica has died; Ray Serve starts another."""
 
-_RETRY_AFTER_SECONDS = 2
 _MAX_CAUSES = 8
 _UNUSABLE = 422
 """HTTP status of every reason that `_STATUSES` does not list: the document itself is unusable."""
@@ -64,35 +63,6 @@ _MEANINGS = {
 _log = logging.getLogger(__name__)
 
 
-class ApiError(Exception):
-    """Ends a request with an error response.
-
-    Args:
-        status: HTTP status.
-        code: error code in the body.
-        message: what was wrong, the value, what is allowed.
-        retryable: whether the same request may succeed later.
-        headers: of the response.
-    """
-
-    def __init__(
-        self, status: int, code: str, message: str, *, retryable: bool, headers: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.retryable = retryable
-        self.headers = dict(headers or {})
-        if status == 503 and retryable:
-            self.headers |= {"Retry-After": str(_RETRY_AFTER_SECONDS)}
-
-    def detail(self) -> ErrorDetail:
-        return ErrorDetail(code=self.code, message=str(self), retryable=self.retryable)
-
-    def response(self) -> JSONResponse:
-        return JSONResponse(ErrorResponse(error=self.detail()).model_dump(), self.status, self.headers)
-
-
 def error_responses() -> dict[int | str, dict[str, Any]]:
     """The error responses for the OpenAPI document, by HTTP status."""
     return {status: _documented(status, meaning, code) for status, (meaning, code) in _MEANINGS.items()}
@@ -105,8 +75,14 @@ def _documented(status: int, meaning: str, code: str) -> dict[str, Any]:
     return {"model": ErrorResponse, "description": meaning, "content": content}
 
 
-def error_of_problem(problem: Problem) -> ApiError:
-    """The error response of a request that failed because of `problem`."""
+def response(error: ApiError) -> JSONResponse:
+    """The error response."""
+    return JSONResponse(error.body(), error.status, error.headers)
+
+
+def error_of(failure: Problem | DocumentError) -> ApiError:
+    """The error response to a request that failed because of a document or one of its pages."""
+    problem = problem_of(failure) if isinstance(failure, DocumentError) else failure
     return ApiError(_STATUSES.get(problem.code, _UNUSABLE), problem.code, problem.message, retryable=problem.retryable)
 
 
@@ -151,7 +127,7 @@ async def _respond(to_api_error: Callable[[Any], ApiError], request: Request, er
     if failure.status == 405:
         failure.headers["Allow"] = ", ".join(sorted(_methods(request)))
     request.state.error = failure.code  # for the log of requests
-    return failure.response()
+    return response(failure)
 
 
 def _methods(request: Request) -> set[str]:

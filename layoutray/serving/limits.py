@@ -6,8 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from layoutray.errors import InputError
-from layoutray.serving.failures import ApiError
+from layoutray.errors import ApiError, InputError
 
 _LOOK_SECONDS = 0.05
 _POSITIVE = (

@@ -44,31 +44,24 @@ class Version:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a version is not served.
+class VersionError(Exception):
+    """A version cannot be served. Replicas return it as a value: it goes from process to process.
 
-    Attributes:
-        message: without internal details; those are in the log.
+    Args:
+        message: why, without internal details; those are in the log.
     """
 
-    version: Version
-    code: RefusalCode
-    message: str
-
-
-class VersionError(Exception):
-    """A version cannot be served, for the reason in `refusal`."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal)
-        self.refusal = refusal
+    def __init__(self, version: Version, code: RefusalCode, message: str) -> None:
+        super().__init__(version, code, message)
+        self.version = version
+        self.code: RefusalCode = code
+        self.message = message
 
     def __str__(self) -> str:
-        return f"{self.refusal.version.checkpoint}: {self.refusal.message}"
+        return f"{self.version.checkpoint}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDescription:
     """A version of the model that replicas have loaded.
 
@@ -102,6 +95,19 @@ class ModelDescription:
         """Where the endpoint serves it."""
         name = self.version.name
         return self.path.replace("/v1/", f"/v1/models/{name}/") if name else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """A model of an endpoint.
+
+    Attributes:
+        description: of the served version; None until a request has asked for the model.
+        refusal: why the version that is to be served is not; None if it is.
+    """
+
+    description: ModelDescription | None
+    refusal: VersionError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,38 +159,65 @@ def free_memory() -> int:
     return psutil.virtual_memory().available
 
 
-def load_version(
-    version: Version, fetch: Fetch, beams: int, device: torch.device, free: Callable[[], int] = free_memory
-) -> LoadedVersion:
-    """Load a version and answer its example once, so that no request waits for what the first run prepares.
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """Loads versions into the memory of this process.
 
-    The example is that of the checkpoint (`checkpoint.EXAMPLE`), else a generated page of one word.
-
-    Args:
+    Attributes:
+        device: where the models run.
+        fetch: gives the folder of a checkpoint in this process.
+        beams: beam width of a model that generates text.
         free: gives the bytes of memory that are free.
-
-    Raises:
-        VersionError: `too_large` when its weights do not fit into the free memory, `broken` when it cannot be loaded
-            or cannot answer the example.
     """
-    with _broken_unless_loaded(version):
-        folder = fetch(version.checkpoint)
-        weights = weights_bytes(folder)
-        _require_memory(version, weights, device, free())
-        loaded = checkpoint.load(folder)
-        _require_finite(loaded)
-        model = load_model(loaded, beams, device)
-        example = _example(folder)
-        description = _describe(version, loaded, model, "its own example" if example else "a generated page")
-        ready = LoadedVersion(model, description, example or (_GENERATED_PAGE,), weights)
-        ready.answer_example()
-        return ready
 
+    device: torch.device
+    fetch: Fetch = str
+    beams: int = 1
+    free: Callable[[], int] = free_memory
 
-def measured_weights(version: Version, fetch: Fetch) -> int:
-    """Bytes of the weights of a version that is not loaded. Raises VersionError (`broken`) if it cannot be read."""
-    with _broken_unless_loaded(version):
-        return weights_bytes(fetch(version.checkpoint))
+    def load(self, version: Version) -> LoadedVersion:
+        """Load a version and answer its example once, so that no request waits for what the first run prepares.
+
+        The example is that of the checkpoint (`checkpoint.EXAMPLE`), else a generated page of one word.
+
+        Raises:
+            VersionError: `too_large` when its weights do not fit into the free memory, `broken` when it cannot be
+                loaded or cannot answer the example.
+        """
+        with _broken_unless_loaded(version):
+            folder = self.fetch(version.checkpoint)
+            weights = weights_bytes(folder)
+            self._require_memory(version, weights)
+            loaded = checkpoint.load(folder)
+            _require_finite(loaded)
+            model = load_model(loaded, self.beams, self.device)
+            example = _example(folder)
+            description = _describe(version, loaded, model, "its own example" if example else "a generated page")
+            ready = LoadedVersion(model, description, example or (_GENERATED_PAGE,), weights)
+            ready.answer_example()
+            return ready
+
+    def weights(self, version: Version) -> int:
+        """Bytes of the weights of a version that is not loaded. Raises VersionError (`broken`) if it cannot be read."""
+        with _broken_unless_loaded(version):
+            return weights_bytes(self.fetch(version.checkpoint))
+
+    def _require_memory(self, version: Version, weights: int) -> None:
+        """Raise VersionError unless the weights fit twice into free memory, and once into that of a GPU.
+
+        They are read from their file beside the fresh model that takes them.
+
+        Args:
+            weights: their bytes.
+        """
+        kinds = {"memory": (2 * weights, self.free())}
+        if self.device.type == "cuda":
+            kinds["GPU memory"] = weights, torch.cuda.mem_get_info(self.device)[0]
+        for kind, (needed, available) in kinds.items():
+            if needed > available:
+                message = f"it needs {needed / 2**20:.0f} MiB of {kind}, and {available / 2**20:.0f} MiB are free"
+                _log.error("%s is too large: %s", version.checkpoint, message)
+                raise VersionError(version, "too_large", message)
 
 
 def weights_bytes(folder: str) -> int:
@@ -202,7 +235,7 @@ def _broken_unless_loaded(version: Version) -> Generator[None]:
     except Exception as error:
         _log.exception("%s cannot be served", version.checkpoint)
         message = f"it cannot be loaded and tried ({type(error).__name__}); the log of the endpoint says why"
-        raise VersionError(Refusal(version, "broken", message)) from error
+        raise VersionError(version, "broken", message) from error
 
 
 def _describe(
@@ -210,37 +243,18 @@ def _describe(
 ) -> ModelDescription:
     writes = isinstance(model, TextGenerator)
     return ModelDescription(
-        version,
-        version.name or model.model_id,
-        version.label or model.model_version,
-        loaded.recipe.task.name,
-        served_path(model),
-        writes,
-        () if writes else model.entity_types,
-        model.fields,
-        {} if writes else model.records,
-        writes and model.shows_selection,
-        tried_on,
+        version=version,
+        model_id=version.name or model.model_id,
+        model_version=version.label or model.model_version,
+        task=loaded.recipe.task.name,
+        path=served_path(model),
+        writes=writes,
+        entity_types=() if writes else model.entity_types,
+        fields=model.fields,
+        records={} if writes else model.records,
+        explains=writes and model.shows_selection,
+        tried_on=tried_on,
     )
-
-
-def _require_memory(version: Version, weights: int, device: torch.device, free: int) -> None:
-    """Raise VersionError unless the weights fit twice into free memory, and once into that of a GPU.
-
-    They are read from their file beside the fresh model that takes them.
-
-    Args:
-        weights: their bytes.
-        free: bytes of free memory.
-    """
-    kinds = {"memory": (2 * weights, free)}
-    if device.type == "cuda":
-        kinds["GPU memory"] = weights, torch.cuda.mem_get_info(device)[0]
-    for kind, (needed, available) in kinds.items():
-        if needed > available:
-            message = f"it needs {needed / 2**20:.0f} MiB of {kind}, and {available / 2**20:.0f} MiB are free"
-            _log.error("%s is too large: %s", version.checkpoint, message)
-            raise VersionError(Refusal(version, "too_large", message))
 
 
 def _require_finite(loaded: Checkpoint) -> None:

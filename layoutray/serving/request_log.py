@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from layoutray.serving.failures import internal_error, log_failure
+from layoutray.serving.failures import internal_error, log_failure, response
 
 _HEADER = "x-request-id"
 _CLIENT_GONE = 499
@@ -60,7 +60,7 @@ class RequestLog:
                 raise
             failure = internal_error()
             state["error"] = failure.code
-            await failure.response()(scope, receive, send_noted)
+            await response(failure)(scope, receive, send_noted)
         finally:
             _write(scope, state, status or _CLIENT_GONE, time.perf_counter() - started)
 

@@ -249,6 +249,10 @@ class SummarizeResponse(_Body):
     timings: Timings
 
 
+Response = ExtractResponse | SummarizeResponse
+"""The answer for one document."""
+
+
 class ErrorDetail(_Body):
     """Why the request failed."""
 

@@ -14,11 +14,10 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from layoutray.document import Box, Page, Provenance, Word
-from layoutray.errors import DocumentError
+from layoutray.errors import ApiError, DocumentError
 from layoutray.ocr.render import sniff
 from layoutray.readers.texts import COLUMNS, LINES, typeset_pages
 from layoutray.serving import failures
-from layoutray.serving.failures import ApiError
 from layoutray.serving.jobs.records import JobFile
 from layoutray.serving.jobs.schema import PrefixRequest
 from layoutray.serving.limits import Limits
@@ -205,7 +204,7 @@ def uploaded_file(data: bytes, source: str, limits: Limits) -> UploadedFile:
     try:
         sniff(data)
     except DocumentError as error:
-        raise failures.error_of_problem(failures.problem_of(error)) from error
+        raise failures.error_of(error) from error
     return UploadedFile(hashlib.sha256(data).hexdigest(), source, data)
 
 

@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metr
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.parser import text_string_to_metric_families
 
+from layoutray.errors import ApiError
 from layoutray.serving.capacity import Capacity
-from layoutray.serving.failures import ApiError
 from layoutray.serving.model import ModelDescription
 from layoutray.serving.schema import ExtractResponse, SummarizeResponse
 

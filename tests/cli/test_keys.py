@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from layoutray.cli.main import main
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.errors import InputError
 from layoutray.serving.access.keys import KeyStore
+from layoutray.serving.settings import ServeSettings
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ import httpx
 from mlflow.tracking import MlflowClient
 
 from layoutray.cli.serve import following
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.document import Page
 from layoutray.inference.extractor import Extractor
+from layoutray.serving.settings import ServeSettings
 from layoutray.tracking import registered
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.running_endpoint import serving

@@ -11,8 +11,8 @@ from PIL import Image
 
 from layoutray.checkpoint import Fetch
 from layoutray.cluster.endpoint.application import running
-from layoutray.cluster.endpoint.served_version import Find, Lookup, own_version
-from layoutray.cluster.endpoint.settings import ServeSettings
+from layoutray.cluster.endpoint.versions import Find, Lookup, own_version
+from layoutray.serving.settings import ServeSettings
 from layoutray.synthetic.render import render_page
 
 

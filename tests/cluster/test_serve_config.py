@@ -8,8 +8,8 @@ from ray import serve
 from ray.serve.schema import ServeDeploySchema
 
 from layoutray.cli import serve as ours
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.errors import InputError, RecipeError
+from layoutray.serving.settings import ServeSettings
 from tests.infra.manifests import manifests
 
 SERVICE = manifests()["RayService/extractor"]["spec"]

@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.document import Page
 from layoutray.inference.generation import TextGenerator
 from layoutray.ocr.settings import Recognition
+from layoutray.serving.settings import ServeSettings
 from layoutray.tasks.generate_fields import written_fields
 from tests.cluster.running_endpoint import gathered, refused, serving
 from tests.cluster.test_serve_summaries import as_request

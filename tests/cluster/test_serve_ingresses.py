@@ -9,8 +9,8 @@ import httpx
 import psutil
 import pytest
 
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
+from layoutray.serving.settings import ServeSettings
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.running_endpoint import as_request, measured, rendered, serving
 from tests.ocr.files import encoded

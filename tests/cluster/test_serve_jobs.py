@@ -14,10 +14,10 @@ import psutil
 import pytest
 from PIL import Image
 
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.limits import Limits
+from layoutray.serving.settings import ServeSettings
 from layoutray.synthetic.render import render_page
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.running_endpoint import refused, serving

@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from layoutray.cli.serve import finder
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.limits import Limits
+from layoutray.serving.settings import ServeSettings
 from layoutray.serving.submission import word_pages
 from layoutray.tracking import registered
 from tests.cluster.checkpoints import save_untrained

@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.limits import Limits
+from layoutray.serving.settings import ServeSettings
 from tests.cluster.registry import Registry, broken, found_in
 from tests.cluster.test_serve_versions import BODY, PAGES
 

@@ -11,9 +11,8 @@ import httpx
 import pytest
 from PIL import Image
 
-from layoutray.cluster.endpoint.scaling import Scaling
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
+from layoutray.serving.settings import Scaling, ServeSettings
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.running_endpoint import gathered, measured, rendered, serving
 from tests.ocr.files import encoded

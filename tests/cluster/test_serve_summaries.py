@@ -12,13 +12,13 @@ import pypdfium2 as pdfium
 import pytest
 from PIL import Image
 
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.document import Page
 from layoutray.inference.generation import Text, TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.readers.texts import typeset_pages
 from layoutray.serving.limits import Limits
+from layoutray.serving.settings import ServeSettings
 from layoutray.synthetic.render import render_page
 from tests.cluster.running_endpoint import gathered, measured, refused, serving
 from tests.documents import pages, summary

@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.limits import Limits
+from layoutray.serving.settings import ServeSettings
 from layoutray.serving.submission import word_pages
 from layoutray.synthetic.render import render_page
 from tests.cluster.checkpoints import save_untrained

@@ -6,12 +6,12 @@ import httpx
 import pytest
 
 from layoutray.cluster.endpoint.proxy import HeaderCheck
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.limits import Limits
 from layoutray.serving.model import weights_bytes
+from layoutray.serving.settings import ServeSettings
 from tests.browser import listening
 from tests.cluster.checkpoints import save_untrained
 from tests.serving.in_process import application

@@ -15,11 +15,11 @@ from layoutray.cluster.endpoint import replicas, service
 from layoutray.cluster.endpoint.ingress import Ingress
 from layoutray.cluster.endpoint.page_reader import PageReader
 from layoutray.cluster.endpoint.replicas import ModelReplica
-from layoutray.cluster.endpoint.served_version import own_version
-from layoutray.cluster.endpoint.settings import ServeSettings
+from layoutray.cluster.endpoint.versions import own_version
 from layoutray.devices import CPU
 from layoutray.serving import request_log
 from layoutray.serving.model import Version
+from layoutray.serving.settings import ServeSettings
 
 
 class LocalHandle:

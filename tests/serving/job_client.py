@@ -1,23 +1,28 @@
 """A client of the routes of jobs in this process; nothing processes the jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from layoutray.cluster.endpoint.job_api import JobRoutes
-from layoutray.cluster.endpoint.jobs import JobRunner
-from layoutray.cluster.endpoint.page_cache import PageCache
-from layoutray.cluster.endpoint.served_models import ServedModels
-from layoutray.cluster.endpoint.service import Service
 from layoutray.serving import failures
 from layoutray.serving.access.auth import make_access
-from layoutray.serving.capacity import Capacity
+from layoutray.serving.answerer import DEFAULT
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.jobs.prefixes import Prefixes
 from layoutray.serving.jobs.receivers import Receivers
+from layoutray.serving.jobs.routes import JobRoutes
+from layoutray.serving.jobs.runner import JobRunner
 from layoutray.serving.limits import Limits
+from layoutray.serving.model import ModelState
 from layoutray.serving.telemetry import Telemetry
+
+
+class _Unasked:
+    """Has the default model, which nothing asks here."""
+
+    def models(self) -> Mapping[str, ModelState]:
+        return {DEFAULT: ModelState(None)}
 
 
 def job_client(
@@ -26,9 +31,7 @@ def job_client(
     """The client, whose jobs are in `ledger`."""
     telemetry = Telemetry()
     access = make_access("", "", telemetry)
-    models = ServedModels(None, {})  # pyright: ignore[reportArgumentType]
-    service = Service(None, None, models, Capacity(1, 1, 1), PageCache(0), telemetry)  # pyright: ignore[reportArgumentType]
-    runner = JobRunner(ledger, service, access, limits, at_once=lambda: 1)
+    runner = JobRunner(ledger, _Unasked(), access, limits, at_once=lambda: 1)  # pyright: ignore[reportArgumentType]
     api = FastAPI()
     failures.handle_failures(api)
     JobRoutes(ledger, runner, access, limits, Prefixes.of(prefixes), Receivers.of(hosts, [])).add_to(api)

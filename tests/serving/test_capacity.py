@@ -5,11 +5,10 @@ from contextlib import suppress
 
 import pytest
 
-from layoutray.cluster.endpoint.scaling import Scaling
-from layoutray.errors import InputError
+from layoutray.errors import ApiError, InputError
 from layoutray.serving.capacity import Capacity, Slots
-from layoutray.serving.failures import ApiError
 from layoutray.serving.limits import Admission
+from layoutray.serving.settings import Scaling
 
 
 def test_places_that_come_later_are_used() -> None:
@@ -113,9 +112,3 @@ def test_times_of_scaling_are_positive() -> None:
         Scaling(fewer_after_s=-1)
     with pytest.raises(InputError, match="look_back_s is 1; it must be more than 1 seconds"):
         Scaling(look_back_s=1)
-
-
-def test_the_number_of_replicas_is_fixed_unless_there_may_be_more() -> None:
-    assert Scaling().options(2, None) == Scaling().options(2, 2) == {"num_replicas": 2}
-    autoscaling = Scaling(more_after_s=3).options(2, 5)["autoscaling_config"]
-    assert (autoscaling.min_replicas, autoscaling.max_replicas, autoscaling.upscale_delay_s) == (2, 5, 3)

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from layoutray import checkpoint
-from layoutray.cluster.endpoint.loaded_versions import LoadedVersions
 from layoutray.devices import CPU
 from layoutray.errors import InputError
-from layoutray.serving.model import Version, VersionError, load_version
+from layoutray.serving.loaded_versions import LoadedVersions
+from layoutray.serving.model import Loader, Version, VersionError
 from tests.cluster.checkpoints import save_untrained
 
 
@@ -25,18 +25,18 @@ def folder(tmp_path: Path) -> Path:
 
 def refusal(folder: Path) -> tuple[str, str]:
     with pytest.raises(VersionError) as refused:
-        load_version(Version(str(folder), "7"), str, 1, CPU)
-    assert refused.value.refusal.version.label == "7"
-    assert str(folder) not in refused.value.refusal.message, "the answer of /healthz names no folder"
-    return refused.value.refusal.code, refused.value.refusal.message
+        Loader(CPU).load(Version(str(folder), "7"))
+    assert refused.value.version.label == "7"
+    assert str(folder) not in refused.value.message, "the answer of /healthz names no folder"
+    return refused.value.code, refused.value.message
 
 
 def test_a_version_is_tried_on_a_generated_page_or_on_its_own_example(folder: Path) -> None:
-    assert load_version(Version(str(folder), "7"), str, 1, CPU).description.tried_on == "a generated page"
+    assert Loader(CPU).load(Version(str(folder), "7")).description.tried_on == "a generated page"
     words = [{"text": "TOTAL", "box": [1, 1, 20, 9]}, {"text": "7.90", "box": [30, 1, 60, 9]}]
     body = {"pages": [{"width": 100, "height": 50, "words": words}]}
     (folder / checkpoint.EXAMPLE).write_text(json.dumps(body))
-    loaded = load_version(Version(str(folder), "7"), str, 1, CPU)
+    loaded = Loader(CPU).load(Version(str(folder), "7"))
     assert loaded.description.tried_on == "its own example"
     assert [[word.text for word in page.words] for page in loaded.example] == [["TOTAL", "7.90"]]
     assert (loaded.description.model_version, loaded.description.task) == ("7", "entities")
@@ -84,7 +84,7 @@ def test_versions_are_loaded_once_and_kept_as_asked(tmp_path: Path) -> None:
     one, two, none = Version("one", "1"), Version("two", "2"), Version("none", "3")
 
     async def check() -> Sequence[str]:
-        versions = LoadedVersions(one, fetch, 1, CPU, 0)
+        versions = LoadedVersions(one, Loader(CPU, fetch), 0)
         loaded = await asyncio.gather(*(versions.get(two) for _ in range(3)))
         assert len({id(one) for one in loaded}) == 1
         assert versions.served.description.model_version == "1", "a loaded version is not yet the served one"

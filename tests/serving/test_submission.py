@@ -10,8 +10,8 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
+from layoutray.errors import ApiError
 from layoutray.serving import submission
-from layoutray.serving.failures import ApiError
 from layoutray.serving.limits import Limits
 from layoutray.serving.submission import UploadedFile, WordPages
 

@@ -9,7 +9,6 @@ from types import ModuleType
 import pytest
 
 from layoutray import checkpoint, config, tasks
-from layoutray.errors import RecipeError
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
 from layoutray.tasks import AnswersFields, HasDecoder, TagsWords, Task, WritesTexts
@@ -36,7 +35,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from layoutray.errors import InputError
+from layoutray.errors import InputError, RecipeError
 from layoutray.tasks.model import targets_of_states
 
 

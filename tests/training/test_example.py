@@ -6,7 +6,7 @@ from pathlib import Path
 from layoutray import checkpoint
 from layoutray.devices import CPU
 from layoutray.serving.limits import Limits
-from layoutray.serving.model import Version, load_version
+from layoutray.serving.model import Loader, Version
 from layoutray.serving.submission import word_pages
 from layoutray.training.inputs import open_split
 from tests.jobs import job, pages, recipe
@@ -16,7 +16,7 @@ from tests.training.runs import alone
 def test_finetuning_writes_an_example_on_which_the_endpoint_tries_the_model(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("entities", steps=1))
     alone(one)
-    assert load_version(Version(str(one.out), "1"), str, 1, CPU).description.tried_on == "its own example"
+    assert Loader(CPU).load(Version(str(one.out), "1")).description.tried_on == "its own example"
 
 
 def test_the_example_has_the_layout_of_a_page_and_not_its_words(tmp_path: Path) -> None:

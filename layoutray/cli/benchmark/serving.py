@@ -27,13 +27,13 @@ from layoutray.cli.benchmark import page_sample
 from layoutray.cli.shared import terminal
 from layoutray.cluster.connect import connect
 from layoutray.cluster.endpoint.application import running
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.inference.generation import TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.recipe import recipes
 from layoutray.serving.model import load_model
+from layoutray.serving.settings import ServeSettings
 from layoutray.tracking import registered, stores
 
 _TIMES = 4

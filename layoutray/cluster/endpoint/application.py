@@ -17,11 +17,11 @@ from layoutray.cluster.endpoint.ingress import Ingress
 from layoutray.cluster.endpoint.listener import Address
 from layoutray.cluster.endpoint.page_reader import PageReader
 from layoutray.cluster.endpoint.replicas import ModelReplica
-from layoutray.cluster.endpoint.scaling import application_status
-from layoutray.cluster.endpoint.served_version import Find, Lookup, own_version
-from layoutray.cluster.endpoint.settings import ServeSettings
+from layoutray.cluster.endpoint.scaling import application_status, replica_options
+from layoutray.cluster.endpoint.versions import Find, Lookup, own_version
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.model import Version
+from layoutray.serving.settings import ServeSettings
 
 _log = logging.getLogger(__name__)
 
@@ -47,14 +47,14 @@ def build_app(
     cpus = {"num_cpus": settings.cpus_per_replica}
     patience = settings.limits.timeout_s + _LAST_ANSWER_SECONDS
     reader = serve.deployment(
-        **settings.scaling.options(settings.ocr_replicas, settings.max_ocr_replicas),
+        **replica_options(settings.scaling, settings.ocr_replicas, settings.max_ocr_replicas),
         max_ongoing_requests=1,
         ray_actor_options=cpus,
         graceful_shutdown_timeout_s=patience,
     )(PageReader)
     models = settings.max_model_replicas or settings.model_replicas
     model = serve.deployment(
-        **settings.scaling.options(settings.model_replicas, settings.max_model_replicas),
+        **replica_options(settings.scaling, settings.model_replicas, settings.max_model_replicas),
         max_ongoing_requests=_UNBOUNDED,
         ray_actor_options={**cpus, "num_gpus": gpus.of_each(models, settings.gpus_per_model)},
         graceful_shutdown_timeout_s=patience,

@@ -35,5 +35,5 @@ async def result_of(response: Any, stage: str) -> Any:
     """As `call`, but raises ApiError for a Problem."""
     result = await call(response, stage)
     if isinstance(result, Problem):
-        raise failures.error_of_problem(result)
+        raise failures.error_of(result)
     return result

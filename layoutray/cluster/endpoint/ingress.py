@@ -13,26 +13,25 @@ from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
-from layoutray.cluster.endpoint import review
-from layoutray.cluster.endpoint.api import Routes
-from layoutray.cluster.endpoint.job_api import JobRoutes
-from layoutray.cluster.endpoint.jobs import JobRunner
 from layoutray.cluster.endpoint.listener import Address, listening
-from layoutray.cluster.endpoint.page_cache import PageCache
 from layoutray.cluster.endpoint.page_reader import PageReader
 from layoutray.cluster.endpoint.replicas import ModelReplica
 from layoutray.cluster.endpoint.scaling import application_status
-from layoutray.cluster.endpoint.served_models import ServedModels
-from layoutray.cluster.endpoint.served_version import Find, Lookup, Replicas, ServedVersion, VersionOnDemand
 from layoutray.cluster.endpoint.service import Service
-from layoutray.cluster.endpoint.settings import ServeSettings
+from layoutray.cluster.endpoint.versions import Find, Lookup, Replicas, ServedVersion, VersionOnDemand
 from layoutray.errors import InputError
-from layoutray.serving import request_log, telemetry
+from layoutray.serving import request_log, review_page, telemetry
 from layoutray.serving.access.auth import make_access
+from layoutray.serving.answerer import DEFAULT
 from layoutray.serving.capacity import Capacity
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.jobs.prefixes import Prefixes
 from layoutray.serving.jobs.receivers import Receivers
+from layoutray.serving.jobs.routes import JobRoutes
+from layoutray.serving.jobs.runner import JobRunner
+from layoutray.serving.page_cache import PageCache
+from layoutray.serving.routes import Routes
+from layoutray.serving.settings import ServeSettings
 from layoutray.serving.telemetry import Telemetry
 
 _SCRAPE_SECONDS = 5.0
@@ -53,17 +52,14 @@ class Ingress:
         self._rank = _rank(settings)
         self._metrics = metrics = Telemetry()
         replicas = Replicas(model, self._rank)
-        models = ServedModels(
-            ServedVersion(replicas, lookup, settings.follow_every_s, metrics),
-            {
-                name: VersionOnDemand(name, replicas, partial(find, address), settings.follow_every_s, metrics)
-                for name, address in settings.models.items()
-            },
-        )
+        served = {DEFAULT: ServedVersion(replicas, lookup, settings.follow_every_s, metrics)}
+        for name, address in settings.models.items():
+            wanted = partial(find, address)
+            served[name] = VersionOnDemand(name, replicas, wanted, settings.follow_every_s, metrics)
         capacity = Capacity(
             settings.ocr_replicas, settings.model_replicas, settings.batch_size, settings.ingress_replicas
         )
-        service = Service(reader, model, models, capacity, PageCache(settings.ocr_cache_seconds), metrics)
+        service = Service(reader, model, served, capacity, PageCache(settings.ocr_cache_seconds), metrics)
         limits = settings.limits
         self._settings = settings
         self._capacity = capacity
@@ -91,7 +87,7 @@ class Ingress:
         if self._jobs:
             self._jobs.add_to(api)
         if self._settings.review:
-            review.mount(
+            review_page.mount(
                 api,
                 self._settings.review,
                 self._settings.review_sample,

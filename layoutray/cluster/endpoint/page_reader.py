@@ -6,29 +6,16 @@ A failure is returned as a `Problem`, as in `replicas`.
 import asyncio
 import io
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
 
 from PIL import Image
 
 from layoutray.document.answers import Problem
 from layoutray.errors import DocumentError
 from layoutray.ocr.isolated import IsolatedRecogniser
-from layoutray.ocr.page import RecognisedPage
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.failures import problem_of
+from layoutray.serving.outcome import Outcome
 from layoutray.serving.request_log import write_with_serve
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class ReadPage:
-    """A page with its words, and the seconds that OCR took."""
-
-    page: RecognisedPage
-    seconds: float
 
 
 class PageReader:
@@ -41,22 +28,22 @@ class PageReader:
         self._recogniser.recognise(_blank_page(), 1)
 
     async def count_pages(self, data: bytes) -> int | Problem:
-        return await _run_in_thread(lambda: self._recogniser.count_pages(data), None)
+        try:
+            return await asyncio.to_thread(self._recogniser.count_pages, data)
+        except DocumentError as error:
+            return problem_of(error)
 
-    async def read(self, data: bytes, number: int) -> ReadPage | Problem:
+    async def read(self, data: bytes, number: int, doc_id: str, source: str) -> Outcome:
+        """A page of a file with its words, or why it cannot be read."""
         started = time.perf_counter()
-        page = await _run_in_thread(lambda: self._recogniser.recognise(data, number), number)
-        return page if isinstance(page, Problem) else ReadPage(page, time.perf_counter() - started)
+        try:
+            page = await asyncio.to_thread(self._recogniser.recognise, data, number)
+        except DocumentError as error:
+            return Outcome(None, problem=problem_of(error, number))
+        return Outcome(page.of_document(doc_id, source), ocr=time.perf_counter() - started)
 
     def __del__(self) -> None:
         self._recogniser.close()
-
-
-async def _run_in_thread(work: Callable[[], Result], page_number: int | None) -> Result | Problem:
-    try:
-        return await asyncio.to_thread(work)
-    except DocumentError as error:
-        return problem_of(error, page_number)
 
 
 def _blank_page() -> bytes:

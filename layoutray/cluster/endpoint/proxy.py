@@ -6,7 +6,8 @@ from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from layoutray.serving.failures import ApiError
+from layoutray.errors import ApiError
+from layoutray.serving.failures import response
 
 _REQUEST_ID = re.compile(r"[!-~]{1,128}")
 
@@ -27,7 +28,7 @@ class HeaderCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = _refusal(scope) if scope["type"] == "http" else None
-        await (refusal.response() if refusal else self._app)(scope, receive, send)
+        await (response(refusal) if refusal else self._app)(scope, receive, send)
 
 
 def _refusal(scope: Scope) -> ApiError | None:

@@ -14,17 +14,17 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from layoutray.checkpoint import Fetch
-from layoutray.cluster import gpus
-from layoutray.cluster.endpoint.loaded_versions import LoadedVersions
+from layoutray.cluster import gpus, ray_internals
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Problem
 from layoutray.errors import DocumentError, Reason
 from layoutray.inference.extractor import Extractor
-from layoutray.inference.generation import Text, TextGenerator
-from layoutray.inference.selection import Selection
+from layoutray.inference.generation import TextGenerator
 from layoutray.serving import failures
+from layoutray.serving.answer import Written
 from layoutray.serving.failures import log_failure, problem_of
-from layoutray.serving.model import LoadedVersion, ModelDescription, Refusal, Version, VersionError
+from layoutray.serving.loaded_versions import LoadedVersions
+from layoutray.serving.model import LoadedVersion, Loader, ModelDescription, Version, VersionError
 from layoutray.serving.request_log import write_with_serve
 
 Item = TypeVar("Item")
@@ -65,7 +65,7 @@ class WriteRequest:
 
 Request = PageRequest | WriteRequest
 ModelResult = BatchResult[Any] | Problem
-"""Of a PageRequest: its entities. Of a WriteRequest: the generated text, and its selection if requested."""
+"""Of a PageRequest: its entities. Of a WriteRequest: what was written."""
 
 
 class ModelReplica:
@@ -73,7 +73,8 @@ class ModelReplica:
 
     def __init__(self, first: Version, fetch: Fetch, beams: int, budget: int) -> None:
         write_with_serve()
-        self._versions = LoadedVersions(first, fetch, beams, gpus.assigned_device(), budget)
+        loader = Loader(gpus.assigned_device(), fetch, beams, ray_internals.free_memory)
+        self._versions = LoadedVersions(first, loader, budget)
         self._one_run = threading.Lock()
         self._failed: set[Version] = set()
 
@@ -81,12 +82,12 @@ class ModelReplica:
         """The served version of the default model."""
         return self._versions.served.description
 
-    async def load(self, version: Version) -> ModelDescription | Refusal:
+    async def load(self, version: Version) -> ModelDescription | VersionError:
         """Load a version beside the others, unless it is loaded already."""
         try:
             return (await self._versions.get(version)).description
         except VersionError as error:
-            return error.refusal
+            return error
 
     async def keep(self, versions: Sequence[Version], ingress: int) -> None:
         """Unload versions of a model: see `LoadedVersions.keep`."""
@@ -118,7 +119,8 @@ class ModelReplica:
                 run = _extract if isinstance(loaded.model, Extractor) else _generate
                 results = await self._run(partial(run, loaded.model), requests)
         except VersionError as error:
-            return [_version_gone(error.refusal)] * len(requests)
+            message = f"the version of the model that was to answer cannot be loaded any more: {error.message}"
+            return [Problem(failures.UNAVAILABLE, "model", message, True)] * len(requests)
         if any(isinstance(result, Problem) and result.code == Reason.INTERNAL for result in results):
             self._failed.add(version)
         return results
@@ -143,18 +145,14 @@ def _extract(extractor: Extractor, requests: Sequence[PageRequest]) -> list[tupl
     return extractor.extract([request.page for request in requests])
 
 
-def _generate(generator: TextGenerator, requests: Sequence[WriteRequest]) -> list[tuple[Text, Selection | None]]:
+def _generate(generator: TextGenerator, requests: Sequence[WriteRequest]) -> list[Written]:
     to_explain = [request.pages for request in requests if request.explain]
     selections = iter(generator.selections(to_explain) if generator.shows_selection else ())
     texts = generator.write([request.pages for request in requests])
     return [
-        (text, next(selections) if request.explain else None) for request, text in zip(requests, texts, strict=True)
+        Written(text, next(selections) if request.explain else None)
+        for request, text in zip(requests, texts, strict=True)
     ]
-
-
-def _version_gone(refusal: Refusal) -> Problem:
-    message = f"the version of the model that was to answer cannot be loaded any more: {refusal.message}"
-    return Problem(failures.UNAVAILABLE, "model", message, True)
 
 
 def _run_batch(

@@ -1,36 +1,32 @@
-"""Answer a document: OCR, model, response."""
+"""Answer documents on Ray: pages at readers, batches at model replicas."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import ray
 from ray.serve.handle import DeploymentHandle
 
-from layoutray.cluster.endpoint.batcher import Batcher
 from layoutray.cluster.endpoint.calls import call, result_of
-from layoutray.cluster.endpoint.page_cache import PageCache
-from layoutray.cluster.endpoint.page_reader import ReadPage
 from layoutray.cluster.endpoint.replicas import BatchResult, ModelResult, PageRequest, Request, WriteRequest
-from layoutray.cluster.endpoint.served_models import DEFAULT, ServedModels
+from layoutray.cluster.endpoint.versions import ServedVersion
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Problem
-from layoutray.inference.generation import NO_SELECTION, Text
-from layoutray.inference.selection import Selection
-from layoutray.serving import answer, failures, schema
+from layoutray.inference.generation import NO_SELECTION
+from layoutray.serving import answer, failures
+from layoutray.serving.answer import DocumentAnswer, Written
+from layoutray.serving.answerer import DEFAULT, Admit, admit_all, named
+from layoutray.serving.batcher import Batcher
 from layoutray.serving.capacity import Capacity, Slots
-from layoutray.serving.failures import ApiError
-from layoutray.serving.model import ModelDescription, Version
+from layoutray.serving.model import ModelDescription, ModelState, Version
 from layoutray.serving.outcome import Outcome
-from layoutray.serving.schema import ServedPath
+from layoutray.serving.page_cache import PageCache
 from layoutray.serving.submission import UploadedFile, WordPages
 from layoutray.serving.telemetry import Telemetry
 
-Admit = Callable[[int], Awaitable[None]]
-"""Called with the number of pages of a document before they are processed. It may raise ApiError."""
 _PageStep = Callable[[Page, float, float], Awaitable[Outcome]]
 """The step after OCR. Its arguments: the page, the seconds of OCR, and the start time of the page's processing."""
 
@@ -40,95 +36,66 @@ class Service:
 
     Pages of a document wait here until the readers have a place for one, so that a long document does not block single
     pages of other requests.
+
+    Args:
+        served: the served version of each model by name, that of the default one first.
     """
 
     def __init__(
         self,
         reader: DeploymentHandle,
         model: DeploymentHandle,
-        models: ServedModels,
+        served: Mapping[str, ServedVersion],
         capacity: Capacity,
         kept: PageCache,
         telemetry: Telemetry,
     ) -> None:
         self._reader = reader
         self._model = model
-        self.models = models
+        self._served = served
         self._capacity = capacity
         self._kept = kept
         self._telemetry = telemetry
         # A batch is of one model, so that no page waits until another model is loaded.
         self._ask = {
             name: Batcher[Request, ModelResult](self._ask_model, capacity.batch_size, capacity.batches)
-            for name in models.names
+            for name in served
         }
 
+    def models(self) -> Mapping[str, ModelState]:
+        return {name: served.state for name, served in self._served.items()}
+
     async def model(self, name: str = DEFAULT) -> ModelDescription:
-        """The served version of a model; a replica is asked for the first one.
+        served = named(self._served, name)
+        return served.state.description or await served.ask()
 
-        Raises:
-            ApiError: 404 when there is no such model, 503 when no replica answers, or when it cannot be loaded.
-        """
-        served = self.models.of(name)
-        return served.description or await served.ask()
+    async def check(self) -> ModelDescription:
+        return await self._served[DEFAULT].ask()
 
-    async def model_at(self, path: ServedPath, name: str = DEFAULT) -> ModelDescription:
-        """The served version of a model, for one whole document.
+    async def count_pages(self, file: UploadedFile) -> int:
+        return await self._count_pages(file.data)
 
-        Raises:
-            ApiError: 404 when it is served at another path than `path` of the default model, else as `model`.
-        """
-        model = await self.model(name)
-        if model.path != path:
-            message = f"model {model.model_id} is served at {model.served_at}"
-            raise ApiError(404, "not_offered", message, retryable=False)
-        return model
-
-    async def extract(
-        self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit
-    ) -> tuple[schema.ExtractResponse, Sequence[Page]]:
-        """Entities, fields and records of a document, and its pages with words.
-
-        A model that generates fields reads all pages together; pages that failed are left out.
-
-        Raises:
-            ApiError: that of `admit`; when all pages failed (the first page's error), or when text generation failed.
-        """
-        started = time.perf_counter()
-        outcomes = await self._outcomes(
-            document, _keep_page if model.writes else partial(self._extract_page, model.version), admit
-        )
-        self._count_failed(outcomes)
-        text = None
-        if model.writes:
-            request = WriteRequest(model.version, answer.pages_of(outcomes), explain=False)
-            text, _, generation = await self._generate(request)
-            outcomes = [*outcomes, generation]
-        answered = answer.extracted(document.doc_id, model, outcomes, text, time.perf_counter() - started)
-        self._telemetry.document(answered)
-        return answered, answer.pages_of(outcomes)
-
-    async def summarize(
-        self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit, *, explain: bool
-    ) -> schema.SummarizeResponse:
-        """The summary of a document, without the pages that failed.
-
-        Raises:
-            ApiError: that of `admit`; when all pages failed (the first page's error), when the model failed, or when
-                `explain` is asked of a model that does not pool.
-        """
+    async def answer(
+        self,
+        document: UploadedFile | WordPages,
+        model: ModelDescription,
+        admit: Admit = admit_all,
+        *,
+        explain: bool = False,
+    ) -> DocumentAnswer:
         if explain and not model.explains:
             raise failures.invalid(f"explain: {model.model_id} has no selection of words; {NO_SELECTION}")
         started = time.perf_counter()
-        outcomes = await self._outcomes(document, _keep_page, admit)
-        self._count_failed(outcomes)
-        pages = answer.pages_of(outcomes)
-        text, selection, generation = await self._generate(WriteRequest(model.version, pages, explain))
-        explanation = selection and answer.explanation(selection, pages)
-        answered = answer.summarized(
-            document.doc_id, model, [*outcomes, generation], text, explanation, time.perf_counter() - started
-        )
-        self._telemetry.document(answered)
+        step = _keep_page if model.writes else partial(self._extract_page, model.version)
+        outcomes, written = await self._outcomes(document, step, admit), None
+        for problem in answer.problems_of(outcomes):
+            self._telemetry.page_failed(problem.code)
+        if model.writes:
+            request = WriteRequest(model.version, answer.pages_of(outcomes), explain)
+            written, generation = await self._write(request)
+            outcomes = [*outcomes, generation]
+        answered = answer.answered(document, model, outcomes, written, time.perf_counter() - started)
+        self._telemetry.document(answered.response)
         return answered
 
     async def _outcomes(self, document: UploadedFile | WordPages, step: _PageStep, admit: Admit) -> Sequence[Outcome]:
@@ -136,59 +103,44 @@ class Service:
         if isinstance(document, WordPages):
             await admit(len(document.pages))
             return await asyncio.gather(*(step(page, 0.0, time.perf_counter()) for page in document.pages))
-        return await self._outcomes_of_file(document, step, admit)
-
-    def _count_failed(self, outcomes: Sequence[Outcome]) -> None:
-        """Count failed pages in the metrics. Raises ApiError when all pages failed."""
-        for problem in answer.problems_of(outcomes):
-            self._telemetry.page_failed(problem.code)
-
-    async def _outcomes_of_file(self, file: UploadedFile, step: _PageStep, admit: Admit) -> Sequence[Outcome]:
-        data = ray.put(file.data)  # once for all pages: replicas on the same node share the copy
+        data = ray.put(document.data)  # once for all pages: replicas on the same node share the copy
         num_pages = await self._count_pages(data)
         await admit(num_pages)
         slots = Slots(self._capacity.pages_in_ocr)
-        return await asyncio.gather(
-            *(self._outcome_of_page(_PageOfFile(file, data, number), step, slots) for number in range(1, num_pages + 1))
-        )
 
-    async def count_pages(self, file: UploadedFile) -> int:
-        """The number of pages of a file. Raises ApiError when it cannot be opened."""
-        return await self._count_pages(file.data)
+        async def outcome_of_page(number: int) -> Outcome:
+            outcome = await document.known.get(number)
+            if outcome is None:
+                started = time.perf_counter()
+                outcome = await self._read(document, data, number, slots)
+                if outcome.page:
+                    outcome = await step(outcome.page, outcome.ocr, started)
+                await document.known.put(number, outcome)
+            return outcome
+
+        return await asyncio.gather(*map(outcome_of_page, range(1, num_pages + 1)))
 
     async def _count_pages(self, data: Any) -> int:
         return await result_of(self._reader.count_pages.remote(data), "open")
 
-    async def _outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: Slots) -> Outcome:
-        file, number = source.file, source.number
-        outcome = await file.known.get(number)
-        if outcome is None:
-            outcome = await self._new_outcome_of_page(source, step, slots)
-            await file.known.put(number, outcome)
-        return outcome
+    async def _read(self, file: UploadedFile, data: Any, number: int, slots: Slots) -> Outcome:
+        """A page with its words: kept ones if there are, else from a reader.
 
-    async def _new_outcome_of_page(self, source: "_PageOfFile", step: _PageStep, slots: Slots) -> Outcome:
-        started = time.perf_counter()
-        file, number = source.file, source.number
-        result = await self._read(source, slots)
-        if isinstance(result, Problem):
-            return Outcome(None, problem=result)
-        read = result.page
-        page = Page(file.doc_id, number, read.width, read.height, read.words, file.source, "", "", read.provenance)
-        return await step(page, result.seconds, started)
-
-    async def _read(self, source: "_PageOfFile", slots: Slots) -> ReadPage | Problem:
-        """A page with its words: kept ones if there are, else from a reader."""
-        content, number = source.file.doc_id, source.number
-        if kept := self._kept.get(content, number):
+        Args:
+            data: the bytes of the file in Ray's object store.
+        """
+        if kept := self._kept.get(file.doc_id, number):
             self._telemetry.page_kept()
-            return ReadPage(kept, 0.0)
+            return Outcome(replace(kept, source=file.source))
         async with slots.take():
-            result: ReadPage | Problem = await call(self._reader.read.remote(source.data, number), "ocr", number)
-        if isinstance(result, ReadPage):
-            self._telemetry.page_read(result.seconds)
-            self._kept.put(content, result.page)
-        return result
+            reading = self._reader.read.remote(data, number, file.doc_id, file.source)
+            read: Outcome | Problem = await call(reading, "ocr", number)
+        if isinstance(read, Problem):
+            return Outcome(None, problem=read)
+        if read.page:
+            self._telemetry.page_read(read.ocr)
+            self._kept.put(read.page)
+        return read
 
     async def _extract_page(self, version: Version, page: Page, ocr: float, started: float) -> Outcome:
         """Run a version on a page. `ocr`: seconds of OCR; `started`: start time of the page's processing."""
@@ -200,30 +152,20 @@ class Service:
         self._telemetry.answered(result.seconds, result.batch_size, queue)
         return Outcome(page, result.value, ocr=ocr, model=result.seconds / result.batch_size, queue=queue)
 
-    async def _generate(self, request: WriteRequest) -> tuple[Text, Selection | None, Outcome]:
-        """The generated text of a document, its selection, and the times. Raises ApiError when the model failed."""
+    async def _write(self, request: WriteRequest) -> tuple[Written, Outcome]:
+        """What the model writes about a document, and the times. Raises ApiError when the model failed."""
         started = time.perf_counter()
-        ask = self._ask[request.version.name]
-        result: BatchResult[tuple[Text, Selection | None]] | Problem = await ask(request)
+        result: BatchResult[Written] | Problem = await self._ask[request.version.name](request)
         if isinstance(result, Problem):
-            raise failures.error_of_problem(result)
+            raise failures.error_of(result)
         queue = max(time.perf_counter() - started - result.seconds, 0.0)
         self._telemetry.answered(result.seconds, result.batch_size, queue, pages=len(request.pages))
-        return *result.value, Outcome(None, model=result.seconds / result.batch_size, queue=queue)
+        return result.value, Outcome(None, model=result.seconds / result.batch_size, queue=queue)
 
     async def _ask_model(self, requests: Sequence[Request]) -> Sequence[ModelResult]:
         """The results of a batch; the same Problem for each request when the replica died."""
         results: Sequence[ModelResult] | Problem = await call(self._model.answer.remote(requests), "model")
         return [results] * len(requests) if isinstance(results, Problem) else results
-
-
-@dataclass(frozen=True, slots=True)
-class _PageOfFile:
-    """Page `number` of an uploaded file; `data` refers to the file's bytes in Ray's object store."""
-
-    file: UploadedFile
-    data: Any
-    number: int
 
 
 async def _keep_page(page: Page, ocr: float, started: float) -> Outcome:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from layoutray.serving.failures import ApiError
+from layoutray.errors import ApiError
 
 _log = logging.getLogger(__name__)
 

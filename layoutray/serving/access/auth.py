@@ -9,10 +9,11 @@ from typing import Annotated, Protocol
 from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from layoutray.errors import ApiError
 from layoutray.serving.access import keys
 from layoutray.serving.access.audit import AuditLog, AuditRecord
 from layoutray.serving.access.keys import Key, KeyStore, Scope
-from layoutray.serving.failures import ApiError, in_database
+from layoutray.serving.failures import in_database
 from layoutray.serving.model import ModelDescription
 from layoutray.serving.request_log import request_id
 from layoutray.serving.telemetry import Telemetry

@@ -5,9 +5,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from layoutray.errors import InputError
+from layoutray.errors import ApiError, InputError
 from layoutray.serving import failures
-from layoutray.serving.failures import ApiError
 from layoutray.serving.jobs.records import JobFile
 from layoutray.store import sources
 

@@ -20,7 +20,6 @@ import pypdfium2 as pdfium
 import pytest
 from PIL import Image
 
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.devices import CPU
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.inference.extractor import Extractor
@@ -29,7 +28,8 @@ from layoutray.ocr.settings import Recognition
 from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from layoutray.pyfunc import DocumentModel
 from layoutray.serving.limits import Limits
-from layoutray.serving.model import Version, load_version
+from layoutray.serving.model import Loader, Version
+from layoutray.serving.settings import ServeSettings
 from layoutray.synthetic.render import render_page
 from layoutray.tasks.field_answers import field_answers
 from tests.cluster.checkpoints import save_untrained
@@ -91,7 +91,7 @@ def test_an_image_is_answered_as_reading_and_model_would_in_one_process(
     answer = response.json()
     with IsolatedRecogniser(Recognition(profile="fast")) as recogniser:
         seen = recogniser.recognise(data, 1)
-    page = Page("", 1, seen.width, seen.height, seen.words, "", "", "", seen.provenance)
+    page = seen.of_document("", "")
     extractor = Extractor.load(settings.checkpoint)
     (expected,) = extractor.extract([page])
     assert expected
@@ -116,7 +116,7 @@ def test_an_image_is_answered_as_reading_and_model_would_in_one_process(
 def test_the_pyfunc_of_the_checkpoint_gives_the_same_answers(client: httpx.Client, settings: ServeSettings) -> None:
     image, words = rendered()
     body, file = as_request(image, words), encoded(image, "PNG")
-    version = load_version(Version(settings.checkpoint, ""), str, 1, CPU)
+    version = Loader(CPU).load(Version(settings.checkpoint, ""))
     model = DocumentModel(version, settings.recognition)
     answers = model.predict(pd.DataFrame({"file": [file, None, b"GIF89a"], "pages": [None, body["pages"], None]}))
     responses = [post(client, file), client.post("/v1/extract", json=body), post(client, b"GIF89a")]
@@ -171,10 +171,7 @@ def test_fields_are_those_of_the_whole_document(client: httpx.Client, settings: 
     with IsolatedRecogniser(Recognition(profile="fast")) as recogniser:
         seen = [recogniser.recognise(data, number) for number in (1, 2, 3)]
     extractor = Extractor.load(settings.checkpoint)
-    read = [
-        Page("", number, one.width, one.height, one.words, "", "", "", one.provenance)
-        for number, one in enumerate(seen, 1)
-    ]
+    read = [one.of_document("", "") for one in seen]
     expected = field_answers(sum(extractor.extract(read), ()), extractor.fields)
     assert [(field["name"], field["value"], field["content"]) for field in document["fields"]] == [
         (one.name, one.value, one.content) for one in expected

@@ -4,23 +4,18 @@ import asyncio
 
 import pytest
 
-from layoutray.cluster.endpoint.page_cache import PageCache
-from layoutray.cluster.endpoint.served_models import ServedModels
 from layoutray.cluster.endpoint.service import Service
+from layoutray.errors import ApiError
 from layoutray.serving.capacity import Capacity
-from layoutray.serving.failures import ApiError
 from layoutray.serving.model import ModelDescription, Version
+from layoutray.serving.page_cache import PageCache
 from layoutray.serving.submission import WordPages
 from layoutray.serving.telemetry import Telemetry
 from tests.documents import pages
 
 
-async def admit(_: int) -> None:
-    """Every document may be processed."""
-
-
 def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
-    service = Service(None, None, ServedModels(None, {}), Capacity(1, 1, 1), PageCache(0), Telemetry())  # pyright: ignore[reportArgumentType]
+    service = Service(None, None, {}, Capacity(1, 1, 1), PageCache(0), Telemetry())  # pyright: ignore[reportArgumentType]
     plain = ModelDescription(
         version=Version("plain", "1"),
         model_id="plain",
@@ -35,5 +30,5 @@ def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
         tried_on="a generated page",
     )
     with pytest.raises(ApiError, match="plain has no selection of words; take one that pools") as refusal:
-        asyncio.run(service.summarize(WordPages("d", tuple(pages(0))), plain, admit, explain=True))
+        asyncio.run(service.answer(WordPages("d", tuple(pages(0))), plain, explain=True))
     assert refusal.value.status == 422

@@ -6,11 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.errors import InputError
 from layoutray.inference.extractor import Extractor
 from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.limits import Limits
+from layoutray.serving.settings import ServeSettings
 from layoutray.serving.submission import word_pages
 from tests.cluster.running_endpoint import as_request, measured, refused, rendered
 from tests.ocr.files import encoded

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.limits import Limits
+from layoutray.serving.settings import ServeSettings
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.running_endpoint import serving
 

@@ -11,9 +11,9 @@ import httpx
 import pytest
 import ray
 
-from layoutray.cluster.endpoint.settings import ServeSettings
 from layoutray.inference.extractor import Extractor
 from layoutray.serving.access.keys import KeyStore, Scope
+from layoutray.serving.settings import ServeSettings
 from tests.cluster.running_endpoint import as_request, refused, rendered
 from tests.ocr.files import encoded, picture
 

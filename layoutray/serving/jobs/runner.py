@@ -7,14 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from layoutray.cluster.endpoint.served_models import DEFAULT
-from layoutray.cluster.endpoint.service import Service
-from layoutray.errors import DocumentError, Reason
+from layoutray.errors import ApiError, DocumentError, Reason
 from layoutray.serving import failures
 from layoutray.serving.access.audit import AuditRecord
 from layoutray.serving.access.auth import Access
-from layoutray.serving.answer import answer_of_page, with_words
-from layoutray.serving.failures import ApiError, within
+from layoutray.serving.answer import answer_of_page
+from layoutray.serving.answerer import DEFAULT, Answerer, named
+from layoutray.serving.failures import within
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.jobs.ledger_loop import LedgerLoop
 from layoutray.serving.jobs.page_ledger import PageLedger
@@ -45,7 +44,7 @@ class JobRunner:
     """
 
     def __init__(
-        self, ledger: Ledger, service: Service, access: Access, limits: Limits, *, at_once: Callable[[], int]
+        self, ledger: Ledger, service: Answerer, access: Access, limits: Limits, *, at_once: Callable[[], int]
     ) -> None:
         self._ledger = ledger
         self._pages = PageLedger(ledger.database)
@@ -58,7 +57,7 @@ class JobRunner:
 
     def require_model(self, name: str) -> None:
         """Raise ApiError (404) when there is no model of this name."""
-        self._service.models.of(name)
+        named(self._service.models(), name)
 
     def hint(self) -> None:
         """Say that the ledger has something new. Without it, the runner finds that itself, a second later."""
@@ -103,27 +102,20 @@ class JobRunner:
             model = await self._service.model(document.options.get("model", DEFAULT))
             record.model, record.model_version = model.model_id, model.model_version
             file = replace(file, known=_KnownPages(self._pages, document, model))
-            answer = await self._ask(file, model, document)
+            answered = await self._service.answer(file, model)
+            answer = answered.with_words() if document.options["words"] else answered.response
         if _may_be_better(answer) and _has_starts_left(document):
             return await self._later(document)
         result = {"answer": answer.model_dump(mode="json", exclude_none=True)}
         stored = await asyncio.to_thread(self._ledger.finish, document, "answered", result)
         return answer.status if stored else "not_wanted"
 
-    async def _ask(
-        self, file: UploadedFile, model: ModelDescription, document: WaitingDocument
-    ) -> ExtractResponse | SummarizeResponse:
-        if model.path == "/v1/summarize":
-            return await self._service.summarize(file, model, _admitted, explain=False)
-        answer, pages = await self._service.extract(file, model, _admitted)
-        return with_words(answer, pages) if document.options["words"] else answer
-
     async def _fail(self, document: WaitingDocument, failure: ApiError) -> None:
         """Store a failure, unless it may be one of this moment."""
         if failure.status >= 500 and failure.retryable and _has_starts_left(document):
             await self._later(document)
         else:
-            await asyncio.to_thread(self._ledger.finish, document, "failed", {"error": failure.detail().model_dump()})
+            await asyncio.to_thread(self._ledger.finish, document, "failed", failure.body())
 
     async def _later(self, document: WaitingDocument) -> str:
         """Leave a document waiting in the ledger. Its slot stays taken for a while, as others would fail too."""
@@ -149,7 +141,7 @@ def read_document(document: WaitingDocument, most: int) -> UploadedFile:
             message = f"{document.address} has changed since it was opened; send it again"
             raise DocumentError(Reason.CHANGED, message, stage="open")
     except DocumentError as error:
-        raise failures.error_of_problem(failures.problem_of(error)) from error
+        raise failures.error_of(error) from error
     return UploadedFile(content, document.address, data)
 
 
@@ -168,10 +160,6 @@ class _KnownPages:
         if not (outcome.problem and outcome.problem.retryable):
             shown = answer_of_page(number, self._model, outcome)
             await asyncio.to_thread(self._pages.put, self._document, number, self._model.model_version, outcome, shown)
-
-
-async def _admitted(_: int) -> None:
-    """The pages of a job are counted when it is opened."""
 
 
 def _may_be_better(answer: ExtractResponse | SummarizeResponse) -> bool:

@@ -6,23 +6,30 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
-from layoutray.cluster.endpoint.page_cache import PageCache
-from layoutray.cluster.endpoint.settings import ServeSettings
-from layoutray.document import Box, Provenance, Word
-from layoutray.ocr.page import RecognisedPage
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.serving.page_cache import PageCache
+from layoutray.serving.settings import ServeSettings
 from tests.cluster.running_endpoint import rendered
 from tests.ocr.files import encoded
 from tests.serving.in_process import application
 
-PAGE = RecognisedPage(
-    2, 640, 480, (Word("Grün", Box(0.1, 0.2, 0.3, 0.4), 0.875, 1, 2), Word("7", Box(0, 0, 1, 1))), Provenance("ocr", "")
+PAGE = Page(
+    doc_id="a",
+    number=2,
+    width=640,
+    height=480,
+    words=(Word("Grün", Box(0.1, 0.2, 0.3, 0.4), 0.875, 1, 2), Word("7", Box(0, 0, 1, 1))),
+    source="a.png",
+    image="",
+    split="",
+    provenance=Provenance("ocr", ""),
 )
 
 
 def test_a_page_is_given_as_it_was_kept_for_its_own_content_and_number() -> None:
     async def ask() -> None:
         cache = PageCache(60)
-        cache.put("a", PAGE)
+        cache.put(PAGE)
         assert cache.get("a", 2) == PAGE
         assert cache.get("a", 1) is None
         assert cache.get("b", 2) is None
@@ -33,10 +40,10 @@ def test_a_page_is_given_as_it_was_kept_for_its_own_content_and_number() -> None
 def test_a_page_is_removed_when_its_time_has_passed_however_often_it_was_asked_for() -> None:
     async def ask() -> None:
         cache = PageCache(0.2)
-        cache.put("a", PAGE)
+        cache.put(PAGE)
         until = asyncio.get_running_loop().time() + 30
         while cache.get("a", 2):
-            cache.put("a", PAGE)
+            cache.put(PAGE)
             assert asyncio.get_running_loop().time() < until
             await asyncio.sleep(0.01)
 
@@ -45,7 +52,7 @@ def test_a_page_is_removed_when_its_time_has_passed_however_often_it_was_asked_f
 
 def test_nothing_is_kept_for_no_time() -> None:
     cache = PageCache(0)
-    cache.put("a", PAGE)
+    cache.put(PAGE)
     assert cache.get("a", 2) is None
 
 
@@ -53,7 +60,7 @@ def test_the_first_pages_leave_when_there_is_no_room() -> None:
     async def ask() -> list[bool]:
         cache = PageCache(60, most_bytes=1000)
         for number in range(1, 7):
-            cache.put("a", replace(PAGE, number=number))
+            cache.put(replace(PAGE, number=number))
         return [cache.get("a", number) is not None for number in range(1, 7)]
 
     kept = asyncio.run(ask())
@@ -64,7 +71,7 @@ def test_the_first_pages_leave_when_there_is_no_room() -> None:
 def test_a_page_larger_than_the_room_is_not_kept() -> None:
     async def ask() -> None:
         cache = PageCache(60, most_bytes=10)
-        cache.put("a", PAGE)
+        cache.put(PAGE)
         assert cache.get("a", 2) is None
 
     asyncio.run(ask())

@@ -13,10 +13,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from benchmarks.measure.object_store import listed_store, object_store
-from layoutray.cluster.endpoint.jobs import read_document
-from layoutray.serving.failures import ApiError
+from layoutray.errors import ApiError
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.jobs.records import WaitingDocument
+from layoutray.serving.jobs.runner import read_document
 from layoutray.serving.limits import Limits
 from layoutray.serving.submission import UploadedFile
 from tests.cluster.running_endpoint import refused

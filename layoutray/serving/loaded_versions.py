@@ -8,9 +8,7 @@ from contextlib import asynccontextmanager
 
 import torch
 
-from layoutray.checkpoint import Fetch
-from layoutray.cluster import ray_internals
-from layoutray.serving.model import LoadedVersion, Refusal, Version, VersionError, load_version, measured_weights
+from layoutray.serving.model import LoadedVersion, Loader, Version, VersionError
 
 _MIB = 2**20
 
@@ -26,22 +24,20 @@ class LoadedVersions:
 
     Args:
         first: the served version of the default model at the start.
-        fetch: gives the folder of a checkpoint in this process.
-        beams: beam width of a model that generates text.
         budget: bytes that the weights of the other models may take. The default model does not count.
 
     Raises:
         VersionError: when `first` cannot be served.
     """
 
-    def __init__(self, first: Version, fetch: Fetch, beams: int, device: torch.device, budget: int) -> None:
-        self._fetch, self._beams, self._device = fetch, beams, device
+    def __init__(self, first: Version, loader: Loader, budget: int) -> None:
+        self._loader = loader
         self._budget = budget
         self._one_load = asyncio.Lock()
         self._loads: dict[Version, asyncio.Task[LoadedVersion]] = {}
         self._users: Counter[Version] = Counter()
         self._kept: dict[tuple[str, int], Sequence[Version]] = {}
-        self.served = load_version(first, fetch, beams, device, ray_internals.free_memory)
+        self.served = loader.load(first)
         self._loaded = {first: self.served}
         """The version that was used last is the last one."""
 
@@ -96,7 +92,7 @@ class LoadedVersions:
     async def _load(self, version: Version) -> LoadedVersion:
         async with self._one_load:  # at a time
             if version.name:
-                weights = await asyncio.to_thread(measured_weights, version, self._fetch)
+                weights = await asyncio.to_thread(self._loader.weights, version)
                 self._make_room(version, weights)
             self._loaded[version] = loaded = await self._load_into_free_memory(version)
             _log.info("version %s of model %s is loaded", loaded.description.model_version, loaded.description.model_id)
@@ -108,24 +104,22 @@ class LoadedVersions:
             message = (
                 f"its weights take {_mib(weights)}, and all models but the default one may take {_mib(self._budget)}"
             )
-            raise VersionError(Refusal(version, "too_large", message))
+            raise VersionError(version, "too_large", message)
         while self._taken() + weights > self._budget:
             if not self._unload_one():
                 message = (
                     f"its weights take {_mib(weights)}, and models that are answering take {_mib(self._taken())} of "
                     f"the {_mib(self._budget)} for models; try again later"
                 )
-                raise VersionError(Refusal(version, "no_room", message))
+                raise VersionError(version, "no_room", message)
 
     async def _load_into_free_memory(self, version: Version) -> LoadedVersion:
         """Load a version; unload others as long as the free memory is too small. Raises VersionError."""
         while True:
             try:
-                return await asyncio.to_thread(
-                    load_version, version, self._fetch, self._beams, self._device, ray_internals.free_memory
-                )
+                return await asyncio.to_thread(self._loader.load, version)
             except VersionError as error:
-                if error.refusal.code != "too_large" or not self._unload_one():
+                if error.code != "too_large" or not self._unload_one():
                     raise
 
     def _unload_one(self) -> bool:
@@ -136,7 +130,7 @@ class LoadedVersions:
             return False
         del self._loaded[version]
         _log.info("version %s of model %s is unloaded", version.label, version.name)
-        if self._device.type == "cuda":
+        if self._loader.device.type == "cuda":
             torch.cuda.empty_cache()
         return True
 

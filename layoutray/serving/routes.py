@@ -1,25 +1,23 @@
 """The HTTP routes, with admission, timeout and error handling for every request."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Path, Query, Request, Response
 from pydantic import BaseModel
 
-from layoutray.cluster.endpoint.served_models import DEFAULT
-from layoutray.cluster.endpoint.served_version import ServedVersion
-from layoutray.cluster.endpoint.service import Service
-from layoutray.document import Page
+from layoutray.errors import ApiError
 from layoutray.serving import failures, schema, submission, telemetry
 from layoutray.serving.access.auth import Access, Call, Caller, returned_on_failure
-from layoutray.serving.answer import with_words
+from layoutray.serving.answer import DocumentAnswer
+from layoutray.serving.answerer import DEFAULT, Answerer
 from layoutray.serving.capacity import Capacity
 from layoutray.serving.description import DescribedApi, request_body
-from layoutray.serving.failures import ApiError, within
+from layoutray.serving.failures import within
 from layoutray.serving.limits import Admission, Limits
-from layoutray.serving.model import ModelDescription
+from layoutray.serving.model import ModelDescription, ModelState
 from layoutray.serving.request_log import request_id
 from layoutray.serving.telemetry import Telemetry
 
@@ -41,7 +39,7 @@ class Routes:
 
     def __init__(
         self,
-        service: Service,
+        answerer: Answerer,
         limits: Limits,
         metrics: Telemetry,
         access: Access,
@@ -49,7 +47,7 @@ class Routes:
         exposition: Callable[[], Awaitable[str]],
     ) -> None:
         waiting = limits.max_queued_requests
-        self._service = service
+        self._answerer = answerer
         self._limits = limits
         self._telemetry = metrics
         self._access = access
@@ -110,48 +108,52 @@ class Routes:
         )
         return api
 
-    async def extract(self, request: Request, words: _Words = False) -> schema.ExtractResponse:
+    async def extract(self, request: Request, words: _Words = False) -> schema.Response:
         """Extract entities and fields from a document: a file, or pages of words and boxes."""
-        return await self._extract(request, DEFAULT, words)
+        answered = await self.extracted(request)
+        return answered.with_words() if words else answered.response
 
-    async def extract_with(self, request: Request, name: _Name, words: _Words = False) -> schema.ExtractResponse:
+    async def extract_with(self, request: Request, name: _Name, words: _Words = False) -> schema.Response:
         """The same with another model than the default one. The first request to it waits until it is loaded."""
-        return await self._extract(request, name, words)
+        answered = await self.extracted(request, name)
+        return answered.with_words() if words else answered.response
 
-    async def _extract(self, request: Request, model: str, words: bool) -> schema.ExtractResponse:
-        _, answer, pages = await self.extract_document(request, model)
-        return with_words(answer, pages) if words else answer
+    async def extracted(self, request: Request, name: str = DEFAULT) -> DocumentAnswer:
+        """The answer to the document in a request of `request.state.caller`. Raises ApiError."""
+        return await self._answer(request, "/v1/extract", name, submission.word_pages)
 
-    async def extract_document(
-        self, request: Request, model_name: str = DEFAULT
-    ) -> tuple[submission.UploadedFile | submission.WordPages, schema.ExtractResponse, Sequence[Page]]:
-        """The document in a request of `request.state.caller`, its answer, and its pages. Raises ApiError."""
-        async with self._admitted(request) as call:
-            model = await self._service.model_at("/v1/extract", model_name)
-            document = await submission.receive(request, self._limits, submission.word_pages)
-            call.asks(document.doc_id, model)
-            answer, pages = await self._service.extract(document, model, call.admit)
-            call.record.outcome = answer.status
-        return document, answer, pages
-
-    async def summarize(self, request: Request, explain: _Explain = False) -> schema.SummarizeResponse:
+    async def summarize(self, request: Request, explain: _Explain = False) -> schema.Response:
         """Summarise a document: a file, pages of words and boxes, or a text."""
-        return await self._summarize(request, DEFAULT, explain)
+        return await self._summarized(request, DEFAULT, explain)
 
-    async def summarize_with(
-        self, request: Request, name: _Name, explain: _Explain = False
-    ) -> schema.SummarizeResponse:
+    async def summarize_with(self, request: Request, name: _Name, explain: _Explain = False) -> schema.Response:
         """The same with another model than the default one. The first request to it waits until it is loaded."""
-        return await self._summarize(request, name, explain)
+        return await self._summarized(request, name, explain)
 
-    async def _summarize(self, request: Request, model_name: str, explain: bool) -> schema.SummarizeResponse:
+    async def _summarized(self, request: Request, name: str, explain: bool) -> schema.Response:
+        parse = submission.word_pages_or_text
+        return (await self._answer(request, "/v1/summarize", name, parse, explain=explain)).response
+
+    async def _answer(
+        self,
+        request: Request,
+        path: schema.ServedPath,
+        name: str,
+        parse_body: Callable[[bytes, Limits], submission.WordPages],
+        *,
+        explain: bool = False,
+    ) -> DocumentAnswer:
+        """The answer of a model, which must be served at `path` of the default model. Raises ApiError."""
         async with self._admitted(request) as call:
-            model = await self._service.model_at("/v1/summarize", model_name)
-            document = await submission.receive(request, self._limits, submission.word_pages_or_text)
+            model = await self._answerer.model(name)
+            if model.path != path:
+                message = f"model {model.model_id} is served at {model.served_at}"
+                raise ApiError(404, "not_offered", message, retryable=False)
+            document = await submission.receive(request, self._limits, parse_body)
             call.asks(document.doc_id, model)
-            answer = await self._service.summarize(document, model, call.admit, explain=explain)
-            call.record.outcome = answer.status
-            return answer
+            answered = await self._answerer.answer(document, model, call.admit, explain=explain)
+            call.record.outcome = answered.response.status
+            return answered
 
     @asynccontextmanager
     async def _admitted(self, request: Request) -> AsyncGenerator[Call]:
@@ -168,9 +170,9 @@ class Routes:
     async def models(self) -> schema.ModelsResponse:
         """The served models, their paths and entity types; of a model that no request has asked for, its name."""
         async with within(_HEALTH_SECONDS):
-            default = await self._service.model()
-        others = [(name, served.description) for name, served in self._service.models.others()]
-        shown = [_shown(default.model_id, default), *(_shown(name, description) for name, description in others)]
+            default = await self._answerer.model()
+        others = list(self._answerer.models().items())[1:]
+        shown = [_shown(default.model_id, default), *(_shown(name, state.description) for name, state in others)]
         return schema.ModelsResponse(models=shown)
 
     async def live(self) -> schema.LiveResponse:
@@ -181,19 +183,20 @@ class Routes:
         """200 when a model replica answers, else 503; says if the version that an alias names cannot be served."""
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):
-                model = await self._service.models.default.ask()
+                model = await self._answerer.check()
         except TimeoutError as error:
             raise ApiError(
                 503, failures.UNAVAILABLE, f"no model replica answered in {_HEALTH_SECONDS:g} s", retryable=True
             ) from error
-        others = {
+        default, *others = self._answerer.models().items()
+        health = {
             name: schema.ModelHealth(
-                model_version=served.description and served.description.model_version, refused=_refused(served)
+                model_version=state.description and state.description.model_version, refused=_refused(state)
             )
-            for name, served in self._service.models.others()
+            for name, state in others
         }
         return schema.HealthResponse(
-            model_version=model.model_version, refused=_refused(self._service.models.default), models=others or None
+            model_version=model.model_version, refused=_refused(default[1]), models=health or None
         )
 
     async def metrics(self) -> Response:
@@ -214,8 +217,8 @@ def _shown(name: str, model: ModelDescription | None) -> schema.ModelResponse:
     )
 
 
-def _refused(served: ServedVersion) -> schema.RefusedVersion | None:
-    refusal = served.refusal
+def _refused(state: ModelState) -> schema.RefusedVersion | None:
+    refusal = state.refusal
     return refusal and schema.RefusedVersion(
         model_version=refusal.version.label, code=refusal.code, message=refusal.message
     )

@@ -11,10 +11,9 @@ from typing import Any
 from ray.serve.handle import DeploymentHandle
 
 from layoutray.cluster.endpoint.calls import result_of
-from layoutray.errors import LayoutrayError
+from layoutray.errors import ApiError, LayoutrayError
 from layoutray.serving import failures
-from layoutray.serving.failures import ApiError
-from layoutray.serving.model import ModelDescription, Refusal, Version
+from layoutray.serving.model import ModelDescription, ModelState, Version, VersionError
 from layoutray.serving.telemetry import Telemetry
 
 Lookup = Callable[[], Version]
@@ -54,14 +53,14 @@ class Replicas:
         """As `describe`, in a thread that waits."""
         return self.handle.describe.remote().result()
 
-    async def load(self, version: Version) -> ModelDescription | Refusal:
+    async def load(self, version: Version) -> ModelDescription | VersionError:
         """Have one of them load a version. Raises ApiError (503) when none answers."""
         return await result_of(self.handle.load.remote(version), "model")
 
-    def load_everywhere(self, version: Version) -> ModelDescription | Refusal:
+    def load_everywhere(self, version: Version) -> ModelDescription | VersionError:
         """What all say about a version, which each of them loads: the first refusal, else its description."""
-        answers: list[ModelDescription | Refusal] = self._broadcast("load", version)
-        return next((answer for answer in answers if isinstance(answer, Refusal)), answers[0])
+        answers: list[ModelDescription | VersionError] = self._broadcast("load", version)
+        return next((answer for answer in answers if isinstance(answer, VersionError)), answers[0])
 
     def keep(self, *versions: Version) -> None:
         """Let all unload the versions of a model that no process of the ingress keeps."""
@@ -88,17 +87,15 @@ class ServedVersion:
         self._replicas = replicas
         self._telemetry = telemetry
         self._served: ModelDescription | None = None
+        self._refusal: VersionError | None = None
         self._former: Version | None = None
         self._refused_at = 0.0
-        self.refusal: Refusal | None = None
-        """Why the version of the alias is not served; None when it is."""
         if lookup:
             threading.Thread(target=self._follow, args=(lookup, interval_s), daemon=True).start()
 
     @property
-    def description(self) -> ModelDescription | None:
-        """The served version; None until it was asked for."""
-        return self._served
+    def state(self) -> ModelState:
+        return ModelState(self._served, self._refusal)
 
     async def ask(self) -> ModelDescription:
         """The served version, after a replica has answered. Raises ApiError (503) when none answers."""
@@ -126,9 +123,9 @@ class ServedVersion:
         """The first version that is served; None if that is not decided here."""
         return self.learn(self._replicas.describe_now())
 
-    def _recent_refusal(self, wanted: Version) -> Refusal | None:
+    def _recent_refusal(self, wanted: Version) -> VersionError | None:
         """The refusal of `wanted`, which is too recent to try it again."""
-        refusal = self.refusal
+        refusal = self._refusal
         if not refusal or refusal.version != wanted or refusal.code == "no_room":  # there may be room now
             return None
         return refusal if time.monotonic() < self._refused_at + _RETRY_SECONDS else None
@@ -137,28 +134,28 @@ class ServedVersion:
         """Serve `wanted` if it can be served."""
         if wanted != served.version and not self._recent_refusal(wanted):
             offered = self._load(wanted, served)
-            if isinstance(offered, Refusal):
+            if isinstance(offered, VersionError):
                 self._refuse(offered)
             else:
-                self._former, self.refusal = served.version, None
+                self._former, self._refusal = served.version, None
                 self._serve(offered)
                 served = offered
         elif wanted == served.version:
-            self.refusal = None
+            self._refusal = None
         self._keep(served)
 
-    def _load(self, wanted: Version, served: ModelDescription) -> ModelDescription | Refusal:
+    def _load(self, wanted: Version, served: ModelDescription) -> ModelDescription | VersionError:
         """What all replicas say about `wanted`: the first refusal, else its description.
 
         If `wanted` does not fit into memory beside the former version, that one is removed.
         """
         offered = self._replicas.load_everywhere(wanted)
-        if isinstance(offered, Refusal) and offered.code == "too_large" and self._former:
+        if isinstance(offered, VersionError) and offered.code == "too_large" and self._former:
             self._former = None
             self._replicas.keep(served.version)
             offered = self._replicas.load_everywhere(wanted)
         if isinstance(offered, ModelDescription) and _kind(offered) != _kind(served):
-            return Refusal(wanted, "foreign", f"it is {_kind(offered)}; this endpoint serves {_kind(served)}")
+            return VersionError(wanted, "foreign", f"it is {_kind(offered)}; this endpoint serves {_kind(served)}")
         return offered
 
     def _keep(self, served: ModelDescription) -> None:
@@ -170,8 +167,8 @@ class ServedVersion:
         self._telemetry.served(description, former)
         _log.info("version %s of model %s is served", description.model_version, description.model_id)
 
-    def _refuse(self, refusal: Refusal) -> None:
-        self.refusal, self._refused_at = refusal, time.monotonic()
+    def _refuse(self, refusal: VersionError) -> None:
+        self._refusal, self._refused_at = refusal, time.monotonic()
         self._telemetry.version(refusal.code)
         _log.warning(
             "%s is refused, %s: %s; version %s is served on",
@@ -220,14 +217,14 @@ class VersionOnDemand(ServedVersion):
         refusal = self._recent_refusal(wanted)
         offered = refusal or await self._replicas.load(wanted)
         if isinstance(offered, ModelDescription):
-            self.refusal = None
+            self._refusal = None
             return self.learn(offered)
         if not refusal:
             self._refuse(offered)
         raise _unserved(offered)
 
 
-def _unserved(refusal: Refusal) -> ApiError:
+def _unserved(refusal: VersionError) -> ApiError:
     if refusal.code == "no_room":
         return ApiError(503, "overloaded", f"the model cannot be loaded now: {refusal.message}", retryable=True)
     message = f"the model cannot be served: {refusal.message}"

@@ -4,10 +4,10 @@ import asyncio
 
 from pydantic import TypeAdapter
 
-from layoutray.ocr.page import RecognisedPage
+from layoutray.document import Page
 
 MOST_BYTES = 64 * 2**20
-_PAGE = TypeAdapter(RecognisedPage)
+_PAGE = TypeAdapter(Page)
 
 
 class PageCache:
@@ -24,14 +24,14 @@ class PageCache:
         self._bytes = 0
         self._pages: dict[tuple[str, int], tuple[bytes, asyncio.TimerHandle]] = {}
 
-    def get(self, content: str, number: int) -> RecognisedPage | None:
-        """Page `number` of the file with hash `content`; None if it is not kept."""
-        kept = self._pages.get((content, number))
+    def get(self, doc_id: str, number: int) -> Page | None:
+        """Page `number` of the file with hash `doc_id`; None if it is not kept."""
+        kept = self._pages.get((doc_id, number))
         return _PAGE.validate_json(kept[0]) if kept else None
 
-    def put(self, content: str, page: RecognisedPage) -> None:
-        """Keep a page of the file with hash `content`."""
-        key = content, page.number
+    def put(self, page: Page) -> None:
+        """Keep a page."""
+        key = page.doc_id, page.number
         if not self._seconds or key in self._pages:
             return
         text = _PAGE.dump_json(page)

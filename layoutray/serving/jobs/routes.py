@@ -9,12 +9,11 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from layoutray.cluster.endpoint.jobs import JobRunner
-from layoutray.cluster.endpoint.served_models import DEFAULT
-from layoutray.errors import InputError
+from layoutray.errors import ApiError, InputError
 from layoutray.serving import failures, submission
 from layoutray.serving.access.auth import Access, Caller
-from layoutray.serving.failures import ApiError, in_database, within
+from layoutray.serving.answerer import DEFAULT
+from layoutray.serving.failures import in_database, within
 from layoutray.serving.jobs import schema
 from layoutray.serving.jobs.deliveries import Deliveries
 from layoutray.serving.jobs.ledger import DifferentSubmissionError, Ledger
@@ -22,6 +21,7 @@ from layoutray.serving.jobs.page_ledger import PageLedger
 from layoutray.serving.jobs.prefixes import Prefixes
 from layoutray.serving.jobs.receivers import Receivers
 from layoutray.serving.jobs.records import Submission
+from layoutray.serving.jobs.runner import JobRunner
 from layoutray.serving.jobs.schema import (
     JobResponse,
     PrefixRequest,

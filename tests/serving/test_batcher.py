@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from layoutray.cluster.endpoint.batcher import Batcher
+from layoutray.serving.batcher import Batcher
 
 
 class Squares:

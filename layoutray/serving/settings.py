@@ -2,10 +2,9 @@
 
 import ipaddress
 import math
+import re
 from dataclasses import dataclass, field
 
-from layoutray.cluster.endpoint.scaling import Scaling
-from layoutray.cluster.endpoint.served_models import check_names
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.jobs.prefixes import Prefixes
@@ -13,6 +12,31 @@ from layoutray.serving.jobs.receivers import Receivers
 from layoutray.serving.limits import Limits
 
 MODEL_MEMORY_MIB = 2048.0
+MEASURE_SECONDS = 1.0
+"""How often the queue is measured, to decide on the number of replicas."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """When the number of replicas changes, if it may. More of them are started if pages or batches wait.
+
+    Attributes:
+        look_back_s: seconds over which the queue is averaged.
+        more_after_s: seconds for which a queue must last before replicas are added.
+        fewer_after_s: seconds for which replicas must have been too many before some are stopped.
+    """
+
+    look_back_s: float = 10.0
+    more_after_s: float = 10.0
+    fewer_after_s: float = 300.0
+
+    def __post_init__(self) -> None:
+        for name in ("look_back_s", "more_after_s", "fewer_after_s"):
+            if not 0 < getattr(self, name) < 86_400:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be above 0 and below 86400 seconds")
+        if self.look_back_s <= MEASURE_SECONDS:
+            raise InputError(f"look_back_s is {self.look_back_s}; it must be more than {MEASURE_SECONDS:g} seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +116,12 @@ class ServeSettings:
         for name in ("follow_every_s", "model_memory_mib"):
             if not (0 < getattr(self, name) < math.inf):
                 raise InputError(f"{name} is {getattr(self, name)}; it must be a finite number above 0")
-        check_names(self.models)
+        for name in self.models:
+            if not _NAME.fullmatch(name):
+                raise InputError(
+                    f"{name!r} cannot be the name of a model; use 1 to 64 letters, digits, dots, dashes and "
+                    "underscores, and begin with a letter or digit"
+                )
         if not (0 <= self.ocr_cache_seconds < math.inf):
             raise InputError(f"ocr_cache_seconds is {self.ocr_cache_seconds}; it must be a finite number of at least 0")
         Prefixes.of(self.job_prefixes)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.cluster.endpoint.loaded_versions import LoadedVersions
 from layoutray.devices import CPU
-from layoutray.serving.model import Version, VersionError, weights_bytes
+from layoutray.serving.loaded_versions import LoadedVersions
+from layoutray.serving.model import Loader, Version, VersionError, weights_bytes
 from tests.cluster.checkpoints import save_untrained
 
 DEFAULT, A, B, C = (Version(name, "1", name) for name in ("", "a", "b", "c"))
@@ -32,7 +32,7 @@ def run(root: Path, models: float, check: Callable[[LoadedVersions, list[str]], 
 
     async def checked() -> None:
         budget = int(models * weights_bytes(str(root / "model-a")))
-        await check(LoadedVersions(DEFAULT, fetch, 1, CPU, budget), fetched)
+        await check(LoadedVersions(DEFAULT, Loader(CPU, fetch), budget), fetched)
 
     asyncio.run(checked())
 
@@ -63,8 +63,8 @@ def test_a_model_that_answers_is_not_unloaded(root: Path) -> None:
         async with versions.use(A):
             with pytest.raises(VersionError) as refused:
                 await versions.get(B)
-            assert (refused.value.refusal.code, refused.value.refusal.version) == ("no_room", B)
-            assert "of the " in refused.value.refusal.message
+            assert (refused.value.code, refused.value.version) == ("no_room", B)
+            assert "of the " in refused.value.message
         await use(versions, B)
         assert in_memory(versions) == "b"
 
@@ -75,8 +75,8 @@ def test_a_model_larger_than_the_budget_unloads_nothing(root: Path) -> None:
     async def check(versions: LoadedVersions, _: list[str]) -> None:
         with pytest.raises(VersionError) as refused:
             await versions.get(A)
-        assert refused.value.refusal.code == "too_large"
-        assert "all models but the default one may take" in refused.value.refusal.message
+        assert refused.value.code == "too_large"
+        assert "all models but the default one may take" in refused.value.message
 
     run(root, 0.5, check)
 

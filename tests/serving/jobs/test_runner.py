@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from fastapi.testclient import TestClient
 
-from layoutray.cluster.endpoint import jobs
-from layoutray.cluster.endpoint.settings import ServeSettings
-from layoutray.serving.jobs import ledger_loop, postgresql
+from layoutray.serving.jobs import ledger_loop, postgresql, runner
 from layoutray.serving.jobs.ledger import Ledger
+from layoutray.serving.settings import ServeSettings
 from tests.cluster.running_endpoint import refused
 from tests.ocr.files import pdf, typed
 from tests.serving.in_process import processing
@@ -39,7 +38,7 @@ def ended(client: TestClient, job: str) -> bool:
 def test_each_document_is_answered_once_though_the_server_of_the_ledger_restarts(
     endpoint: ServeSettings, place: LedgerPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(runner, "_WAIT_SECONDS", 0.1)
     monkeypatch.setattr(ledger_loop, "_LOOK_SECONDS", 0.1)
     monkeypatch.setattr(postgresql, "_PAUSE_SECONDS", 0.1)
     with processing(replace(endpoint, keys="", models={}, jobs=place.address)) as client:

@@ -1,0 +1,79 @@
+"""The review page at the path `/` of the endpoint: its uploads are answered by the endpoint, its keys let people in."""
+
+from dataclasses import dataclass
+
+from fastapi import FastAPI, Request
+
+from layoutray.errors import ApiError
+from layoutray.review.app import add_review_page
+from layoutray.review.documents import AnsweredDocument
+from layoutray.review.sessions import Sessions, Visitor
+from layoutray.review.store import ReviewStore
+from layoutray.review.values import predicted_values
+from layoutray.serving.access.auth import Guard
+from layoutray.serving.routes import Routes
+from layoutray.serving.submission import UploadedFile
+
+_COMMANDS = (
+    "layoutray ingest ingest-reviewed FOLDER_OF_REVIEWED_JSONL runs/reviewed",
+    "layoutray encode RECIPE runs/labelled runs/reviewed --out runs/windows",
+    "layoutray finetune RECIPE runs/windows --init runs/pretrained --out runs/model --register NAME",
+    "layoutray promote NAME --on runs/labelled",
+)
+
+
+def mount(api: FastAPI, file: str, sample: float, routes: Routes, guard: Guard) -> None:
+    """Add the review page to `api`.
+
+    Args:
+        file: with the documents under review.
+        sample: share of the accepted values that are shown nevertheless.
+    """
+    store = ReviewStore.open(file, sample=sample)
+    sessions = Sessions(store.database, _KeyAuthenticator(guard), "anonymous")
+    add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyAuthenticator:
+    """Accepts keys with the scope `review`; needs none at an endpoint without keys."""
+
+    guard: Guard
+
+    @property
+    def needs_key(self) -> bool:
+        return self.guard.needs_key
+
+    async def authenticate(self, key: str) -> Visitor:
+        caller = await self.guard.caller(key, "review")
+        return Visitor(caller.name, caller.sees_all)
+
+    async def is_valid(self, visitor: Visitor) -> bool:
+        return await self.guard.is_valid(visitor.owner)
+
+
+@dataclass(frozen=True, slots=True)
+class _UploadAnswerer:
+    """Answers an uploaded document as `/v1/extract` does, with the same limits, quota and audit log."""
+
+    routes: Routes
+    guard: Guard
+
+    async def __call__(self, request: Request, visitor: Visitor) -> AnsweredDocument:
+        request.state.caller = await self.guard.holder(visitor.owner)
+        answered = await self.routes.extracted(request)
+        file = answered.document
+        if not isinstance(file, UploadedFile):
+            raise ApiError(415, "unsupported_type", "the page takes files; send words to /v1/extract")
+        plain = answered.response.model_dump()
+        found = plain["document"]
+        said = predicted_values(found["fields"], found["entities"], found["records"])
+        return AnsweredDocument(
+            doc_id=file.doc_id,
+            source=file.source,
+            model_id=plain["model_id"],
+            model_version=plain["model_version"],
+            pages=tuple(answered.pages),
+            said=said,
+            content=file.data,
+        )
