@@ -3,11 +3,11 @@
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from layoutray import checkpoint, config
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.cli.shared.output_folder import new_folder
 from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import Goal, choose_thresholds, measure_acceptance
 from layoutray.evaluation.evaluate import evaluate
@@ -26,13 +26,13 @@ class CalibrateOptions(EvaluationOptions):
 
     precision: float
     risk: float
-    out: Path
+    out: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, CalibrateOptions)
     goal = Goal(chosen.precision, chosen.risk)
-    options.require_empty(chosen.out)
+    out = new_folder(chosen.out)
     tracked, selection = chosen.load(), chosen.selection()
     fields = evaluate(tracked.loaded, selection).fields
     if fields is None:
@@ -42,10 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     schema = choose_thresholds(fields.schema, fields.judged, fields.scores, goal)
     values = tracked.loaded.recipe.to_dict()
     values["task"]["fields"] = {name: config.to_dict(field) for name, field in schema.items()}
-    checkpoint.save(chosen.out, replace(tracked.loaded, recipe=recipes.from_stored(values)))  # its version differs
-    checkpoint.copy_example(tracked.folder, chosen.out)
+    checkpoint.save(out, replace(tracked.loaded, recipe=recipes.from_stored(values)))  # its version differs
+    checkpoint.copy_example(tracked.folder, out)
     if run := tracked.run():
-        run.note(chosen.out)
+        run.note(out)
     title = f"{tracked.loaded.recipe.name} on {selection.name}, {len(fields.documents)} documents"
     acceptance = measure_acceptance(fields.judged, schema)
     rows = [
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--risk", type=float, default=0.1, help="probability that the precision is lower nevertheless (default: 0.1)"
     )
-    parser.add_argument("--out", type=Path, required=True, help="new folder for the checkpoint with thresholds")
+    parser.add_argument("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
     return parser
 
 

@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--out",
         default="runs/demo",
-        type=Path,
+        type=options.local_folder,
         help="folder for all results: new, empty, or of a former demo, which is deleted (default: %(default)s)",
     )
     parser.add_argument("--count", default=240, type=int, help="number of pages to generate (default: %(default)s)")

@@ -19,6 +19,7 @@ from layoutray.cli.shared.label_studio_tasks import (
     suggestions,
     write_tasks,
 )
+from layoutray.cli.shared.output_folder import new_folder
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
@@ -53,7 +54,7 @@ class SelectOptions(LabelStudioOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, SelectOptions)
-    out = options.require_empty(chosen.out)
+    out = new_folder(chosen.out)
     extractor = _extractor(chosen)
     labelled = [read for folder in chosen.labelled for read in read_documents(extractor, _batches(folder))]
     folder = pages_folder(chosen.pages)

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.output_folder import new_folder
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError
 from layoutray.formats import alto as alto_files
@@ -60,7 +61,7 @@ def _export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) ->
     parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
     parser.add_argument("out", help=f"new folder or s3:// address for the {form.suffix} files, one for each document")
     chosen = options.parse(parser, arguments, ExportOptions)
-    out = options.require_empty(chosen.out)
+    out = new_folder(chosen.out)
     documents = written = without_picture = failed = 0
     for name, pages in _documents(DataSet(pages_folder(chosen.pages))):
         usable = [page for page in pages if page.image or not form.needs_picture]

@@ -5,7 +5,7 @@ ingest-label-studio` reads what people made of the tasks, exported by Label Stud
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from layoutray.cli.shared import options
@@ -16,6 +16,7 @@ from layoutray.cli.shared.label_studio_tasks import (
     suggestions,
     write_tasks,
 )
+from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.store import sources
 from layoutray.store.answer_set import pages_folder
@@ -31,6 +32,15 @@ class ExportOptions(LabelStudioOptions):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = _parse(arguments)
+    ingested, answered = _folders(chosen.pages, chosen.answers)
+    if sources.exists(sources.join(sources.absolute(chosen.out), "tasks.json")):
+        raise InputError(f"{chosen.out} already holds tasks; give another folder, or delete it")
+    write_tasks(chosen.pages, _pages(ingested), _answers(answered) if answered else {}, chosen)
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> ExportOptions:
     parser = options.parser("export label-studio")
     parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
     parser.add_argument(
@@ -38,15 +48,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--answers", metavar="FOLDER", help="answers of `layoutray predict` for these pages")
     add_label_studio_options(parser)
-    chosen = options.parse(parser, arguments, ExportOptions)
-    ingested = pages_folder(chosen.pages)
-    answered = chosen.answers if ingested == chosen.pages else chosen.answers or chosen.pages
-    if sources.exists(sources.join(sources.absolute(chosen.out), "tasks.json")):
-        raise InputError(f"{chosen.out} already holds tasks; give another folder, or delete it")
-    # In order of source and number, so that tasks have the same order every time.
-    pages = sorted(DataSet(ingested).read_pages(), key=lambda page: (page.source, page.number))
-    write_tasks(chosen.pages, pages, _answers(answered) if answered else {}, chosen)
-    return 0
+    return options.parse(parser, arguments, ExportOptions)
+
+
+def _folders(pages: str, answers: str | None) -> tuple[str, str | None]:
+    """The folder of the pages and that of the answers; `predict` keeps pages that it read from files in `ingested`."""
+    folder = pages_folder(pages)
+    return folder, answers if folder == pages else answers or pages
+
+
+def _pages(folder: str) -> Iterator[Page]:
+    """Pages in order of source and number, so that tasks have the same order every time."""
+    yield from sorted(DataSet(folder).read_pages(), key=lambda page: (page.source, page.number))
 
 
 def _answers(folder: str) -> Suggestions:

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from layoutray.cli.verbs import VERBS
-from layoutray.errors import InputError
-from layoutray.store import sources
 
 Options = TypeVar("Options")
 Training = TypeVar("Training", bound="TrainingOptions")
@@ -199,14 +197,6 @@ def add_picture_file(made: argparse.ArgumentParser, default: str, suffixes: Sequ
         metavar=" or ".join(f"FILE{suffix}" for suffix in suffixes),
         help="picture to write (default: %(default)s)",
     )
-
-
-def require_empty(folder: str | Path) -> str:
-    """The address of an output folder. Raises InputError if it holds a file, before anything is overwritten."""
-    address = sources.absolute(str(folder))
-    if next(sources.list_files(address), None) is not None:
-        raise InputError(f"{folder} is not empty; give another folder, or delete it")
-    return address
 
 
 def local_folder(text: str) -> Path:
