@@ -56,5 +56,5 @@ def pack(batch: Batch) -> Batch:
     tokens, wanted = Places.of(batch.mask), (batch.labels != IGNORED) & batch.mask
     index = tokens.pack(wanted)[0].nonzero().squeeze(1)
     counts = wanted.sum(1)  # the targets, as windows without other tokens between them
-    targets = Places.of(torch.arange(int(counts.max())) < counts[:, None])
+    targets = Places.of(torch.arange(int(counts.max()), device=counts.device) < counts[:, None])
     return replace(batch, packing=Packing(tokens, targets, index))
