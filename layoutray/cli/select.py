@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = options.parser("select")
     options.add_checkpoint(parser)
-    parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+    options.add_pages(parser)
     parser.add_argument("--count", type=options.positive, required=True, help="number of documents to choose")
     parser.add_argument("--out", required=True, help=f"new folder or s3:// address for {REVIEW}, and for tasks")
     parser.add_argument(

@@ -76,7 +76,7 @@ class _Source:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = options.parser("export dataset")
-    parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+    options.add_pages(parser)
     parser.add_argument("out", type=options.local_folder, help="folder of the data set, new or empty")
     parser.add_argument(
         "--format",

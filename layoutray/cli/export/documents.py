@@ -58,7 +58,7 @@ def searchable_pdf(arguments: Sequence[str] | None = None) -> int:
 def _export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) -> int:
     """Write all documents in one format and say how many. Returns exit status 1 if one could not be written."""
     parser = options.parser(verb)
-    parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+    options.add_pages(parser)
     parser.add_argument("out", help=f"new folder or s3:// address for the {form.suffix} files, one for each document")
     chosen = options.parse(parser, arguments, ExportOptions)
     out = new_folder(chosen.out)

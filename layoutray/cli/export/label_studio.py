@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(arguments: Sequence[str] | None) -> ExportOptions:
     parser = options.parser("export label-studio")
-    parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+    options.add_pages(parser)
     parser.add_argument(
         "out", help="folder for tasks.json, labels.xml, and pictures of pages in formats that browsers do not show"
     )

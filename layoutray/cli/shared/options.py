@@ -151,6 +151,11 @@ def add_checkpoint(made: argparse.ArgumentParser) -> None:
     made.add_argument("checkpoint", help="checkpoint folder, s3:// address, or models:/NAME@ALIAS")
 
 
+def add_pages(made: argparse.ArgumentParser) -> None:
+    """The positional argument `pages` of verbs that also take the pages that `predict` has read; see `AnswerSet`."""
+    made.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+
+
 def add_tracking_uri(made: argparse.ArgumentParser) -> None:
     """`--tracking-uri`, resolved."""
     from layoutray.tracking import stores  # importing MLflow takes a second
