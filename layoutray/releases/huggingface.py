@@ -38,7 +38,7 @@ def library_model(loaded: Checkpoint) -> Any:
         CheckpointError: if neither exists; it names what can be exported.
     """
     form, task, recipe = library_form(loaded), loaded.recipe.task, loaded.recipe
-    labels = {
+    labels: dict[str, Any] = {
         "id2label": dict(enumerate(loaded.labels)),
         "label2id": {name: number for number, name in enumerate(loaded.labels)},
     }
@@ -47,8 +47,13 @@ def library_model(loaded: Checkpoint) -> Any:
             model = form.build(AutoModelForTokenClassification, labels)
         else:
             settings = {key: value for key, value in recipe.model.items() if key != "arch"}
-            vocabulary = {"vocab_size": loaded.tokenizer.vocab_size, "pad_token_id": loaded.tokenizer.pad_id}
-            ours = LayoutrayConfig(arch=recipe.arch, settings=settings, **vocabulary, **labels)
+            ours = LayoutrayConfig(
+                arch=recipe.arch,
+                settings=settings,
+                vocab_size=loaded.tokenizer.vocab_size,
+                pad_token_id=loaded.tokenizer.pad_id,
+                **labels,
+            )
             model = LayoutrayForTokenClassification(ours).eval()
             model.load_state_dict(loaded.model.state_dict())
     elif isinstance(task, MaskedLanguageModel) and form is not None and form.config.model_type in _WITH_MASKED_WORDS:

@@ -254,11 +254,11 @@ class ReviewStore:
     def corrections(self, number: int) -> list[Correction]:
         """What people did with a document, the first first."""
         found: list[Correction] = []
-        for row in self.database.rows(
-            f"SELECT {_CORRECTION} FROM corrections WHERE document = ? ORDER BY number", number
-        ):
-            sides = {side: row[side] and Value.from_json(json.loads(row[side])) for side in ("before", "after")}
-            found.append(Correction(**{name: row[name] for name in _CORRECTION.split(", ")} | sides))
+        for row in self.database.rows(_CORRECTIONS, number):
+            fields: dict[str, Any] = dict(row)
+            for side in ("before", "after"):
+                fields[side] = row[side] and Value.from_json(json.loads(row[side]))
+            found.append(Correction(**fields))
         return found
 
     def _sampled(self, document: AnsweredDocument, said: Prediction) -> Prediction:
@@ -282,7 +282,10 @@ _LOG = """
     INSERT INTO corrections (document, revision, time, reviewer, model_version, action, name, before, after)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_CORRECTION = "revision, time, reviewer, model_version, action, name, before, after"
+_CORRECTIONS = """
+    SELECT revision, time, reviewer, model_version, action, name, before, after FROM corrections
+    WHERE document = ? ORDER BY number
+"""
 
 
 def entry_of(row: sqlite3.Row) -> Entry:
