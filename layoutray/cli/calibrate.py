@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from layoutray import checkpoint, config
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.cli.shared.output_folder import new_folder
 from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import Goal, choose_thresholds, measure_acceptance
 from layoutray.evaluation.evaluate import evaluate
@@ -31,7 +32,7 @@ class CalibrateOptions(EvaluationOptions):
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, CalibrateOptions)
     goal = Goal(chosen.precision, chosen.risk)
-    out = options.require_empty(chosen.out)
+    out = new_folder(chosen.out)
     tracked, selection = chosen.load(), chosen.selection()
     fields = evaluate(tracked.loaded, selection).fields
     if fields is None:

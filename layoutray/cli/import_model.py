@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutray import checkpoint
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import options, output_folder, terminal
 from layoutray.cli.shared.options import RecipeOptions
 from layoutray.releases import importers
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.dry_run:
         plan = {"model from": str(chosen.folder), "checkpoint": chosen.out, "labels": imported.labels}
         return terminal.show_plan(imported.recipe, plan)
-    checkpoint.save(options.require_empty(chosen.out), imported)
+    checkpoint.save(output_folder.new_folder(chosen.out), imported)
     labels = f", labels {', '.join(imported.labels)}" if imported.labels else ""
     terminal.say(f"checkpoint: {chosen.out} ({imported.recipe.arch}, task {imported.recipe.task.name}{labels})")
     if fresh := imported.provenance["fresh"]:

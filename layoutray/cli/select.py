@@ -18,6 +18,7 @@ from layoutray.cli.shared.label_studio_tasks import (
     suggestions,
     write_tasks,
 )
+from layoutray.cli.shared.output_folder import new_folder
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
@@ -52,7 +53,7 @@ class SelectOptions(LabelStudioOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, SelectOptions)
-    out = options.require_empty(chosen.out)
+    out = new_folder(chosen.out)
     extractor = _extractor(chosen)
     labelled = [read for folder in chosen.labelled for read in read_documents(extractor, _batches(folder))]
     folder = pages_folder(chosen.pages)
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = options.parser("select")
     options.add_checkpoint(parser)
-    parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+    options.add_pages(parser)
     parser.add_argument("--count", type=options.positive, required=True, help="number of documents to choose")
     parser.add_argument("--out", required=True, help=f"new folder or s3:// address for {REVIEW}, and for tasks")
     parser.add_argument(

@@ -10,7 +10,6 @@ model that generates texts copies what it reads.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from layoutray.checkpoint import Checkpoint
@@ -58,25 +57,20 @@ def count_by_document(loaded: Checkpoint, selection: PageSelection, noise: float
     """
     if schema := document_fields_of(loaded.recipe.task):
         return _count_fields(loaded, selection, schema, noise)
-    items = entity_items(selection, word_tagger(loaded), _Tagger.of(loaded, noise).entities)
+    items = entity_items(selection, word_tagger(loaded), _find_entities(loaded, noise))
     return {doc_id: count_items(expected, answered) for doc_id, (expected, answered) in items.items()}
 
 
-@dataclass(frozen=True)
-class _Tagger:
-    """Finds the entities of pages whose words have character errors."""
+def _find_entities(loaded: Checkpoint, noise: float) -> Callable[[Sequence[Page]], list[tuple[Entity, ...]]]:
+    """The function that finds the entities of pages whose words have character errors."""
+    extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
+    tagging = extractor.tagging
 
-    extractor: Extractor
-    noise: float
+    def entities(pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
+        windows = tagging.windows(noisy(page, noise) for page in pages)
+        return tagging.entities(pages, windows, extractor.probabilities(windows))
 
-    @classmethod
-    def of(cls, loaded: Checkpoint, noise: float) -> "_Tagger":
-        return cls(Extractor(loaded, loaded.recipe.name, world.single_process().device), noise)
-
-    def entities(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
-        tagging = self.extractor.tagging
-        windows = tagging.windows(noisy(page, self.noise) for page in pages)
-        return tagging.entities(pages, windows, self.extractor.probabilities(windows))
+    return entities
 
 
 def _count_fields(loaded: Checkpoint, selection: PageSelection, schema: Schema, noise: float) -> DocumentCounts:
@@ -89,7 +83,7 @@ def _count_fields(loaded: Checkpoint, selection: PageSelection, schema: Schema, 
 
         answered = generate_answers(selection, expected, schema, write)
     else:
-        answered = answer_from_entities(selection, expected, schema, _Tagger.of(loaded, noise).entities)
+        answered = answer_from_entities(selection, expected, schema, _find_entities(loaded, noise))
     return {
         doc_id: count_items(
             exact_items(normal_fields(document.expected, schema)),

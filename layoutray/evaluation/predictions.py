@@ -1,7 +1,8 @@
 """One pass of a model over the examples of the selected pages. All scores share its results."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,54 +23,25 @@ PageKey = tuple[str, int]
 """Document id and number of a page."""
 
 
-@dataclass
-class WindowOutputs:
-    """Label probabilities of the windows of pages, in the order in which the model read them.
-
-    Attributes:
-        ambiguous: pages that several data sets hold, so that their windows cannot be told apart.
-    """
-
-    windows: dict[PageKey, dict[int, tuple[Example, Tensor]]] = field(
-        default_factory=dict[PageKey, dict[int, tuple[Example, Tensor]]]
-    )
-    ambiguous: set[PageKey] = field(default_factory=set[PageKey])
-
-    def add(self, example: Example, probabilities: Tensor) -> None:
-        """Keep the probabilities (length, labels) of one window."""
-        key = example.doc_id, example.page
-        windows = self.windows.setdefault(key, {})
-        if example.window in windows:
-            self.ambiguous.add(key)
-        windows[example.window] = example, probabilities
-
-    def of_page(self, page: Page) -> list[tuple[Example, Tensor]] | None:
-        """The windows of `page` in order; None when the pass did not keep them."""
-        key = page.doc_id, page.number
-        if key in self.ambiguous or key not in self.windows:
-            return None
-        return [window for _, window in sorted(self.windows[key].items())]
-
-
 @dataclass(frozen=True)
 class Predictions:
     """What one pass of a model has given.
 
     Attributes:
         observations: of the model's task, see `layoutray.tasks.Task.observe`.
-        outputs: label probabilities of the pages whose entities are wanted.
+        windows: of the pages whose entities are wanted, in order, each with its label probabilities (length, labels).
     """
 
     loaded: Checkpoint
     observations: list[Any]
-    outputs: WindowOutputs
+    windows: Mapping[PageKey, Sequence[tuple[Example, Tensor]]]
 
     def entities(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, as `Extractor.extract` finds them.
 
-        The model runs again only for pages that `outputs` lacks, for example because their annotation is invalid.
+        The model runs again only for pages that `windows` lacks, for example because their annotation is invalid.
         """
-        kept = [self.outputs.of_page(page) for page in pages]
+        kept = [self.windows.get((page.doc_id, page.number)) for page in pages]
         missing = [page for page, windows in zip(pages, kept, strict=True) if windows is None]
         device = world.single_process().device
         extracted = iter(Extractor(self.loaded, self.loaded.recipe.name, device).extract(missing) if missing else ())
@@ -104,7 +76,8 @@ def predict(loaded: Checkpoint, examples: ExampleSet, wants_entities: Callable[[
     task, feed = loaded.recipe.task, recipe_feed(loaded.recipe, loaded.tokenizer, examples)
     model = _OneForwardPass(loaded.model.to(device).eval())
     observations: list[Any] = []
-    outputs = WindowOutputs()
+    windows: dict[PageKey, dict[int, tuple[Example, Tensor]]] = defaultdict(dict)
+    ambiguous = set[PageKey]()  # pages that several data sets hold, so that their windows cannot be told apart
     for part in feed.evaluation(rank=0, size=1):
         batch = part.batch.to(device)
         observations += task.observe(model, batch, part.examples)
@@ -113,5 +86,11 @@ def predict(loaded: Checkpoint, examples: ExampleSet, wants_entities: Callable[[
             probabilities = token_probabilities(*model.scores(batch), part.examples, loaded.temperature)
             for example, of_tokens, keep in zip(part.examples, probabilities, wanted, strict=True):
                 if keep:
-                    outputs.add(example, of_tokens)
-    return Predictions(loaded, observations, outputs)
+                    of_page = windows[example.doc_id, example.page]
+                    if example.window in of_page:
+                        ambiguous.add((example.doc_id, example.page))
+                    of_page[example.window] = example, of_tokens
+    in_order = {
+        key: [of_page[number] for number in sorted(of_page)] for key, of_page in windows.items() if key not in ambiguous
+    }
+    return Predictions(loaded, observations, in_order)

@@ -11,7 +11,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
 from layoutray.inference.extractor import entity_types
 from layoutray.prepare.manifest import Manifest
-from layoutray.releases import card_example
+from layoutray.releases.library_form import takes_boxes
 from layoutray.tasks import TagsWords
 from layoutray.version import VERSION
 
@@ -30,6 +30,54 @@ _NAMES = {
     "support": "entities",
 }
 """Metrics that the card shows, in this order, and what they are called."""
+
+
+_WORDS = 'words = ["Date:", "2026-03-04", "Total", "12.50"]'
+_BOXES = "boxes = [[80, 60, 160, 75], [170, 60, 300, 75], [80, 700, 160, 715], [700, 700, 790, 715]]  # thousandths"
+
+_LIBRARY = f"""\
+import torch
+from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("FOLDER")
+model = AutoModelForTokenClassification.from_pretrained("FOLDER")
+{_WORDS}
+inputs = tokenizer(words, is_split_into_words=True, truncation=True, return_tensors="pt")
+word_of = inputs.word_ids()
+BOXES
+with torch.no_grad():
+    logits = model(**inputs).logits[0]
+for token, word in enumerate(word_of):
+    if word is not None and word != word_of[token - 1]:  # the first token of a word has its label
+        print(words[word], model.config.id2label[int(logits[token].argmax())])"""
+
+_PLACES = f"""{_BOXES}
+inputs["bbox"] = torch.tensor([[[0, 0, 0, 0] if word is None else boxes[word] for word in word_of]])
+"""
+
+_OURS = f"""\
+import torch
+from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+from layoutray.auto_classes import page_inputs# also registers the model
+
+tokenizer = AutoTokenizer.from_pretrained("FOLDER")
+model = AutoModelForTokenClassification.from_pretrained("FOLDER")
+{_WORDS}
+{_BOXES}
+inputs = page_inputs(model, tokenizer, words, boxes, (850, 1100))
+with torch.no_grad():
+    logits = model(**inputs).logits[0]
+word_of = inputs["word_index"][0].tolist()
+for token, word in enumerate(word_of):
+    if word >= 0 and word != word_of[token - 1]:  # the first token of a word has its label
+        print(words[word], model.config.id2label[int(logits[token].argmax())])"""
+
+_MASKED = """\
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("FOLDER")
+model = AutoModelForMaskedLM.from_pretrained("FOLDER")"""
 
 
 @dataclass(frozen=True)
@@ -91,7 +139,7 @@ def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: State
     on_dev = Evaluated(tuple(loaded.provenance.get("pages_from", ())), "dev", kept)
     every = [on_dev, *evaluated] if kept else evaluated
     sections = {
-        "Use": card_example.example(loaded, needs_layoutray),
+        "Use": _example(loaded, needs_layoutray),
         "Training data": _data(loaded, stated),
         "Evaluation": _evaluation(loaded, every),
         "Calibration": _calibration(loaded, every),
@@ -156,6 +204,17 @@ def _summary(loaded: Checkpoint, needs_layoutray: bool) -> str:
     alone = "It loads with the transformers library alone."
     sentences.append("`layoutray` must be installed to load it." if needs_layoutray else alone)
     return " ".join(sentences)
+
+
+def _example(loaded: Checkpoint, needs_layoutray: bool) -> list[str]:
+    """The example as lines of Markdown. `FOLDER` stands for the exported folder."""
+    if not loaded.labels:
+        code = _MASKED
+    elif needs_layoutray:
+        code = _OURS
+    else:
+        code = _LIBRARY.replace("BOXES\n", _PLACES if takes_boxes(loaded) else "")
+    return ["```python", code, "```"]
 
 
 def _data(loaded: Checkpoint, stated: Statements) -> list[str]:

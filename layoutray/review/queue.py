@@ -48,7 +48,7 @@ _HAS_VALUE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReviewProgress:
     """How far a review is.
 
     Attributes:
@@ -104,7 +104,7 @@ _ROWS = """
 """
 
 
-def progress(store: ReviewStore, owner: str | None) -> Progress:
+def progress(store: ReviewStore, owner: str | None) -> ReviewProgress:
     """How far the review of an owner's documents is; of all if it is None."""
     condition, values = Filter(owner).condition()
     chosen = f"(SELECT number FROM documents WHERE {condition})"
@@ -130,7 +130,7 @@ def progress(store: ReviewStore, owner: str | None) -> Progress:
         said, current = json.loads(row["said"]), json.loads(row["current"])
         same = (current["name"], current["text"]) == (said["name"], said["text"])
         judged.append(None if current["state"] == "open" and same else current["state"] != "removed" and same)
-    return Progress(
+    return ReviewProgress(
         {row["state"]: row["count"] for row in states},
         looks["looks"],
         tuple(row["name"] for row in names),

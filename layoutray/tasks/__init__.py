@@ -33,26 +33,6 @@ from layoutray.tasks.model import TaskModel
 from layoutray.tensors import Batch, Encoder
 from layoutray.tokenizer import Tokenizer
 
-__all__ = [
-    "AnswersFields",
-    "Confidences",
-    "Corruption",
-    "FindsRecords",
-    "GenerationSettings",
-    "HasDecoder",
-    "Objective",
-    "TagsWords",
-    "Task",
-    "TaskModel",
-    "WritesTexts",
-    "document_fields_of",
-    "fields_of",
-    "load",
-    "no_corruption",
-    "records_of",
-    "setting_names",
-]
-
 Confidences = tuple[NDArray[np.float64], NDArray[np.bool_]]
 """Confidences of answers, 0..1, and whether each answer is correct."""
 Corruption = Callable[[Batch, torch.Generator], Batch]

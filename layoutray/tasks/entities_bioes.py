@@ -42,12 +42,11 @@ class EntitiesBioes(Entities):
 
     def labels_by_page(self, observations: Sequence[WindowLabels], labels: Sequence[str]) -> list[PageLabels]:
         """In IOB2."""
-        pages = super().labels_by_page(observations, labels)
-        return [PageLabels(page.areas, _iob2(page.gold), _iob2(page.predicted)) for page in pages]
-
-
-def _iob2(tags: Sequence[str]) -> list[str]:
-    return to_iob2(spans(tags), len(tags))
+        pages: list[PageLabels] = []
+        for page in super().labels_by_page(observations, labels):
+            gold, predicted = (to_iob2(spans(tags), len(tags)) for tags in (page.gold, page.predicted))
+            pages.append(PageLabels(page.areas, gold, predicted))
+        return pages
 
 
 TASK: type[TagsWords] = EntitiesBioes

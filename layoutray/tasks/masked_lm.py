@@ -50,22 +50,6 @@ class MaskedLanguageModelHead(nn.Module):
 
 
 @dataclass(frozen=True)
-class _Masking:
-    tokenizer: Tokenizer
-    share: float
-
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
-        ids = batch.input_ids
-        special = torch.isin(ids, torch.tensor(self.tokenizer.special_ids))
-        target = (torch.rand(ids.shape, generator=generator) < self.share) & ~special
-        replacement = torch.rand(ids.shape, generator=generator)
-        random_ids = torch.randint(self.tokenizer.vocab_size, ids.shape, generator=generator)
-        corrupted = torch.where(target & (replacement < 0.8), torch.full_like(ids, self.tokenizer.mask_id), ids)
-        corrupted = torch.where(target & (replacement >= 0.9), random_ids, corrupted)
-        return replace(batch, input_ids=corrupted, labels=ids.masked_fill(~target, IGNORED))
-
-
-@dataclass(frozen=True)
 class MaskedLanguageModel(WordPrediction):
     """See the module's docstring.
 
@@ -84,7 +68,17 @@ class MaskedLanguageModel(WordPrediction):
         return MaskedLanguageModelHead(encoder)
 
     def corruption(self, tokenizer: Tokenizer) -> Corruption:
-        return _Masking(tokenizer, self.mask_share)
+        def mask(batch: Batch, generator: torch.Generator) -> Batch:
+            ids = batch.input_ids
+            special = torch.isin(ids, torch.tensor(tokenizer.special_ids))
+            target = (torch.rand(ids.shape, generator=generator) < self.mask_share) & ~special
+            replacement = torch.rand(ids.shape, generator=generator)
+            random_ids = torch.randint(tokenizer.vocab_size, ids.shape, generator=generator)
+            corrupted = torch.where(target & (replacement < 0.8), torch.full_like(ids, tokenizer.mask_id), ids)
+            corrupted = torch.where(target & (replacement >= 0.9), random_ids, corrupted)
+            return replace(batch, input_ids=corrupted, labels=ids.masked_fill(~target, IGNORED))
+
+        return mask
 
 
 TASK: type[Task] = MaskedLanguageModel

@@ -30,42 +30,6 @@ from layoutray.tokenizer import Tokenizer
 _MEAN_SPAN = 3
 
 
-@dataclass(frozen=True)
-class _Infilling:
-    tokenizer: Tokenizer
-    share: float
-
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
-        assert batch.word_index is not None
-        assert batch.neighbours is not None
-        hidden = torch.zeros_like(batch.mask)
-        for row, length in zip(hidden, batch.mask.sum(1).tolist(), strict=True):
-            row[1 : length - 1] = spans(length - 2, self.share, generator)  # the special tokens at both ends stay
-        starts = hidden & ~hidden.roll(1, 1)  # neither the first nor the last token of a document is ever hidden
-        kept = batch.mask & (~hidden | starts)
-        masked = batch.input_ids.masked_fill(starts, self.tokenizer.mask_id)
-        words = [_renumbered(*row) for row in zip(batch.word_index, batch.neighbours, kept, strict=True)]
-        return replace(
-            batch,
-            input_ids=_padded([ids[row] for ids, row in zip(masked, kept, strict=True)], self.tokenizer.pad_id),
-            boxes=_padded([boxes[row] for boxes, row in zip(batch.boxes, kept, strict=True)], 0),
-            mask=_padded([row[row] for row in kept], False),
-            labels=_padded([self._text(*row) for row in zip(batch.input_ids, hidden, starts, strict=True)], IGNORED),
-            word_index=_padded([index for index, _ in words], -1),
-            neighbours=_padded([neighbours for _, neighbours in words], -1),
-        )
-
-    def _text(
-        self, ids: Int[Tensor, " length"], hidden: Bool[Tensor, " length"], starts: Bool[Tensor, " length"]
-    ) -> Int[Tensor, " targets"]:
-        """The text to generate: the hidden tokens of each span, separated by start tokens, and the end token."""
-        removed, first = ids[hidden], starts[hidden]
-        lines = torch.stack([torch.full_like(removed, self.tokenizer.start_id), removed], 1)[
-            torch.stack([first, torch.ones_like(first)], 1)
-        ]
-        return torch.cat([lines[1:], ids.new_tensor([self.tokenizer.end_id])])
-
-
 def spans(length: int, share: float, generator: torch.Generator) -> Bool[Tensor, " length"]:
     """True on about `share` of the tokens, in separate spans: at least on one token, and never on all."""
     removed = min(max(round(length * share), 1), length - 1)
@@ -114,7 +78,37 @@ class SpanInfilling(TextGeneration):
         check_mask_share(self.mask_share)
 
     def corruption(self, tokenizer: Tokenizer) -> Corruption:
-        return _Infilling(tokenizer, self.mask_share)
+        def text_of(
+            ids: Int[Tensor, " length"], hidden: Bool[Tensor, " length"], starts: Bool[Tensor, " length"]
+        ) -> Int[Tensor, " targets"]:
+            """The text to generate: the hidden tokens of each span, separated by start tokens, and the end token."""
+            removed, first = ids[hidden], starts[hidden]
+            lines = torch.stack([torch.full_like(removed, tokenizer.start_id), removed], 1)
+            text = lines[torch.stack([first, torch.ones_like(first)], 1)]
+            return torch.cat([text[1:], ids.new_tensor([tokenizer.end_id])])
+
+        def remove_spans(batch: Batch, generator: torch.Generator) -> Batch:
+            assert batch.word_index is not None
+            assert batch.neighbours is not None
+            hidden = torch.zeros_like(batch.mask)
+            for row, length in zip(hidden, batch.mask.sum(1).tolist(), strict=True):
+                row[1 : length - 1] = spans(length - 2, self.mask_share, generator)  # special tokens at both ends stay
+            starts = hidden & ~hidden.roll(1, 1)  # neither the first nor the last token of a document is ever hidden
+            kept = batch.mask & (~hidden | starts)
+            masked = batch.input_ids.masked_fill(starts, tokenizer.mask_id)
+            words = [_renumbered(*row) for row in zip(batch.word_index, batch.neighbours, kept, strict=True)]
+            texts = [text_of(*row) for row in zip(batch.input_ids, hidden, starts, strict=True)]
+            return replace(
+                batch,
+                input_ids=_padded([ids[row] for ids, row in zip(masked, kept, strict=True)], tokenizer.pad_id),
+                boxes=_padded([boxes[row] for boxes, row in zip(batch.boxes, kept, strict=True)], 0),
+                mask=_padded([row[row] for row in kept], False),
+                labels=_padded(texts, IGNORED),
+                word_index=_padded([index for index, _ in words], -1),
+                neighbours=_padded([neighbours for _, neighbours in words], -1),
+            )
+
+        return remove_spans
 
 
 TASK: type[HasDecoder] = SpanInfilling

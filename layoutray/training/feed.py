@@ -15,8 +15,7 @@ import torch
 from layoutray.batching.augmentation import Augmentation
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example, ExampleSet
-from layoutray.batching.lengthen import PaddedLength, lengthen
-from layoutray.batching.packing import pack
+from layoutray.batching.padding import PaddedLength, lengthen, pack
 from layoutray.errors import InputError
 from layoutray.recipe.recipes import Recipe
 from layoutray.tasks import Corruption

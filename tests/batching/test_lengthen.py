@@ -7,8 +7,7 @@ import torch
 
 from layoutray import checkpoint, registry
 from layoutray.batching.collate import IGNORED
-from layoutray.batching.lengthen import PaddedLength, lengthen
-from layoutray.batching.packing import pack
+from layoutray.batching.padding import PaddedLength, lengthen, pack
 from layoutray.recipe.recipes import Recipe, from_dict
 from layoutray.tasks.model import TaskModel
 from layoutray.tensors import Batch

@@ -9,7 +9,7 @@ import torch
 from layoutray import checkpoint
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import unlabelled
-from layoutray.batching.packing import pack
+from layoutray.batching.padding import pack
 from layoutray.recipe.recipes import Recipe, from_dict
 from layoutray.tensors import Batch, Places
 from tests.jobs import pages, vocabulary

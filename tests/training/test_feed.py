@@ -11,7 +11,7 @@ import torch
 from layoutray import tasks
 from layoutray.batching.augmentation import Augmentation
 from layoutray.batching.examples import ExampleSet, TableBlocks
-from layoutray.batching.lengthen import PaddedLength
+from layoutray.batching.padding import PaddedLength
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.prepare.encode import Encoder

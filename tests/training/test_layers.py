@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from layoutray import checkpoint, devices, registry
-from layoutray.batching.packing import pack
+from layoutray.batching.padding import pack
 from layoutray.errors import InputError, RecipeError
 from layoutray.nn.dropout import use_fast_dropout
 from layoutray.recipe import recipes

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import pyarrow.compute as pc
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import options, output_folder, terminal
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.formats import entity_json, layoutlm
@@ -76,7 +76,7 @@ class _Source:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = options.parser("export dataset")
-    parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+    options.add_pages(parser)
     parser.add_argument("out", type=options.local_folder, help="folder of the data set, new or empty")
     parser.add_argument(
         "--format",
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "(default: %(default)s)",
     )
     chosen = options.parse(parser, arguments, DataSetOptions)
-    options.require_empty(chosen.out)
+    output_folder.new_folder(chosen.out)
     source = _Source.of(chosen.pages)
     long = sum(count > 1 for count in source.num_pages.values())
     if long and chosen.format != "datasets":

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.output_folder import new_folder
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError
 from layoutray.formats import alto as alto_files
@@ -57,10 +58,10 @@ def searchable_pdf(arguments: Sequence[str] | None = None) -> int:
 def _export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) -> int:
     """Write all documents in one format and say how many. Returns exit status 1 if one could not be written."""
     parser = options.parser(verb)
-    parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+    options.add_pages(parser)
     parser.add_argument("out", help=f"new folder or s3:// address for the {form.suffix} files, one for each document")
     chosen = options.parse(parser, arguments, ExportOptions)
-    out = options.require_empty(chosen.out)
+    out = new_folder(chosen.out)
     documents = written = without_picture = failed = 0
     for name, pages in _documents(DataSet(pages_folder(chosen.pages))):
         usable = [page for page in pages if page.image or not form.needs_picture]

@@ -7,7 +7,7 @@ from typing import Any
 
 from layoutray import checkpoint
 from layoutray.checkpoint import read_json
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import options, output_folder, terminal
 from layoutray.errors import InputError
 from layoutray.releases import huggingface
 from layoutray.releases.model_card import Evaluated, Statements, model_card
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--language", nargs="+", default=[], metavar="CODE", help="languages of the pages, e.g. en")
     options.add_tracking_uri(parser)
     chosen = options.parse(parser, arguments, HuggingFaceOptions)
-    options.require_empty(chosen.out)
+    output_folder.new_folder(chosen.out)
     evaluated = [_evaluated(file) for file in chosen.evaluation]
     folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
     loaded = checkpoint.load(folder)

@@ -40,20 +40,29 @@ class ExportOptions(LabelStudioOptions):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = _parse(arguments)
+    ingested, answered = _folders(chosen.pages, chosen.answers)
+    if sources.exists(sources.join(sources.absolute(chosen.out), "tasks.json")):
+        raise InputError(f"{chosen.out} already holds tasks; give another folder, or delete it")
+    write_tasks(chosen.pages, _pages(ingested), _answers(answered) if answered else {}, chosen)
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> ExportOptions:
     parser = options.parser("export label-studio")
-    parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+    options.add_pages(parser)
     parser.add_argument(
         "out", help="folder for tasks.json, labels.xml, and pictures of pages in formats that browsers do not show"
     )
     parser.add_argument("--answers", metavar="FOLDER", help="answers of `layoutray predict` for these pages")
     add_label_studio_options(parser)
-    chosen = options.parse(parser, arguments, ExportOptions)
-    ingested = pages_folder(chosen.pages)
-    answered = chosen.answers if ingested == chosen.pages else chosen.answers or chosen.pages
-    if sources.exists(sources.join(sources.absolute(chosen.out), "tasks.json")):
-        raise InputError(f"{chosen.out} already holds tasks; give another folder, or delete it")
-    write_tasks(chosen.pages, _pages(ingested), _answers(answered) if answered else {}, chosen)
-    return 0
+    return options.parse(parser, arguments, ExportOptions)
+
+
+def _folders(pages: str, answers: str | None) -> tuple[str, str | None]:
+    """The folder of the pages and that of the answers; `predict` keeps pages that it read from files in `ingested`."""
+    folder = pages_folder(pages)
+    return folder, answers if folder == pages else answers or pages
 
 
 def _pages(folder: str) -> Iterator[Page]:

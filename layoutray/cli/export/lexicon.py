@@ -28,7 +28,7 @@ class LexiconOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = options.parser("export lexicon")
-    parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+    options.add_pages(parser)
     parser.add_argument("out", help="new file or s3:// address for the lexicon")
     parser.add_argument(
         "--without",

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from layoutray.cli.verbs import VERBS
-from layoutray.errors import InputError
-from layoutray.store import sources
 
 Options = TypeVar("Options")
 Training = TypeVar("Training", bound="TrainingOptions")
@@ -158,6 +156,11 @@ def add_checkpoint(made: argparse.ArgumentParser) -> None:
     made.add_argument("checkpoint", help="checkpoint folder, s3:// address, or models:/NAME@ALIAS")
 
 
+def add_pages(made: argparse.ArgumentParser) -> None:
+    """The positional argument `pages` of verbs that also take the pages that `predict` has read; see `AnswerSet`."""
+    made.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+
+
 def add_tracking_uri(made: argparse.ArgumentParser) -> None:
     """`--tracking-uri`, resolved."""
     from layoutray.tracking import stores  # importing MLflow takes a second
@@ -204,14 +207,6 @@ def add_picture_file(made: argparse.ArgumentParser, default: str, suffixes: Sequ
         metavar=" or ".join(f"FILE{suffix}" for suffix in suffixes),
         help="picture to write (default: %(default)s)",
     )
-
-
-def require_empty(folder: str | Path) -> str:
-    """The address of an output folder. Raises InputError if it holds a file, before anything is overwritten."""
-    address = sources.absolute(str(folder))
-    if next(sources.list_files(address), None) is not None:
-        raise InputError(f"{folder} is not empty; give another folder, or delete it")
-    return address
 
 
 def local_folder(text: str) -> Path:

@@ -11,6 +11,7 @@ may be out of date; a `labels.json` in the folder overrides it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
@@ -93,7 +94,7 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
         raise CheckpointError(
             f"the weights in {folder} have no head (classifier, cls.predictions or lm_head); import a model with a head"
         )
-    model = {"arch": kind.arch, **read_settings(file, theirs, kind.arch, kind.settings, kind.fixed)}
+    model: dict[str, Any] = {"arch": kind.arch, **read_settings(file, theirs, kind.arch, kind.settings, kind.fixed)}
     positions = theirs.get("use_1d_positions", False)
     if "contextualiser_layers" in model and (positions or not theirs.get("contextualize_2d_positions", False)):
         model["contextualiser_layers"] = 0

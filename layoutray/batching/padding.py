@@ -1,12 +1,16 @@
-"""Pad the windows of a batch to a length that suits a GPU, or to one of a few lengths."""
+"""Pad the windows of a batch to a length that suits a GPU, or note where its real tokens are.
+
+With the latter, an encoder need not compute padding.
+"""
 
 from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
 from layoutray.batching.collate import IGNORED
-from layoutray.tensors import Batch
+from layoutray.tensors import Batch, Packing, Places
 
 
 @dataclass(frozen=True)
@@ -43,3 +47,14 @@ def lengthen(batch: Batch, length: int, pad_id: int) -> Batch:
 def _padded(rows: Tensor, more: int, value: int) -> Tensor:
     """(batch, length, …) with `more` tokens of `value` on the right."""
     return functional.pad(rows, (0, 0) * (rows.ndim - 2) + (0, more), value=value)
+
+
+def pack(batch: Batch) -> Batch:
+    """`batch` with its packing. A batch whose labels are not of its tokens, but a text, stays as it is."""
+    if batch.labels is None or batch.labels.shape != batch.mask.shape:
+        return batch
+    tokens, wanted = Places.of(batch.mask), (batch.labels != IGNORED) & batch.mask
+    index = tokens.pack(wanted)[0].nonzero().squeeze(1)
+    counts = wanted.sum(1)  # the targets, as windows without other tokens between them
+    targets = Places.of(torch.arange(int(counts.max()), device=counts.device) < counts[:, None])
+    return replace(batch, packing=Packing(tokens, targets, index))
