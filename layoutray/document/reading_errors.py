@@ -58,11 +58,9 @@ class ReadingErrors:
     def applied(self, page: Page, seed: int) -> Page:
         """The page with errors in its words. A word that would lose all its characters keeps its text."""
         random = Random(f"{seed}/{page.doc_id}/{page.number}")
-        return replace(page, words=tuple(self._misread(word, random) for word in page.words))
-
-    def _misread(self, word: Word, random: Random) -> Word:
-        read = "".join(self._reading(letter, random) for letter in word.text)
-        return replace(word, text=read) if read.strip() else word
+        texts = ("".join(self._reading(letter, random) for letter in word.text) for word in page.words)
+        words = (replace(w, text=text) if text.strip() else w for w, text in zip(page.words, texts, strict=True))
+        return replace(page, words=tuple(words))
 
     def _reading(self, letter: str, random: Random) -> str:
         readings = self._readings.get(letter.lower(), Counter[str]())
