@@ -70,15 +70,20 @@ class Tokenizer:
         ids |= made
         return [ids[word] for word in words]
 
+    @property
+    def line_break_id(self) -> int:
+        """The token between two lines of a text: the start token, because vocabularies have none for a line break."""
+        return self.start_id
+
     def text_to_ids(self, text: str) -> list[int]:
-        """Token ids of a target of text generation: lines are separated by the start token; blank lines are dropped."""
+        """Token ids of a target of text generation; blank lines are dropped."""
         ids: list[int] = []
         for line in text.splitlines():
             words = line.split()
             if not words:
                 continue
             if ids:
-                ids.append(self.start_id)
+                ids.append(self.line_break_id)
             for word_ids in self.words_to_ids(words):
                 ids.extend(word_ids)
         return ids
@@ -87,7 +92,7 @@ class Tokenizer:
         """The text of `ids`, the inverse of `text_to_ids`; WordPiece loses case and blanks around punctuation."""
         lines: list[list[int]] = [[]]
         for token_id in ids:
-            if token_id == self.start_id:
+            if token_id == self.line_break_id:
                 lines.append([])
             else:
                 lines[-1].append(token_id)

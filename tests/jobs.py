@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from layoutray import tokenizer
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.prepare.encode import Encoder, labels_for, vocabulary_for
-from layoutray.prepare.encode_output import SPLITS
+from layoutray.prepare.pieces import SPLITS
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import codec, example_files, shards

@@ -7,7 +7,7 @@ from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.mix import mix
-from layoutray.prepare.encode_output import SPLITS
+from layoutray.prepare.pieces import SPLITS
 from layoutray.recipe import recipes
 from layoutray.store import sources
 

@@ -10,19 +10,20 @@ References and page tasks are on the driver's disk; Ray's object store holds a f
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
-
-import pyarrow as pa
 
 from layoutray.cluster.connect import num_workers
 from layoutray.cluster.meters import IngestMeter
-from layoutray.cluster.opening import open_all_documents, open_changed_documents
+from layoutray.cluster.opening import open_documents
 from layoutray.cluster.page_worker import PageWorker
 from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.cluster.worker_pool import WorkerPool
 from layoutray.prepare.discovery import find_documents
 from layoutray.prepare.manifest import IngestRun, Manifest, make_manifest
+from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Done, Output
 from layoutray.prepare.page_tasks import Plan
 from layoutray.prepare.plan import make_plan
@@ -80,10 +81,8 @@ def plan_ingest(
         workers: number of worker processes; default: one for each core of the cluster.
     """
     found = find_documents(root, recipe, limit)
-    if output:
-        opened = open_changed_documents(found.references, recipe, output, root, progress, workers)
-    else:
-        opened = open_all_documents(found.references, recipe, progress)
+    before = OpenedBefore.load(output, root, recipe) if output else None
+    opened = open_documents(found.references, recipe, progress, workers, before)
     # Workers answer in any order. The plan must not depend on it, for example in which of two copies it uses.
     in_order = (opened[reference_key(reference)] for reference in found.references)
     return make_plan(in_order, recipe, set_splits=found.splits, without_picture=found.without_picture)
@@ -110,32 +109,15 @@ def run_plan(
         arguments["out"] = output.folder
         deadline = ATTEMPTS * recipe.recognition.deadline
         pool = WorkerPool(PageWorker, arguments, min(workers, len(tasks)), recipe.pages_per_shard, deadline)
-        report = _Report(Progress("recognise", 0, len(tasks), len(plan.page_tasks) - len(tasks)), progress, meter)
-        report.start()
-        for receipt in pool.map(tasks):
-            report.add(receipt)
+        latest = Progress("recognise", 0, len(tasks), len(plan.page_tasks) - len(tasks))
+        progress(latest)
+        meter.done(0, waiting=latest.total)
+        for table in pool.map(tasks):
+            reasons = list(chain.from_iterable(table["reasons"].to_pylist()))  # empty for a success
+            failures = [reason for reason in reasons if reason]
+            latest = replace(latest, done=latest.done + len(reasons), failures=latest.failures + Counter(failures))
+            meter.dead(failures)
+            meter.done(len(reasons), waiting=latest.total - latest.done)
+            progress(latest)
     output.reconcile(plan)
     return len(tasks)
-
-
-class _Report:
-    """Reports processed pages to the progress listener and the meter."""
-
-    def __init__(self, start: Progress, progress: Callable[[Progress], None], meter: IngestMeter) -> None:
-        self._latest, self._progress, self._meter = start, progress, meter
-
-    def start(self) -> None:
-        """Report the number of pages, before the first result."""
-        self._progress(self._latest)
-        self._meter.done(self._latest.done, waiting=self._latest.total - self._latest.done)
-
-    def add(self, receipt: pa.Table) -> None:
-        """Report the pages of a row that a worker has yielded: a reason for each page, empty for a success."""
-        reasons = list(chain.from_iterable(receipt["reasons"].to_pylist()))
-        failures = [reason for reason in reasons if reason]
-        latest = self._latest
-        latest.failures.update(failures)
-        self._latest = Progress(latest.stage, latest.done + len(reasons), latest.total, latest.skipped, latest.failures)
-        self._meter.dead(failures)
-        self._meter.done(len(reasons), waiting=self._latest.total - self._latest.done)
-        self._progress(self._latest)

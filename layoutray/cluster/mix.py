@@ -16,10 +16,10 @@ import ray.data
 from numpy.typing import NDArray
 
 from layoutray.errors import InputError
-from layoutray.prepare.encode_output import SPLITS
 from layoutray.prepare.mix import last_rank, quotas, rank
+from layoutray.prepare.pieces import SPLITS
 from layoutray.recipe.recipes import MixRecipe
-from layoutray.store import job, shards
+from layoutray.store import job, shards, sources
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import PAGES
 
@@ -66,17 +66,13 @@ def mix(recipe: MixRecipe, folders: Sequence[str], out: str) -> tuple[Counts, Co
 
 
 def _by_name(recipe: MixRecipe, folders: Sequence[str]) -> dict[str, DataSet]:
-    data_sets = {_name(folder): DataSet(folder) for folder in folders}
+    data_sets = {sources.name(folder): DataSet(folder) for folder in folders}
     if data_sets.keys() != recipe.shares.keys() or len(data_sets) != len(folders):
         raise InputError(
-            f"the folders are named {', '.join(sorted(map(_name, folders)))}, "
+            f"the folders are named {', '.join(sorted(map(sources.name, folders)))}, "
             f"the shares {', '.join(sorted(recipe.shares))}; give one folder of the same name for each share"
         )
     return data_sets
-
-
-def _name(folder: str) -> str:
-    return folder.rstrip("/").rpartition("/")[2]
 
 
 def _ranks(data_set: DataSet, seed: int) -> dict[str, list[int]]:

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from layoutray.cluster.connect import connect, num_workers
 from layoutray.cluster.page_worker import DocumentOpener
-from layoutray.cluster.progress import Progress, ignore_progress
+from layoutray.cluster.progress import Progress
 from layoutray.cluster.worker_pool import WorkerPool
 from layoutray.prepare import record_codecs
 from layoutray.prepare.opened_before import OpenedBefore
-from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import OpenedDocument
 from layoutray.prepare.recognise import ATTEMPTS, make_word_source, open_document
 from layoutray.prepare.record_codecs import DOCUMENT_REF, OPENED_DOCUMENT, reference_key
@@ -21,63 +20,37 @@ _OPENED_IN_PROCESS = 1000
 _DOCUMENTS_PER_BATCH = 256
 
 
-def open_changed_documents(
+def open_documents(
     references: SpilledList[DocumentRef],
     recipe: IngestRecipe,
-    output: Output,
-    root: str,
     progress: Callable[[Progress], None],
     workers: int | None = None,
+    before: OpenedBefore | None = None,
 ) -> SpilledDict[OpenedDocument]:
-    """Open the documents that `output` does not know or that have changed.
+    """Open documents.
 
     Args:
-        workers: number of worker processes; default: one for each core of the cluster.
+        workers: number of worker processes for many documents; default: one for each core of the cluster.
+        before: documents that need not be opened again if they have not changed. What is opened is added to them.
 
     Returns:
         All documents by `reference_key`, recalled or opened.
     """
-    before = OpenedBefore.load(output, root, recipe)
     changed, opened = SpilledList(DOCUMENT_REF), SpilledDict(OPENED_DOCUMENT)
     for reference in references:
-        recalled = before.recall(reference)
-        if recalled is None:
-            changed.append(reference)
-        else:
+        recalled = before and before.recall(reference)
+        if recalled:
             opened[reference_key(reference)] = recalled
-    for result in open_documents(changed, recipe, progress, workers):
+        else:
+            changed.append(reference)
+    in_process = len(changed) <= _OPENED_IN_PROCESS
+    results = _open_in_process(changed, recipe) if in_process else _open_in_workers(changed, recipe, workers)
+    for count, result in enumerate(results, start=1):
         opened[reference_key(result.reference)] = result
-    if changed:
+        progress(Progress("open", count, len(changed)))
+    if before and changed:
         before.store(opened[reference_key(reference)] for reference in changed)
     return opened
-
-
-def open_all_documents(
-    references: SpilledList[DocumentRef], recipe: IngestRecipe, progress: Callable[[Progress], None]
-) -> SpilledDict[OpenedDocument]:
-    """Open all documents. Returns them by `reference_key`."""
-    opened = SpilledDict(OPENED_DOCUMENT)
-    for result in open_documents(references, recipe, progress):
-        opened[reference_key(result.reference)] = result
-    return opened
-
-
-def open_documents(
-    references: SpilledList[DocumentRef],
-    recipe: IngestRecipe,
-    progress: Callable[[Progress], None] = ignore_progress,
-    workers: int | None = None,
-) -> Iterator[OpenedDocument]:
-    """Open documents, in any order.
-
-    Args:
-        workers: number of worker processes for many documents; default: one for each core of the cluster.
-    """
-    in_process = len(references) <= _OPENED_IN_PROCESS
-    opened = _open_in_process(references, recipe) if in_process else _open_in_workers(references, recipe, workers)
-    for count, result in enumerate(opened, start=1):
-        progress(Progress("open", count, len(references)))
-        yield result
 
 
 def _open_in_process(references: Iterable[DocumentRef], recipe: IngestRecipe) -> Iterator[OpenedDocument]:

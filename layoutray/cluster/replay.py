@@ -8,11 +8,12 @@ from itertools import chain
 from layoutray import config
 from layoutray.cluster.connect import num_workers
 from layoutray.cluster.ingest import run_plan
-from layoutray.cluster.opening import open_changed_documents, open_documents
+from layoutray.cluster.opening import open_documents
 from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.errors import RecipeError
 from layoutray.prepare.discovery import find_documents
 from layoutray.prepare.manifest import IngestRun, Manifest, make_manifest
+from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import OpenedDocument, Plan
 from layoutray.prepare.plan import make_plan
@@ -107,11 +108,12 @@ def _plan(
         elif reference.source not in unopened:
             continue
         planned.append(reference)
-    opened = open_changed_documents(others, recipe, output, manifest.source, progress, workers)
-    for result in open_documents(retried, changed, progress, workers):
-        opened[reference_key(result.reference)] = result
+    before = OpenedBefore.load(output, manifest.source, recipe)
+    opened = open_documents(others, recipe, progress, workers, before)
+    opened_again = open_documents(retried, changed, progress, workers)
     in_order = (
-        opened.get(reference_key(reference)) or OpenedDocument(reference, None, unopened[reference.source])
+        opened.get(key) or opened_again.get(key) or OpenedDocument(reference, None, unopened[reference.source])
         for reference in planned
+        for key in (reference_key(reference),)
     )
     return make_plan(in_order, recipe, set_splits=found.splits, without_picture=found.without_picture)

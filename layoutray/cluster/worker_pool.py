@@ -39,10 +39,12 @@ class WorkerPool:
 
     def map(self, records: SpilledList[Any]) -> Iterator[pa.Table]:
         """The actors' tables, in any order. Raises the LayoutrayError or OSError that an actor raises."""
-        packed = records.packed()
-        for wave in _waves(len(records), self.workers):
+        packed, left = records.packed(), len(records)
+        while left:
+            wave = min(left, max(_SMALLEST_WAVE, _RECORDS_PER_WORKER * self.workers))
             sizes = batch_sizes(wave, self.workers, self.batch_size)
             yield from self._map_wave([record_codecs.to_table(islice(packed, size)) for size in sizes])
+            left -= wave
 
     def _map_wave(self, batches: Sequence[pa.Table]) -> Iterator[pa.Table]:
         source = ray.data.from_blocks(list(batches))
@@ -72,8 +74,3 @@ def batch_sizes(count: int, workers: int, largest: int) -> Iterator[int]:
         size = min(largest, max(1, count // (3 * workers)))
         yield size
         count -= size
-
-
-def _waves(count: int, workers: int) -> Iterator[int]:
-    largest = max(_SMALLEST_WAVE, _RECORDS_PER_WORKER * workers)
-    return (min(largest, count - start) for start in range(0, count, largest))

@@ -79,19 +79,19 @@ def write(
     data_set.check()
     answers = identity.claim(out)
     answerer = _TextAnswerer(
-        sources.absolute(str(checkpoint)),
-        replicas.fetch,
-        data_set,
-        answers,
-        identity.beams,
-        generator.model_id,
-        generator.model_version,
-        bool(generator.fields),
+        checkpoint=sources.absolute(str(checkpoint)),
+        fetch=replicas.fetch,
+        data_set=data_set,
+        answers=answers,
+        beams=identity.beams,
+        model_id=generator.model_id,
+        model_version=generator.model_version,
+        has_fields=bool(generator.fields),
     )
     return WrittenTexts(**answer_job.run(identity, answerer, answers, replicas, "write", progress))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _TextAnswerer:
     checkpoint: str
     fetch: Fetch

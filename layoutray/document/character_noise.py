@@ -23,14 +23,12 @@ def noisy(page: Page, rate: float) -> Page:
     if not rate or not letters:
         return page
     random = Random(f"{rate}/{page.doc_id}/{page.number}")
-    return replace(
-        page, words=tuple(replace(word, text=_noisy_word(word.text, rate, letters, random)) for word in page.words)
+    texts = (
+        "".join(_changed(letter, letters, random) if random.random() < rate else letter for letter in word.text)
+        for word in page.words
     )
-
-
-def _noisy_word(text: str, rate: float, letters: list[str], random: Random) -> str:
-    written = "".join(_changed(letter, letters, random) if random.random() < rate else letter for letter in text)
-    return written or text[:1]
+    words = (replace(word, text=text or word.text[:1]) for word, text in zip(page.words, texts, strict=True))
+    return replace(page, words=tuple(words))
 
 
 def _changed(letter: str, letters: list[str], random: Random) -> str:

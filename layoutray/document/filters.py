@@ -6,7 +6,7 @@ LAMBERT pretrains on English pages of 50 to 1,000 words with good OCR and a layo
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -93,12 +93,8 @@ def plain(page: Page) -> float:
         return 0.0
     text = Box.around(word.box for word in page.words)
     full_width = _FULL * (text.x1 - text.x0)
-    return sum(len(boxes) for boxes in lines.values() if _width(boxes) >= full_width) / len(page.words)
-
-
-def _width(boxes: Iterable[Box]) -> float:
-    line = Box.around(boxes)
-    return line.x1 - line.x0
+    extents = ((len(boxes), Box.around(boxes)) for boxes in lines.values())
+    return sum(count for count, line in extents if line.x1 - line.x0 >= full_width) / len(page.words)
 
 
 def language(page: Page) -> str:

@@ -59,7 +59,7 @@ class Box:
                 stage="annotation",
             )
         box = cls(max(left, 0.0), max(top, 0.0), min(right, 1.0), min(bottom, 1.0))
-        return box, box != _exact(x0, y0, x1, y1, width, height)
+        return box, not (0 <= x0 / width <= x1 / width <= 1 and 0 <= y0 / height <= y1 / height <= 1)
 
     @classmethod
     def around(cls, boxes: Iterable["Box"]) -> "Box":
@@ -99,10 +99,3 @@ def smallest_around(boxes: Iterable[Box], areas: Sequence[Box]) -> Iterator[int 
     for box in boxes:
         x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
         yield next((n for n in by_size if areas[n].x0 <= x <= areas[n].x1 and areas[n].y0 <= y <= areas[n].y1), None)
-
-
-def _exact(x0: float, y0: float, x1: float, y1: float, width: float, height: float) -> Box | None:
-    try:
-        return Box.from_pixels((x0, y0, x1, y1), width, height)
-    except DocumentError:
-        return None

@@ -3,9 +3,8 @@
 from decimal import Decimal
 
 from layoutray.document.field_type import FieldType
-from layoutray.document.levelling import slope_of_lines
 from layoutray.document.page import Page
-from layoutray.document.rows import place, rows
+from layoutray.document.rows import place, rows, slope_of_lines
 from layoutray.document.value_part import value_parts
 
 _ANY_AMOUNT = FieldType("amount")

@@ -1,11 +1,11 @@
 """Rows of a page: items that stand level, for example the entities or the amounts of a table's row.
 
-Photographs are skewed, so positions are levelled by the median slope of the page's lines
-(`layoutray.document.levelling`).
+Photographs are skewed, so positions are levelled by the median slope of the page's lines.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -33,12 +33,32 @@ class Placed(Generic[Item]):
     left: float
 
 
+def slope_of_lines(page: Page) -> float:
+    """Pixels that text descends per pixel to the right: the median over neighbours on a line, weighted by distance."""
+    lines: dict[int, list[tuple[float, float]]] = {}
+    for word in page.words:
+        middle = (word.box.x0 + word.box.x1) / 2 * page.width, (word.box.y0 + word.box.y1) / 2 * page.height
+        lines.setdefault(word.line, []).append(middle)
+    steps = [
+        (right[0] - left[0], right[1] - left[1])
+        for line in lines.values()
+        for left, right in pairwise(sorted(line))
+        if right[0] > left[0]
+    ]
+    if not steps:
+        return 0.0
+    across, down = np.array(steps).T
+    order = np.argsort(down / across)
+    middle = np.searchsorted(across[order].cumsum(), across.sum() / 2)
+    return float((down / across)[order][middle])
+
+
 def place(item: Item, page: Page, numbers: Collection[int], slope: float) -> Placed[Item]:
     """The place of an item.
 
     Args:
         numbers: the indices of its words on the page, at least one.
-        slope: of the page's lines, see `layoutray.document.levelling`.
+        slope: of the page's lines, see `slope_of_lines`.
     """
     words = [page.words[number] for number in numbers]
     sides = np.array([(word.box.x0, word.box.y0, word.box.x1, word.box.y1) for word in words])

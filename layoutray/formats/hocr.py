@@ -19,8 +19,10 @@ def hocr(pages: Sequence[Page]) -> bytes:
     root = Element("html", xmlns="http://www.w3.org/1999/xhtml")
     head = SubElement(root, "head")
     SubElement(head, "title").text = file_name(pages[0].source)
+    programs = (f"{page.provenance.engine} {page.provenance.version}".strip() for page in pages)
+    engines = dict.fromkeys(filter(None, programs))  # each once, in order
     for name, content in (
-        ("ocr-system", xml_text("; ".join(_engines(pages)) or "unknown")),
+        ("ocr-system", xml_text("; ".join(engines) or "unknown")),
         ("ocr-capabilities", _CAPABILITIES),
         ("ocr-number-of-pages", str(len(pages))),
     ):
@@ -29,12 +31,6 @@ def hocr(pages: Sequence[Page]) -> bytes:
     for page in pages:
         _add_page(body, page)
     return to_bytes(root, _HEAD)
-
-
-def _engines(pages: Sequence[Page]) -> dict[str, None]:
-    """The distinct engines of the pages, with their versions, in order."""
-    programs = (f"{page.provenance.engine} {page.provenance.version}".strip() for page in pages)
-    return dict.fromkeys(filter(None, programs))
 
 
 def _add_page(body: Element, page: Page) -> None:
@@ -54,13 +50,9 @@ def _add_block(element: Element, page: Page, block: Lines, name: str) -> None:
         attributes = {"class": "ocr_line", "id": f"line_{name}_{number}", "title": _bbox(line, page)}
         holder = SubElement(paragraph, "span", attributes)
         for position, word in enumerate(line, start=1):
-            _add_word(holder, page, word, f"word_{name}_{number}_{position}")
-
-
-def _add_word(line: Element, page: Page, word: Word, name: str) -> None:
-    confidence = "" if word.confidence is None else f"; x_wconf {round(100 * word.confidence)}"
-    title = _bbox([word], page) + confidence
-    SubElement(line, "span", {"class": "ocrx_word", "id": name, "title": title}).text = xml_text(word.text)
+            confidence = "" if word.confidence is None else f"; x_wconf {round(100 * word.confidence)}"
+            its_id, title = f"word_{name}_{number}_{position}", _bbox([word], page) + confidence
+            SubElement(holder, "span", {"class": "ocrx_word", "id": its_id, "title": title}).text = xml_text(word.text)
 
 
 def _bbox(words: Sequence[Word], page: Page) -> str:

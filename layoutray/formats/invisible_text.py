@@ -1,6 +1,12 @@
-"""Invisible words on PDF pages, for selection and search (PDF's text rendering mode 3)."""
+"""Invisible words on PDF pages, for selection and search (PDF's text rendering mode 3).
+
+Their font is a TrueType font without ink: one glyph for all characters, and one for the space. PDF programs select and
+find text by the metrics of its font. At font size 1, a character is exactly 1 wide and high.
+"""
 
 import ctypes
+import functools
+import io
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,15 +16,22 @@ from typing import Any, Self
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 
 from layoutray.document import Box, Page
-from layoutray.formats.invisible_font import CHARACTER, SPACE, invisible_font
 
 _RESOLUTION = 1_000_000  # PDFium maps from integers; a millionth of a page is finer than any pixel
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
 _KEEPS_ORDER = frozenset({"L", "EN", "ES", "ET", "AN", "CS"})
 """Unicode's bidirectional classes of letters, numbers and signs that run from left to right in any text."""
 _MIRRORED = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
+_CHARACTER, _SPACE = 1, 2
+"""Numbers of the glyphs. The space has no width: it separates words without lying on the next one."""
+_EM = 1000
+_GLYPHS = {".notdef": _EM, "character": _EM, "space": 0}
+_TOP = 985  # PDFium adds a 64th to the top of a glyph's box
+_DESCENT = -2  # Poppler takes 0 for a missing value, and PDFium rounds up
 _ROWS = 100  # most entries of one section of a character map
 
 
@@ -45,8 +58,8 @@ class InvisibleText:
         self._font = self._load_font()
 
     def _load_font(self) -> Any:
-        glyphs = b"".join(code.to_bytes(2, "big") for code in (0, SPACE, *[CHARACTER] * (len(self._codes) - 1)))
-        font, glyph_numbers = _array(ctypes.c_ubyte, invisible_font()), _array(ctypes.c_ubyte, glyphs)
+        glyphs = b"".join(code.to_bytes(2, "big") for code in (0, _SPACE, *[_CHARACTER] * (len(self._codes) - 1)))
+        font, glyph_numbers = _array(ctypes.c_ubyte, _font()), _array(ctypes.c_ubyte, glyphs)
         loaded = pdfium_c.FPDFText_LoadCidType2Font(
             self._document, font, len(font), _to_unicode(self._codes), glyph_numbers, len(glyph_numbers)
         )
@@ -78,6 +91,28 @@ class InvisibleText:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         pdfium_c.FPDFFont_Close(self._font)
+
+
+@functools.cache
+def _font() -> bytes:
+    """The font as a file."""
+    builder = FontBuilder(_EM, isTTF=True)
+    builder.setupGlyphOrder(list(_GLYPHS))
+    builder.setupCharacterMap({ord(" "): "space"})
+    empty, diagonal = TTGlyphPen(None).glyph(), TTGlyphPen(None)
+    # A closed path of two points has a box but no area, so even a program that would paint it paints nothing.
+    diagonal.moveTo((0, 0))
+    diagonal.lineTo((_EM, _TOP))
+    diagonal.closePath()
+    builder.setupGlyf({name: diagonal.glyph() if name == "character" else empty for name in _GLYPHS})
+    builder.setupHorizontalMetrics({name: (width, 0) for name, width in _GLYPHS.items()})
+    builder.setupHorizontalHeader(ascent=_EM, descent=_DESCENT)
+    builder.setupNameTable({"familyName": "Invisible", "styleName": "Regular", "psName": "Invisible"})
+    builder.setupOS2(sTypoAscender=_EM, sTypoDescender=_DESCENT, usWinAscent=_EM, usWinDescent=-_DESCENT)
+    builder.setupPost()
+    stream = io.BytesIO()
+    builder.save(stream)
+    return stream.getvalue()
 
 
 def matrix_of(origin: Point, right: Point, up: Point) -> pdfium_c.FS_MATRIX:

@@ -59,7 +59,8 @@ def schema(tags: Sequence[str]) -> pa.Schema:
 
 def tag_names(pages: Iterable[Page]) -> list[str]:
     """All tags of the pages, `O` first."""
-    return sorted({word.tag for page in pages for word in page.words if word.tag is not None}, key=_outside_first)
+    tags = {word.tag for page in pages for word in page.words if word.tag is not None}
+    return sorted(tags, key=lambda tag: (tag != "O", tag))
 
 
 class SplitWriter:
@@ -114,7 +115,3 @@ class SplitWriter:
             "lines": [word.line for word in page.words],
             "blocks": [word.block for word in page.words],
         }
-
-
-def _outside_first(tag: str) -> tuple[bool, str]:
-    return tag != "O", tag

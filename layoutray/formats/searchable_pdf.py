@@ -57,7 +57,11 @@ def searchable_pdf(pages: Sequence[Page]) -> bytes:
         if sniff(data) is Kind.PDF:
             return _with_text_on_scans(data, pages)
         with pdfium.PdfDocument.new() as document:
-            _add_pages(document, data, pages)
+            count = count_pages(data, Recognition())
+            with InvisibleText(document, pages) as text:
+                for page in pages:
+                    with closing(_add_picture(document, data, _number(page, count))) as shown:
+                        text.write(page, shown)
             return _saved(document)
     except pdfium.PdfiumError as error:
         raise DocumentError(Reason.UNREADABLE, f"PDFium cannot write on {image}: {error}", stage="render") from error
@@ -98,14 +102,6 @@ def _remove_invisible_text(page: pdfium.PdfPage) -> None:
 
 def _is_invisible_text(item: pdfium.PdfObject) -> bool:
     return pdfium_c.FPDFTextObj_GetTextRenderMode(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE
-
-
-def _add_pages(document: pdfium.PdfDocument, data: bytes, pages: Sequence[Page]) -> None:
-    count = count_pages(data, Recognition())
-    with InvisibleText(document, pages) as text:
-        for page in pages:
-            with closing(_add_picture(document, data, _number(page, count))) as shown:
-                text.write(page, shown)
 
 
 def _number(page: Page, count: int) -> int:

@@ -155,9 +155,8 @@ class TextGenerator:
         return generated
 
     def _text(self, generated: _Generated, tokens: int, tokens_read: int) -> Text:
-        # A start token ends a line.
-        ids, start_id = generated.ids, self._vocabulary.start_id
-        ends = [*(place for place, token in enumerate(ids) if token == start_id), len(ids)]
+        ids, line_break = generated.ids, self._vocabulary.line_break_id
+        ends = [*(place for place, token in enumerate(ids) if token == line_break), len(ids)]
         lines: list[TextLine] = []
         begin, before = 0, 0.0
         for end in ends:

@@ -13,8 +13,9 @@ import traceback
 
 import cv2
 
+from layoutray import config
 from layoutray.errors import DocumentError, LayoutrayError, MissingDependencyError, Reason
-from layoutray.ocr.frames import Channel, Head, page_head, settings_of
+from layoutray.ocr.frames import Channel, Head, page_head
 from layoutray.ocr.page import recognise_page
 from layoutray.ocr.render import count_pages
 from layoutray.ocr.settings import Recognition
@@ -30,7 +31,7 @@ def main() -> None:
     cv2.setNumThreads(1)
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
     try:
-        settings = settings_of(channel.receive()[0])
+        settings = config.build(Recognition, channel.receive()[0])
     except LayoutrayError as error:  # e.g. a file that the settings name is not on this machine
         channel.send({"refused": str(error)})
         return

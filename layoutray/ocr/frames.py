@@ -7,10 +7,8 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from layoutray import config
 from layoutray.document import Box, Provenance, Word
 from layoutray.ocr.page import RecognisedPage
-from layoutray.ocr.settings import Recognition
 
 _SIZES = struct.Struct(">IQ")  # bytes of the head, bytes of the body
 _CHUNK = 1 << 20
@@ -53,16 +51,6 @@ class Channel:
                 raise EOFError("the other end closed the channel")
             received += chunk
         return bytes(received)
-
-
-def settings_head(settings: Recognition) -> Head:
-    """Settings as a message; `settings_of` is the inverse."""
-    return config.to_dict(settings)
-
-
-def settings_of(head: Head) -> Recognition:
-    """The inverse of `settings_head`."""
-    return config.build(Recognition, head)
 
 
 def page_head(page: RecognisedPage) -> Head:

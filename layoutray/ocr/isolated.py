@@ -15,8 +15,9 @@ from typing import IO, Self
 
 import psutil
 
+from layoutray import config
 from layoutray.errors import DocumentError, InputError, MissingDependencyError, Reason
-from layoutray.ocr.frames import Channel, Head, page_of, settings_head
+from layoutray.ocr.frames import Channel, Head, page_of
 from layoutray.ocr.page import RecognisedPage
 from layoutray.ocr.settings import Recognition
 
@@ -155,19 +156,22 @@ def _raise_failure(answer: Head) -> Head:
 def _start(settings: Recognition) -> _Child:
     ours, theirs = socket.socketpair()
     output = tempfile.TemporaryFile("a+b")  # noqa: SIM115  (lives as long as the child)
+    # The child must import the same layoutray as this process, also from a cluster's working directory.
+    package = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "layoutray.ocr.child", str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=output,  # keeps the output of libraries out of the parent's streams
             stderr=output,
-            env=_environment(),
+            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
             pass_fds=(theirs.fileno(),),
             start_new_session=True,  # a process group: kills the engine's programs too; Ctrl-C reaches only the parent
         )
     child = _Child(process, Channel(ours), output)
     try:
-        child.channel.send(settings_head(settings), deadline=_START_SECONDS)
+        child.channel.send(config.to_dict(settings), deadline=_START_SECONDS)
         answer = child.channel.receive(deadline=_START_SECONDS)[0]
     except (EOFError, OSError) as error:
         raise _end(child).error("recognition could not start", "open") from error
@@ -175,13 +179,6 @@ def _start(settings: Recognition) -> _Child:
         _end(child)
         raise InputError(answer["refused"])
     return child
-
-
-def _environment() -> dict[str, str]:
-    # The child must import the same layoutray as this process, also from a cluster's working directory.
-    package = str(Path(__file__).parents[2])
-    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
-    return {**os.environ, **_ONE_THREAD, "PYTHONPATH": path}
 
 
 def _end(child: _Child) -> _Death:

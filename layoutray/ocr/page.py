@@ -61,15 +61,11 @@ def recognise_page(data: bytes, number: int, settings: Recognition) -> Recognise
         return RecognisedPage(number, width, height, layer.words, Provenance("text_layer", reason))
 
 
-def as_json(settings: Recognition) -> str:
-    """The settings as compact JSON, as stored in a page's provenance."""
-    return json.dumps(config.to_dict(settings), sort_keys=True, separators=(",", ":"))
-
-
 def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition) -> RecognisedPage:
     engine = engines.load(settings.engine)
     reading = read_upright(rendered.image, engine, settings)
     if reading.degrees:
         reason = f"{reason}; read after a turn of {reading.degrees} degrees clockwise"
-    provenance = Provenance("ocr", reason, engine.name, engine.version(settings.settings), as_json(settings))
+    own_settings = json.dumps(config.to_dict(settings), sort_keys=True, separators=(",", ":"))
+    provenance = Provenance("ocr", reason, engine.name, engine.version(settings.settings), own_settings)
     return RecognisedPage(number, rendered.width, rendered.height, reading.words, provenance)

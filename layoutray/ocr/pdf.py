@@ -25,7 +25,11 @@ def opened(data: bytes, settings: Recognition) -> Generator[pdfium.PdfDocument]:
     try:
         document = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
-        raise _open_error(error) from error
+        if error.err_code in (pdfium_c.FPDF_ERR_PASSWORD, pdfium_c.FPDF_ERR_SECURITY):
+            message = "the PDF file needs a password; remove the protection first"
+            raise DocumentError(Reason.ENCRYPTED, message, stage="open") from error
+        message = f"the PDF file is damaged or truncated: {error}"
+        raise DocumentError(Reason.UNREADABLE, message, stage="open") from error
     with document:
         if len(document) < 1:
             raise DocumentError(Reason.UNREADABLE, "the PDF file has no pages", stage="open")
@@ -84,11 +88,3 @@ def render(page: pdfium.PdfPage, settings: Recognition) -> Rendered:
     image = np.array(bitmap.to_numpy(), dtype=np.uint8)
     bitmap.close()
     return Rendered(image, image.shape[1], image.shape[0])
-
-
-def _open_error(error: pdfium.PdfiumError) -> DocumentError:
-    if error.err_code in (pdfium_c.FPDF_ERR_PASSWORD, pdfium_c.FPDF_ERR_SECURITY):
-        return DocumentError(
-            Reason.ENCRYPTED, "the PDF file needs a password; remove the protection first", stage="open"
-        )
-    return DocumentError(Reason.UNREADABLE, f"the PDF file is damaged or truncated: {error}", stage="open")

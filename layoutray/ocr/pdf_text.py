@@ -13,6 +13,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from layoutray.document import Box, Word
+from layoutray.document.geometry import smallest_around
 from layoutray.ocr.pdf_pictures import Picture, ToPageBox, page_box_mapping, paint_order, pictures_of
 from layoutray.ocr.settings import Recognition
 
@@ -122,11 +123,8 @@ def _characters(text: pdfium.PdfTextPage) -> Iterator[_Character]:
         located = pdfium_c.FPDFText_GetCharBox(text, index, left, right, bottom, top)
         sides = (left.value, bottom.value, right.value, top.value) if located else None
         unmapped = pdfium_c.FPDFText_HasUnicodeMapError(text, index) == 1
-        yield _Character(code, index, unmapped or code in (0, _REPLACEMENT) or _is_private(code), sides)
-
-
-def _is_private(code: int) -> bool:
-    return any(first <= code <= last for first, last in _PRIVATE_USE)
+        private = any(first <= code <= last for first, last in _PRIVATE_USE)
+        yield _Character(code, index, unmapped or private or code in (0, _REPLACEMENT), sides)
 
 
 def _split_words(characters: list[_Character], to_page_box: ToPageBox) -> Iterator[_TextWord]:
@@ -165,17 +163,11 @@ def _with_blocks(words: list[_TextWord]) -> Iterator[Word]:
     for number, (_, group) in enumerate(itertools.groupby(words, key=lambda word: word.line)):
         line = list(group)
         box = Box.around(word.box for word in line)
-        if previous is not None and not _follows(box, previous):
-            block += 1
+        if previous is not None:
+            near = previous.y0 <= box.y1 and box.y0 - previous.y1 <= previous.y1 - previous.y0
+            block += not (near and box.x0 <= previous.x1 and previous.x0 <= box.x1)
         previous = box
         yield from (Word(word.text, word.box, line=number, block=block) for word in line)
-
-
-def _follows(line: Box, previous: Box) -> bool:
-    height = previous.y1 - previous.y0
-    return (
-        previous.y0 <= line.y1 and line.y0 - previous.y1 <= height and line.x0 <= previous.x1 and previous.x0 <= line.x1
-    )
 
 
 def _hidden(
@@ -189,9 +181,5 @@ def _hidden(
             bool(item) and pdfium_c.FPDFTextObj_GetTextRenderMode(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE
         )
         rank = order.get(ctypes.addressof(item.contents), 0) if item else 0
-        yield invisible or any(picture.rank > rank and _covers_centre(picture.box, word.box) for picture in pictures)
-
-
-def _covers_centre(outer: Box, inner: Box) -> bool:
-    x, y = (inner.x0 + inner.x1) / 2, (inner.y0 + inner.y1) / 2
-    return outer.x0 <= x <= outer.x1 and outer.y0 <= y <= outer.y1
+        above = [picture.box for picture in pictures if picture.rank > rank]
+        yield invisible or next(smallest_around([word.box], above)) is not None

@@ -39,16 +39,34 @@ def count_pages(data: bytes, kind: str, settings: Recognition) -> int:
     with _opened(data, kind, "open") as image:
         if kind != "TIFF":
             return 1
-        return _count_frames(image, settings)
+        # Stop at max_pages: a file can have millions of frames of a few bytes each.
+        for number in range(1, settings.max_pages + 1):
+            try:
+                image.seek(number)
+            except EOFError:
+                return number
+    raise DocumentError(
+        Reason.TOO_LARGE,
+        f"the file has more than {settings.max_pages} pages; split it or raise max_pages",
+        stage="open",
+    )
 
 
 def decode(data: bytes, kind: str, number: int, settings: Recognition) -> Rendered:
     """Picture `number` (from 1) of a file (PNG, JPEG or TIFF). Raises DocumentError (stages `open`, `render`)."""
     with _opened(data, kind, "render") as image:
-        _seek(image, number, settings)
+        if not 1 <= number <= settings.max_pages:
+            raise no_such_page(number)
+        if number > 1:
+            try:
+                image.seek(number - 1)
+            except EOFError as error:
+                raise no_such_page(number) from error
         check_size(image.width, image.height, settings)
         image.load()
-        _rotate_upright(image)
+        # Orientation data that cannot be read are ignored.
+        with contextlib.suppress(ValueError, SyntaxError, TypeError, OSError, KeyError):
+            ImageOps.exif_transpose(image, in_place=True)
         pixels = _eight_bits(image)
     height, width = pixels.shape[:2]
     return Rendered(pixels, width, height)
@@ -94,39 +112,9 @@ def _opened(data: bytes, kind: str, stage: str) -> Generator[ImageFile]:
         ) from error
 
 
-def _count_frames(image: ImageFile, settings: Recognition) -> int:
-    # Stop at max_pages: a file can have millions of frames of a few bytes each.
-    for number in range(1, settings.max_pages + 1):
-        try:
-            image.seek(number)
-        except EOFError:
-            return number
-    raise DocumentError(
-        Reason.TOO_LARGE,
-        f"the file has more than {settings.max_pages} pages; split it or raise max_pages",
-        stage="open",
-    )
-
-
-def _seek(image: ImageFile, number: int, settings: Recognition) -> None:
-    if number < 1 or number > settings.max_pages:
-        raise no_such_page(number)
-    if number > 1:
-        try:
-            image.seek(number - 1)
-        except EOFError as error:
-            raise no_such_page(number) from error
-
-
 def no_such_page(number: int) -> DocumentError:
     """The error for a page that a file does not have."""
     return DocumentError(Reason.NOT_FOUND, f"the file has no page {number}; pages are counted from 1", stage="open")
-
-
-def _rotate_upright(image: Image.Image) -> None:
-    """Rotate by the EXIF orientation; ignore orientation data that cannot be read."""
-    with contextlib.suppress(ValueError, SyntaxError, TypeError, OSError, KeyError):
-        ImageOps.exif_transpose(image, in_place=True)
 
 
 def _eight_bits(image: Image.Image) -> NDArray[np.uint8]:

@@ -4,7 +4,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 
 from layoutray import checkpoint, tokenizer
 from layoutray.batching.examples import row_of
-from layoutray.batching.windows import Window, document_window, windows
+from layoutray.batching.windows import document_window, windows
 from layoutray.checkpoint import Fetch
 from layoutray.document import Document, Page
 from layoutray.document.field_lines import parse, to_lines
@@ -75,14 +74,16 @@ class Encoder:
             try:
                 if failure := tagged.failures.get(page.doc_id):
                     raise failure
+                of_page: list[dict[str, Any]] = []
                 numbered = enumerate(windows(page, vocabulary, self.max_length))
-                rows += [row_of(page, number, window, self._targets(page, window)) for number, window in numbered]
+                for number, window in numbered:
+                    targets = self.task.targets(page, window, self.labels) if isinstance(self.task, TagsWords) else None
+                    of_page.append(row_of(page, number, window, targets))
             except Exception as error:
                 letters.append(_letter(error, page, page_id))
+            else:
+                rows += of_page
         return rows, letters
-
-    def _targets(self, page: Page, window: Window) -> list[int] | None:
-        return self.task.targets(page, window, self.labels) if isinstance(self.task, TagsWords) else None
 
     def _documents(self, pages: Sequence[Page], page_ids: Sequence[str], vocabulary: Tokenizer) -> _RowsAndLetters:
         """Rows and letters of the documents whose first page is in `pages`."""
@@ -158,10 +159,16 @@ def vocabulary_for(
     """
     generated = fields_of(task) if isinstance(task, WritesTexts) else {}
     if not recipe.path:
-        words = chain(_training_words(data_sets, filters), _expected_words(generated, data_sets))
-        return tokenizer.train_wordpiece(words, recipe.vocab_size)
+        return tokenizer.train_wordpiece(_training_words(data_sets, filters, generated), recipe.vocab_size)
     loaded = checkpoint.read_vocabulary(fetch(recipe.path))
-    _check_names(generated, loaded, recipe.path)
+    for name in generated:
+        line = f"{name}: {name}"
+        decoded = loaded.ids_to_text(loaded.text_to_ids(line))
+        if not parse(decoded, [name]):
+            raise InputError(
+                f"the vocabulary of {recipe.path} turns the line {line!r} into {decoded!r}, which does not name the "
+                "field; rename the field, use another vocabulary, or leave tokenizer.path empty to train one"
+            )
     return loaded
 
 
@@ -194,25 +201,11 @@ def digest_of(encoder: Encoder, pages: int) -> str:
     return hashlib.sha256(f"{encoder!r} {pages % 2**256:x}".encode()).hexdigest()[:16]
 
 
-def _expected_words(names: Collection[str], data_sets: Sequence[DataSet]) -> Iterator[str]:
-    """Words of the expected texts of all training documents, with the fields `names`."""
-    for document in read_documents(data_sets, pc.field("split") == "train") if names else ():
-        yield from to_lines(field for field in document.fields if field.name in names).split()
-
-
-def _check_names(names: Iterable[str], vocabulary: Tokenizer, path: str) -> None:
-    for name in names:
-        line = f"{name}: {name}"
-        decoded = vocabulary.ids_to_text(vocabulary.text_to_ids(line))
-        if not parse(decoded, [name]):
-            raise InputError(
-                f"the vocabulary of {path} turns the line {line!r} into {decoded!r}, which does not name the field; "
-                "rename the field, use another vocabulary, or leave tokenizer.path empty to train one"
-            )
-
-
-def _training_words(data_sets: Iterable[DataSet], filters: Filters) -> Iterator[str]:
+def _training_words(data_sets: Sequence[DataSet], filters: Filters, fields: Collection[str]) -> Iterator[str]:
+    """Words of the training pages, and of the expected texts of the training documents with `fields`."""
     for data_set in data_sets:
         for table in data_set.scan_pages(filter=pc.field("split") == "train"):
             for words in filtered_pages(table, filters)[0]["words"].to_pylist():
                 yield from words
+    for document in read_documents(data_sets, pc.field("split") == "train") if fields else ():
+        yield from to_lines(field for field in document.fields if field.name in fields).split()

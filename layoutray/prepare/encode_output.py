@@ -1,45 +1,44 @@
 """The folder of EXAMPLES while `encode` fills it. A run that was killed is continued by the next one.
 
-1. Workers write the examples of each batch of pages as a *piece*: Parquet shards and a receipt with its counts.
-2. Groups of pieces are sorted by document.
-3. Ranges of documents are merged from all sorted groups into few large files, which training reads by blocks. So the
-   order of the examples follows from the pages, however these are sharded.
+1. Workers write the examples of each piece as Parquet shards.
+2. The pieces are sorted by document, as many at a time as fit into memory.
+3. Each file of a split is written with the examples of a range of documents, read from all sorted pieces. Files are few
+   and large, and training reads them by blocks. Their order follows from the pages, however these are sharded.
 
 A repeated step replaces its own files.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from layoutray.store import example_files, job, shards, sources
+from layoutray.prepare.pieces import SPLITS, PieceCounts, by_split
+from layoutray.store import codec, example_files, job, shards, sources
 from layoutray.store.card import CARD
 from layoutray.store.data_set import DEAD_LETTERS_FOLDER
+from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.id_ranges import id_ranges, in_range
 from layoutray.store.schema import EXAMPLES
-
-SPLITS = ("train", "dev", "test")
 
 _PIECES = "pieces"
 _PREPARED = "prepared.json"
 _TOKENS_PER_FILE = 8 * 2**20
 """About 256 MiB in memory: few files, each of which a worker can sort."""
 _ROWS_PER_ROW_GROUP = 64
-"""A range reads only the row groups of a sorted group that have its documents."""
+"""A range reads only the row groups of sorted pieces that have its documents."""
 _ORDER = [(name, "ascending") for name in ("doc_id", "page", "window")]
 
 
-class Merge(NamedTuple):
+class SplitFile(NamedTuple):
     """A file of a split, with the examples of a range of documents."""
 
     split: str
     name: str
-    bounds: tuple[str, str]
+    documents: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,37 +73,35 @@ class EncodeOutput:
     def finished(self) -> bool:
         return sources.exists(sources.join(self.folder, CARD))
 
-    def receipt(self, piece: str) -> dict[str, Any] | None:
-        """The receipt of a complete piece; None if it is missing."""
+    def counts(self, piece: str) -> PieceCounts | None:
+        """The counts of a complete piece; None if it is missing."""
         file = sources.join(self._pieces, f"{piece}.json")
-        return json.loads(sources.read_bytes(file)) if sources.exists(file) else None
+        return PieceCounts(**json.loads(sources.read_bytes(file))) if sources.exists(file) else None
 
-    def write_piece(self, piece: str, examples: pa.Table, counts: Mapping[str, Any]) -> dict[str, Any]:
-        """Write the examples of a batch, and last its receipt, which is returned."""
-        tokens: dict[str, int] = {}
-        for split in SPLITS:
-            part = examples.filter(pc.field("split") == split)
-            if part.num_rows:
-                shards.write(part, sources.join(self._pieces, split), f"{piece}.parquet")
-                tokens[split] = sum(len(chunk.flatten()) for chunk in part["input_ids"].chunks)
-        receipt = {**counts, "piece": piece, "tokens": tokens}
-        shards.write_bytes(json.dumps(receipt).encode(), self._pieces, f"{piece}.json")
-        return receipt
+    def write_piece(self, examples: pa.Table, letters: Sequence[DeadLetter], counts: PieceCounts) -> None:
+        """Write what a piece has become. Its counts are written last: they complete it."""
+        shard = f"{counts.piece}.parquet"
+        if letters:
+            folder = sources.join(self.folder, DEAD_LETTERS_FOLDER)
+            shards.write(codec.dead_letters_table(letters), folder, shard)
+        for split, part in by_split(examples):
+            shards.write(part, sources.join(self._pieces, split), shard)
+        shards.write_bytes(json.dumps(asdict(counts)).encode(), self._pieces, f"{counts.piece}.json")
 
-    def sorts(self, receipts: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+    def sorts(self, pieces: Iterable[PieceCounts]) -> Iterator[tuple[str, list[str]]]:
         """Split and pieces of each call of `sort`."""
         for split in SPLITS:
-            group: list[str] = []
+            together: list[str] = []
             tokens = 0
-            for receipt in sorted(receipts, key=lambda receipt: receipt["piece"]):
-                if more := receipt["tokens"].get(split, 0):
-                    if group and tokens + more > _TOKENS_PER_FILE:
-                        yield split, group
-                        group, tokens = [], 0
-                    group.append(receipt["piece"])
+            for piece in sorted(pieces, key=lambda piece: piece.piece):
+                if more := piece.tokens.get(split, 0):
+                    if together and tokens + more > _TOKENS_PER_FILE:
+                        yield split, together
+                        together, tokens = [], 0
+                    together.append(piece.piece)
                     tokens += more
-            if group:
-                yield split, group
+            if together:
+                yield split, together
 
     def sort(self, split: str, pieces: Sequence[str]) -> None:
         """Join pieces to one table, sorted by document, page and window."""
@@ -114,21 +111,21 @@ class EncodeOutput:
         parts = (ordered.slice(at, _ROWS_PER_ROW_GROUP) for at in range(0, ordered.num_rows, _ROWS_PER_ROW_GROUP))
         shards.write_all(parts, EXAMPLES, self._sorted(split), shards.part_name(pieces))
 
-    def merges(self, receipts: Sequence[Mapping[str, Any]]) -> Iterator[Merge]:
+    def files(self, pieces: Sequence[PieceCounts]) -> Iterator[SplitFile]:
         """The files of all splits, in order. They follow from the examples alone."""
         for split in SPLITS:
-            tokens = sum(receipt["tokens"].get(split, 0) for receipt in receipts)
+            tokens = sum(piece.tokens.get(split, 0) for piece in pieces)
             ranges = id_ranges(ceil(tokens / _TOKENS_PER_FILE)) if tokens else []
-            for number, bounds in enumerate(ranges, start=1):
-                yield Merge(split, f"part-{number:05}-of-{len(ranges):05}.arrow", bounds)
+            for number, documents in enumerate(ranges, start=1):
+                yield SplitFile(split, f"part-{number:05}-of-{len(ranges):05}.arrow", documents)
 
-    def merge(self, merge: Merge) -> pa.Table:
-        """Write a file from the tables of `sort`. Returns its EXAMPLE_BLOCKS rows; none if the range is empty."""
-        rows = shards.read(self._sorted(merge.split), EXAMPLES, filter=in_range(*merge.bounds)).sort_by(_ORDER)
-        return example_files.write_shard(rows, sources.join(self.folder, merge.split), merge.name)
+    def write_file(self, file: SplitFile) -> pa.Table:
+        """Write a file from the sorted pieces. Returns its EXAMPLE_BLOCKS rows; none if the range is empty."""
+        rows = shards.read(self._sorted(file.split), EXAMPLES, filter=in_range(*file.documents)).sort_by(_ORDER)
+        return example_files.write_shard(rows, sources.join(self.folder, file.split), file.name)
 
     def finish_split(self, split: str, blocks: Sequence[pa.Table]) -> None:
-        """Write the index of a split; `blocks` are those of `merge`, in the order of `merges`."""
+        """Write the index of a split; `blocks` are those of `write_file`, in the order of `files`."""
         if blocks:
             example_files.write_index(pa.concat_tables(blocks), sources.join(self.folder, split))
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from layoutray.document import Document, Field, Page
+from layoutray.document import Document, Page
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, InputError, Reason, as_document_error
 from layoutray.prepare.tag_fields import tag_fields
@@ -51,8 +51,14 @@ def tagged_pages(pages: Sequence[Page], data_sets: Sequence[DataSet], schema: Ma
             continue
         tagged |= {(page.doc_id, page.number): page for page in result.pages}
         if (document.doc_id, document_pages[0].number) in requested:
-            letters += [_not_found(document, field) for field in result.missing]
-            letters += [_contradictory(document, field) for field in result.contradictory]
+            for field in result.missing:
+                stated = f"`{field.name}` is expected to be {field.value!r:.200}"
+                message = f"{stated}, which occurs on none of the readable pages"
+                letters.append(_letter(document, Reason.VALUE_NOT_FOUND, message))
+            for field in result.contradictory:
+                stated = f"`{field.name}` has the value {field.value!r:.200} and others, but may have one in a document"
+                message = f"{stated}; correct the values, or set `many = true`"
+                letters.append(_letter(document, Reason.CONTRADICTORY, message))
     return TaggedPages([tagged.get((page.doc_id, page.number), page) for page in pages], letters, failures)
 
 
@@ -70,19 +76,6 @@ def count_values(data_sets: Sequence[DataSet], schema: Mapping[str, FieldType]) 
             "correct the name, or remove the field"
         )
     return sum(counts[name] for name in schema)
-
-
-def _not_found(document: Document, field: Field) -> DeadLetter:
-    message = f"`{field.name}` is expected to be {field.value!r:.200}, which occurs on none of the readable pages"
-    return _letter(document, Reason.VALUE_NOT_FOUND, message)
-
-
-def _contradictory(document: Document, field: Field) -> DeadLetter:
-    message = (
-        f"`{field.name}` has the value {field.value!r:.200} and others, but may have one in a document; "
-        "correct the values, or set `many = true`"
-    )
-    return _letter(document, Reason.CONTRADICTORY, message)
 
 
 def _letter(document: Document, reason: Reason, message: str) -> DeadLetter:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, Self
 
@@ -139,7 +139,12 @@ class Manifest:
 def make_manifest(source: str, output: Output, plan: Plan, recipe: IngestRecipe, run: IngestRun) -> Manifest:
     """Count the rows in `output`. The counts do not rely on what the workers reported."""
     planned = splits_of(plan.page_tasks)
-    pages = _count(output.pages, planned)
+    words_from, engines, splits = Counter[str](), Counter[str](), Counter[str]()
+    for row in _planned_rows(output.pages, PAGES, ["words_from", "engine", "engine_version", "split"], planned):
+        words_from[row["words_from"]] += 1
+        splits[row["split"]] += 1
+        if row["engine"]:
+            engines[f"{row['engine']} {row['engine_version']}"] += 1
     dead = Counter(row["reason"] for row in _planned_rows(output.dead_letters, DEAD_LETTERS, ["reason"], planned))
     reasons = dead + Counter(letter.reason for letter in plan.letters)
     manifest = Manifest(
@@ -150,12 +155,12 @@ def make_manifest(source: str, output: Output, plan: Plan, recipe: IngestRecipe,
         duplicates=[asdict(duplicate) for duplicate in plan.duplicates],
         without_picture=len(plan.without_picture),
         pages_in=len(plan.page_tasks),
-        pages_out=pages.words_from.total(),
+        pages_out=words_from.total(),
         pages_dead=dead.total(),
         reasons=dict(reasons.most_common()),
-        words_from=dict(pages.words_from.most_common()),
-        engines=dict(pages.engines.most_common()),
-        splits=dict(pages.splits.most_common()),
+        words_from=dict(words_from.most_common()),
+        engines=dict(engines.most_common()),
+        splits=dict(splits.most_common()),
         known_from_train=_known_from_train(output.pages, planned),
         box_repairs=plan.repairs,
         words_dropped=plan.dropped,
@@ -167,25 +172,6 @@ def make_manifest(source: str, output: Output, plan: Plan, recipe: IngestRecipe,
     )
     assert manifest.pages_in == manifest.pages_out + manifest.pages_dead, f"page counts disagree: {manifest}"
     return manifest
-
-
-@dataclass(frozen=True, slots=True)
-class _PageCounts:
-    """Numbers of planned pages, by property."""
-
-    words_from: Counter[str] = field(default_factory=Counter)
-    engines: Counter[str] = field(default_factory=Counter)
-    splits: Counter[str] = field(default_factory=Counter)
-
-
-def _count(folder: str, planned: SpilledDict[str]) -> _PageCounts:
-    pages = _PageCounts()
-    for row in _planned_rows(folder, PAGES, ["words_from", "engine", "engine_version", "split"], planned):
-        pages.words_from[row["words_from"]] += 1
-        pages.splits[row["split"]] += 1
-        if row["engine"]:
-            pages.engines[f"{row['engine']} {row['engine_version']}"] += 1
-    return pages
 
 
 def _planned_rows(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from heapq import nsmallest
 
 from layoutray.errors import InputError
-from layoutray.prepare.encode_output import SPLITS
+from layoutray.prepare.pieces import SPLITS
 from layoutray.recipe.recipes import MixRecipe
 
 

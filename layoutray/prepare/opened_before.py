@@ -5,8 +5,7 @@ its time of change are the same. Only documents without an annotation are stored
 depend on files that its reference does not name.
 """
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Self
@@ -21,11 +20,10 @@ from layoutray.readers import DocumentRef
 from layoutray.recipe.recipes import IngestRecipe
 from layoutray.store import shards, sources
 from layoutray.store.schema import OPENED
-from layoutray.store.spilled import TEXT, SpilledDict, TextCodec
+from layoutray.store.spilled import JSON, TEXT, SpilledDict
 
 _Row = tuple[str, str, str, int]
 """An OPENED row: source, stamp, doc_id and number of pages."""
-_ROW: TextCodec[_Row] = TextCodec(json.dumps, lambda text: tuple(json.loads(text)))
 _ROWS_PER_TABLE = 16384
 
 
@@ -49,11 +47,13 @@ class OpenedBefore:
     def load(cls, output: Output, root: str, recipe: IngestRecipe) -> Self:
         """The rows in `output` and the files below `root`. Raises SchemaError if another version wrote the rows."""
         name = shards.part_name([settings_hash(recipe)])
-        stamps, rows = SpilledDict(TEXT), SpilledDict(_ROW)
+        stamps, rows = SpilledDict(TEXT), SpilledDict[_Row](JSON)
         for uri, stamp in sources.stamps(root):
             stamps[uri] = stamp
-        for row in _read(sources.join(output.opened, name)):
-            rows[row[0]] = row
+        shard = sources.join(output.opened, name)
+        for table in shards.scan(shard, OPENED, OPENED.names) if sources.exists(shard) else ():
+            for row in zip(*(table[column].to_pylist() for column in OPENED.names), strict=True):
+                rows[row[0]] = row
         return cls(output.opened, name, stamps, rows)
 
     def recall(self, reference: DocumentRef) -> OpenedDocument | None:
@@ -78,11 +78,6 @@ class OpenedBefore:
         """Stamp of all files of a document; empty if one file has none, or if the document has an annotation."""
         stamps = [self.stamps.get(uri) for uri in (reference.source, reference.image)]
         return " ".join(map(str, stamps)) if all(stamps) and not reference.annotation else ""
-
-
-def _read(shard: str) -> Iterator[_Row]:
-    for table in shards.scan(shard, OPENED, OPENED.names) if sources.exists(shard) else ():
-        yield from zip(*(table[name].to_pylist() for name in OPENED.names), strict=True)
 
 
 def _opened(reference: DocumentRef, row: _Row) -> OpenedDocument:

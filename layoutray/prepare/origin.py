@@ -15,7 +15,12 @@ _COLUMNS = ["words_from", "engine"]
 
 def names_of(folders: Sequence[str]) -> tuple[str, ...]:
     """For each data set the name of the folder of its documents, or its own name if it has no manifest; each once."""
-    return tuple(dict.fromkeys(map(_name_of, folders)))
+    manifests = {folder: DataSet(folder).manifest for folder in folders}
+    documents = (
+        json.loads(sources.read_bytes(manifest))["source"] if sources.exists(manifest) else folder
+        for folder, manifest in manifests.items()
+    )
+    return tuple(dict.fromkeys(map(sources.name, documents)))
 
 
 def word_sources(folders: Sequence[str], rows: pc.Expression | None = None) -> str:
@@ -26,9 +31,3 @@ def word_sources(folders: Sequence[str], rows: pc.Expression | None = None) -> s
             is_read = row["words_from"] == "ocr" and row["engine"]
             counts[row["engine"] if is_read else row["words_from"]] += row["count_all"]
     return " and ".join(source for source, _ in counts.most_common())
-
-
-def _name_of(folder: str) -> str:
-    manifest = DataSet(folder).manifest
-    source = json.loads(sources.read_bytes(manifest))["source"] if sources.exists(manifest) else folder
-    return sources.name(source)

@@ -11,7 +11,7 @@ from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, PageTask, Pl
 from layoutray.prepare.record_codecs import DEAD_LETTER, DOCUMENT, DUPLICATE, OPENED_DOCUMENT, PAGE_TASK
 from layoutray.readers import DocumentRef
 from layoutray.recipe.recipes import IngestRecipe
-from layoutray.store.spilled import SpilledDict, SpilledList, TextCodec
+from layoutray.store.spilled import JSON, SpilledDict, SpilledList
 
 _NOT_IN_IDENTITY = ("only", "splits", "measured", "pages_per_shard")
 """Recipe keys that do not change the content of a PAGES row."""
@@ -74,23 +74,20 @@ def make_plan(
         if used_number != number:
             duplicates.append(Duplicate(result.reference.source, same_as=used_source))
             continue
-        page_tasks.extend(_page_tasks(result, result.document.doc_id, settings))
+        doc_id = result.document.doc_id
+        for page in result.pages:
+            its_id = page_id(doc_id, page, result.annotation, settings)
+            page_tasks.append(PageTask(its_id, doc_id, page, result.reference))
         documents.append(result.document)
         repairs, dropped = repairs + result.repairs, dropped + result.dropped
     return Plan(page_tasks, documents, letters, duplicates, repairs, dropped, without_picture)
-
-
-def _page_tasks(opened: OpenedDocument, doc_id: str, settings: str) -> Iterable[PageTask]:
-    for page in opened.pages:
-        yield PageTask(page_id(doc_id, page, opened.annotation, settings), doc_id, page, opened.reference)
 
 
 class _Copies:
     """Which of several documents with the same bytes is used: the first one in the split of lowest rank."""
 
     def __init__(self) -> None:
-        codec: TextCodec[tuple[int, int, str]] = TextCodec(json.dumps, lambda text: tuple(json.loads(text)))
-        self._used = SpilledDict(codec)
+        self._used: SpilledDict[tuple[int, int, str]] = SpilledDict(JSON)
 
     def add(self, reference: DocumentRef, doc_id: str, number: int) -> None:
         rank, used = _SPLIT_RANK[reference.split], self._used.get(doc_id)
@@ -99,7 +96,8 @@ class _Copies:
 
     def used(self, doc_id: str) -> tuple[int, str]:
         """Number and source of the document that is used."""
-        return self._used[doc_id][1:]
+        _, number, source = self._used[doc_id]
+        return number, source
 
 
 def _split(reference: DocumentRef, doc_id: str, recipe: IngestRecipe, set_splits: Collection[str]) -> str:
@@ -116,14 +114,9 @@ def _split(reference: DocumentRef, doc_id: str, recipe: IngestRecipe, set_splits
             return split
     if reference.split and "dev" in set_splits:
         return reference.split
-    hashed = hashlib.sha256(f"split {_split_key(name, recipe.split_by) or doc_id}".encode()).hexdigest()
+    group = re.match(recipe.split_by, name) if recipe.split_by else None
+    hashed = hashlib.sha256(f"split {(group and group[1]) or doc_id}".encode()).hexdigest()
     share = int(hashed[:8], 16) / 2**32
     if share < recipe.dev_share:
         return "dev"
     return "test" if not reference.split and share < recipe.dev_share + recipe.test_share else "train"
-
-
-def _split_key(name: str, split_by: str) -> str:
-    """The part of a file's name that all documents of one group share; empty if the name does not match."""
-    match = re.match(split_by, name) if split_by else None
-    return (match[1] or "") if match else ""

@@ -45,23 +45,6 @@ def _reference_row(reference: DocumentRef) -> Sequence[str]:
     return reference.key, reference.source, reference.image, reference.annotation, reference.split
 
 
-def _pack_reference(reference: DocumentRef) -> str:
-    return _json(_reference_row(reference))
-
-
-def _unpack_reference(text: str) -> DocumentRef:
-    return DocumentRef(*json.loads(text))
-
-
-def _pack_page_task(task: PageTask) -> str:
-    return _json((task.page_id, task.doc_id, task.page, _reference_row(task.reference)))
-
-
-def _unpack_page_task(text: str) -> PageTask:
-    page_id, doc_id, page, reference = json.loads(text)
-    return PageTask(page_id, doc_id, page, DocumentRef(*reference))
-
-
 def _pack_opened(opened: OpenedDocument) -> str:
     count = len(opened.pages)
     pages: Any = count if opened.pages == tuple(range(1, count + 1)) else opened.pages
@@ -84,33 +67,24 @@ def _unpack_opened(text: str) -> OpenedDocument:
     )
 
 
-def _pack_document(document: Document) -> str:
-    return _json(codec.document_row(document))
+def _unpack_page_task(text: str) -> PageTask:
+    page_id, doc_id, page, reference = json.loads(text)
+    return PageTask(page_id, doc_id, page, DocumentRef(*reference))
 
 
-def _unpack_document(text: str) -> Document:
-    return codec.document_of(json.loads(text))
-
-
-def _pack_dead_letter(letter: DeadLetter) -> str:
-    return _json(codec.dead_letter_row(letter))
-
-
-def _unpack_dead_letter(text: str) -> DeadLetter:
-    return codec.dead_letter_of(json.loads(text))
-
-
-def _pack_duplicate(duplicate: Duplicate) -> str:
-    return _json((duplicate.source, duplicate.same_as))
-
-
-def _unpack_duplicate(text: str) -> Duplicate:
-    return Duplicate(*json.loads(text))
-
-
-DOCUMENT_REF = TextCodec(_pack_reference, _unpack_reference)
-PAGE_TASK = TextCodec(_pack_page_task, _unpack_page_task)
-OPENED_DOCUMENT = TextCodec(_pack_opened, _unpack_opened)
-DOCUMENT = TextCodec(_pack_document, _unpack_document)
-DEAD_LETTER = TextCodec(_pack_dead_letter, _unpack_dead_letter)
-DUPLICATE = TextCodec(_pack_duplicate, _unpack_duplicate)
+DOCUMENT_REF: TextCodec[DocumentRef] = TextCodec(
+    lambda reference: _json(_reference_row(reference)), lambda text: DocumentRef(*json.loads(text))
+)
+PAGE_TASK: TextCodec[PageTask] = TextCodec(
+    lambda task: _json((task.page_id, task.doc_id, task.page, _reference_row(task.reference))), _unpack_page_task
+)
+OPENED_DOCUMENT: TextCodec[OpenedDocument] = TextCodec(_pack_opened, _unpack_opened)
+DOCUMENT: TextCodec[Document] = TextCodec(
+    lambda document: _json(codec.document_row(document)), lambda text: codec.document_of(json.loads(text))
+)
+DEAD_LETTER: TextCodec[DeadLetter] = TextCodec(
+    lambda letter: _json(codec.dead_letter_row(letter)), lambda text: codec.dead_letter_of(json.loads(text))
+)
+DUPLICATE: TextCodec[Duplicate] = TextCodec(
+    lambda duplicate: _json((duplicate.source, duplicate.same_as)), lambda text: Duplicate(*json.loads(text))
+)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from layoutray.document import Field, Page
-from layoutray.document.levelling import slope_of_lines
+from layoutray.document.rows import slope_of_lines
 
 Span = tuple[int, int]
 """First word of a value on its page, and the word after its last."""
@@ -74,16 +74,12 @@ class _Occurrence:
 def _occurrences(
     of_pages: Sequence[Sequence[Span]], pages: Sequence[Page], slopes: Sequence[float]
 ) -> list[_Occurrence]:
-    return [
-        _occurrence(page, number, span, slope)
-        for number, (page, slope, spans) in enumerate(zip(pages, slopes, of_pages, strict=True))
-        for span in sorted(spans)
-    ]
-
-
-def _occurrence(page: Page, number: int, span: Span, slope: float) -> _Occurrence:
-    x0, y0, x1, y1 = page.words[span[0]].box.to_pixels(page.width, page.height)
-    return _Occurrence(number, span, (y0 + y1 - slope * (x0 + x1)) / 2, y1 - y0, x0)
+    occurrences: list[_Occurrence] = []
+    for number, (page, slope, spans) in enumerate(zip(pages, slopes, of_pages, strict=True)):
+        for span in sorted(spans):
+            x0, y0, x1, y1 = page.words[span[0]].box.to_pixels(page.width, page.height)
+            occurrences.append(_Occurrence(number, span, (y0 + y1 - slope * (x0 + x1)) / 2, y1 - y0, x0))
+    return occurrences
 
 
 def _nearest(occurrences: Sequence[_Occurrence], anchor: _Occurrence) -> _Occurrence:

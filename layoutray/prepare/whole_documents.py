@@ -1,6 +1,5 @@
 """Documents with all their pages, which may be in several shards."""
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
@@ -11,7 +10,7 @@ from layoutray.document import Document, Page
 from layoutray.store import shards
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import PAGES
-from layoutray.store.spilled import SpilledDict, TextCodec
+from layoutray.store.spilled import JSON, SpilledDict
 
 _DOCUMENTS_PER_GROUP = 64
 
@@ -32,8 +31,9 @@ def whole_documents(
     for page in loaded:
         pages[page.doc_id][page.number] = page
     incomplete = [doc_id for doc_id, document in documents.items() if len(pages[doc_id]) < document.num_pages]
-    for page in _read_pages(data_sets, incomplete):
-        pages[page.doc_id].setdefault(page.number, page)
+    for data_set in data_sets if incomplete else ():
+        for page in data_set.read_pages(_has_id(incomplete)):
+            pages[page.doc_id].setdefault(page.number, page)
     for doc_id, document in documents.items():
         yield document, [pages[doc_id][number] for number in sorted(pages[doc_id])]
 
@@ -49,8 +49,7 @@ def document_groups(
 
 def page_shards(data_set: DataSet) -> SpilledDict[dict[str, list[str]]]:
     """Where the pages of each document are: its page ids by the URI of their shard. On the local disk."""
-    codec: TextCodec[dict[str, list[str]]] = TextCodec(json.dumps, json.loads)
-    located = SpilledDict(codec)
+    located: SpilledDict[dict[str, list[str]]] = SpilledDict(JSON)
     for uri, table in shards.read_each(data_set.pages, PAGES, ["doc_id", "page_id"]):
         in_shard: dict[str, list[str]] = defaultdict(list)
         for doc_id, page_id in zip(table["doc_id"].to_pylist(), table["page_id"].to_pylist(), strict=True):
@@ -64,12 +63,6 @@ def read_documents(data_sets: Sequence[DataSet], rows: pc.Expression | None = No
     """The documents of all data sets that pass `rows`. Raises SchemaError if a data set has no documents."""
     for data_set in data_sets:
         yield from data_set.read_documents(rows)
-
-
-def _read_pages(data_sets: Sequence[DataSet], doc_ids: Collection[str]) -> Iterator[Page]:
-    if doc_ids:
-        for data_set in data_sets:
-            yield from data_set.read_pages(_has_id(doc_ids))
 
 
 def _has_id(doc_ids: Collection[str]) -> pc.Expression:

@@ -46,16 +46,14 @@ def typeset_pages(text: str, doc_id: str, source: str = "", split: str = "") -> 
 
 def _typeset(text: str) -> Iterator[list[Word]]:
     """The words of each page."""
-    lines = [(block, line) for block, paragraph in enumerate(text.splitlines()) for line in _lines(paragraph)]
+    # A word longer than a line has a line of its own.
+    wrap = textwrap.TextWrapper(COLUMNS, break_long_words=False, break_on_hyphens=False).wrap
+    paragraphs = enumerate(" ".join(paragraph.split()) for paragraph in text.splitlines())
+    lines = [(block, line) for block, paragraph in paragraphs for line in wrap(paragraph)]
     for at in range(0, len(lines), LINES):
         page = lines[at : at + LINES]
         blocks = {block: number for number, block in enumerate(dict.fromkeys(block for block, _ in page))}
         yield [word for row, (block, line) in enumerate(page) for word in _words(line, row, blocks[block])]
-
-
-def _lines(paragraph: str) -> list[str]:
-    """Lines of a paragraph. A word longer than a line has a line of its own."""
-    return textwrap.wrap(" ".join(paragraph.split()), COLUMNS, break_long_words=False, break_on_hyphens=False)
 
 
 def _words(line: str, row: int, block: int) -> Iterator[Word]:

@@ -54,7 +54,7 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
     all_boxes = list(starmap(Box, boxes.astype(float).tolist()))
     lists = ("words", "boxes", "confidences", "tags", "groups", "lines", "blocks")
     plain = table.select([name for name in table.column_names if name not in lists]).to_pylist()
-    texts, lines, blocks = (_values(table, name).to_pylist() for name in ("words", "lines", "blocks"))
+    texts, lines, blocks = (table[name].combine_chunks().flatten().to_pylist() for name in ("words", "lines", "blocks"))
     confidences, tags, groups = (
         table[name].to_pylist() if name in table.column_names else [None] * len(table)
         for name in ("confidences", "tags", "groups")
@@ -219,7 +219,3 @@ def _optional_lists(pages: Sequence[Page], words: Sequence[Word], name: str, kin
         pa.array(chain.from_iterable(kept), kind),
         mask=pa.array(is_null, pa.bool_()),
     )
-
-
-def _values(table: pa.Table, name: str) -> pa.Array:
-    return table[name].combine_chunks().flatten()

@@ -42,7 +42,15 @@ class DeadLetter:
         attempts: int = 1,
     ) -> Self:
         """The dead letter for `error`."""
-        trace = "".join(traceback.format_exception(error))
         return cls(
-            page_id, doc_id, source, page, error.stage, error.reason.value, str(error), attempts, error.retryable, trace
+            page_id=page_id,
+            doc_id=doc_id,
+            source=source,
+            page=page,
+            stage=error.stage,
+            reason=error.reason.value,
+            message=str(error),
+            attempts=attempts,
+            retryable=error.retryable,
+            trace="".join(traceback.format_exception(error)),
         )

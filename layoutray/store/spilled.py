@@ -4,12 +4,13 @@ They are rows of SQLite temporary files. Only this process can see these files, 
 it is killed. SQLITE_TMPDIR or TMPDIR names their folder. Only one thread at a time may use them.
 """
 
+import json
 import sqlite3
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from layoutray.errors import InputError
 
@@ -34,6 +35,8 @@ class TextCodec(Generic[Value]):
 
 
 TEXT: TextCodec[str] = TextCodec(str, str)
+JSON: TextCodec[Any] = TextCodec(json.dumps, json.loads)
+"""For plain values; tuples become lists."""
 
 
 class SpilledList(Sequence[Value]):

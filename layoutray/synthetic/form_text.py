@@ -86,7 +86,7 @@ def answer(random: Random) -> str:
     """What is filled in at an entry, as one line."""
     if random.random() < 0.12:
         return " ".join(sentence(random) for _ in range(random.randint(1, 3)))
-    return random.choice((short_answer, short_answer, invent_person, _company_name, _address_line, _phrase))(random)
+    return random.choice((short_answer, short_answer, invent_person, invent_company, _address_line, _phrase))(random)
 
 
 def sentence(random: Random) -> str:
@@ -99,10 +99,6 @@ def sentence(random: Random) -> str:
 
 def _circumstance(random: Random) -> str:
     return f"{random.choice(_LINKS)} {random.choice(_SUBJECTS)}"
-
-
-def _company_name(random: Random) -> str:
-    return invent_company(random)
 
 
 def _address_line(random: Random) -> str:

@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Record
-from layoutray.document.levelling import slope_of_lines
 from layoutray.document.record_type import RecordType
-from layoutray.document.rows import Placed, place, rows
+from layoutray.document.rows import Placed, place, rows, slope_of_lines
 from layoutray.errors import InputError
 
 

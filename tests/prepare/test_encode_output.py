@@ -2,14 +2,17 @@
 
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from layoutray.prepare import encode_output
 from layoutray.prepare.encode_output import EncodeOutput
+from layoutray.prepare.pieces import PieceCounts
 from layoutray.store.example_files import read_table
 from layoutray.store.schema import EXAMPLES
 from tests.batching.test_examples import row
@@ -30,18 +33,26 @@ def rows(count: int) -> list[dict[str, object]]:
     ]
 
 
+def counts(name: str, piece: Sequence[dict[str, Any]]) -> PieceCounts:
+    tokens: Counter[str] = Counter()
+    for one in piece:
+        tokens[one["split"]] += len(one["input_ids"])
+    nothing: dict[str, Any] = dict.fromkeys(("dead", "missing", "contradictory", "cut", "texts_cut"), 0)
+    return PieceCounts(piece=name, digest="", pages={}, examples={}, tokens=dict(tokens), filtered={}, **nothing)
+
+
 def encoded(folder: Path, pieces: Sequence[Sequence[dict[str, object]]]) -> EncodeOutput:
     output = EncodeOutput(str(folder))
-    receipts = [
-        output.write_piece(f"part-{number}", pa.Table.from_pylist(list(piece), schema=EXAMPLES), {})
-        for number, piece in enumerate(pieces)
-    ]
-    for split, group in output.sorts(receipts):
-        output.sort(split, group)
-    merges = list(output.merges(receipts))
-    tables = [output.merge(one) for one in merges]
+    for number, piece in enumerate(pieces):
+        examples = pa.Table.from_pylist(list(piece), schema=EXAMPLES)
+        output.write_piece(examples, [], counts(f"part-{number}", piece))
+    written = [one for number in range(len(pieces)) if (one := output.counts(f"part-{number}"))]
+    for split, together in output.sorts(written):
+        output.sort(split, together)
+    files = list(output.files(written))
+    tables = [output.write_file(file) for file in files]
     for split in ("train", "dev"):
-        output.finish_split(split, [table for one, table in zip(merges, tables, strict=True) if one.split == split])
+        output.finish_split(split, [table for file, table in zip(files, tables, strict=True) if file.split == split])
     output.remove_pieces()
     return output
 

@@ -23,7 +23,7 @@ from layoutray.store import codec, shards, sources
 from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import PAGES
-from layoutray.store.spilled import SpilledDict, TextCodec
+from layoutray.store.spilled import JSON, SpilledDict
 
 _ROWS = 16384
 """Rows of which the order is read at a time."""
@@ -69,8 +69,7 @@ def _pages(folder: str) -> Iterator[Page]:
     """Pages in order of source and number, so that tasks have the same order every time; a few shards in memory."""
     data_set = DataSet(folder)
     data_set.check()
-    codec_of_place: TextCodec[tuple[str, int]] = TextCodec(json.dumps, lambda text: tuple(json.loads(text)))
-    places = SpilledDict(codec_of_place)
+    places: SpilledDict[tuple[str, int]] = SpilledDict(JSON)
     for uri in shards.existing(data_set.pages):
         for start, table in shards.scan_shard(uri, PAGES, ["source", "page"], _ROWS):
             numbered = zip(table["source"].to_pylist(), table["page"].to_pylist(), strict=True)

@@ -15,7 +15,7 @@ from layoutray.formats.label_studio import LabelledSpan
 from layoutray.report import png
 from layoutray.report.page_picture import page_picture
 from layoutray.store import shards, sources
-from layoutray.store.spilled import SpilledDict, TextCodec
+from layoutray.store.spilled import JSON, SpilledDict
 
 Suggestions = Mapping[str, Mapping[str, Any]]
 """By `_page_key`: answers of `predict`, as `Answer.to_json` gives them."""
@@ -56,8 +56,7 @@ def add_label_studio_options(parser: argparse.ArgumentParser) -> None:
 
 def suggestions(answers: Iterable[Mapping[str, Any]]) -> Suggestions:
     """The answers of pages, on the local disk."""
-    codec: TextCodec[Mapping[str, Any]] = TextCodec(json.dumps, json.loads)
-    found = SpilledDict(codec)
+    found: SpilledDict[Mapping[str, Any]] = SpilledDict(JSON)
     for answer in answers:
         for page in answer["pages"]:
             found[_page_key(answer["doc_id"], page["page_number"])] = answer

@@ -1,5 +1,6 @@
-"""Lines of text as upright pictures, and the way back to the page."""
+"""Lines of text as upright pictures, other pictures of them for a second reading, and the way back to the page."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import cv2
@@ -8,6 +9,12 @@ from numpy.typing import NDArray
 
 _VERTICAL = 1.5
 """A line that is this many times as high as wide is read from top to bottom."""
+_STRETCH = 1.12
+"""Factor of the line's width."""
+_TRIM = 0.08
+"""Share of the height that is cut off above and below."""
+_BORDER = 0.1
+"""Share of the height that is added on all sides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +52,21 @@ def cut(page: NDArray[np.uint8], corners: NDArray[np.float64]) -> Line:
 
 def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     return float(np.linalg.norm(one - other))
+
+
+def variants(line: Line) -> Iterator[Line]:
+    """Other pictures of a line that was read with doubt: stretched, trimmed, and with a border."""
+    height, width = line.picture.shape[:2]
+    stretched = max(round(width * _STRETCH), 1)
+    yield _changed(line, cv2.resize(line.picture, (stretched, height)), scale=width / stretched)
+    trim = round(height * _TRIM)
+    yield _changed(line, np.ascontiguousarray(line.picture[trim : height - trim]), top=trim)
+    border = max(round(height * _BORDER), 1)
+    picture = cv2.copyMakeBorder(line.picture, border, border, border, border, cv2.BORDER_REPLICATE)
+    yield _changed(line, picture, top=-border, left=-border)
+
+
+def _changed(line: Line, picture: object, *, scale: float = 1.0, left: float = 0.0, top: float = 0.0) -> Line:
+    """A line with another picture, whose pixel (x, y) is at (scale * x + left, y + top) of the old one."""
+    to_old = np.array([[scale, 0, left], [0, 1, top], [0, 0, 1]], dtype=np.float64)
+    return Line(np.asarray(picture, dtype=np.uint8), line.to_page @ to_old)

@@ -12,13 +12,12 @@ from layoutray.ocr.ppocr.alphabet import alphabet_of
 from layoutray.ocr.ppocr.correct import corrected
 from layoutray.ocr.ppocr.ctc import Reading
 from layoutray.ocr.ppocr.detect import Detector
-from layoutray.ocr.ppocr.lines import Line, cut
+from layoutray.ocr.ppocr.lines import Line, cut, variants
 from layoutray.ocr.ppocr.lookalikes import resolved
 from layoutray.ocr.ppocr.order import blocks_of, rows_of
 from layoutray.ocr.ppocr.read import LineReader
 from layoutray.ocr.ppocr.settings import RapidocrSettings
-from layoutray.ocr.ppocr.variants import variants
-from layoutray.ocr.ppocr.words import LineWord, words_of
+from layoutray.ocr.ppocr.words import words_of
 
 _SURE = 0.98
 """A line read with a lower mean confidence is read again from other pictures of it."""
@@ -66,7 +65,12 @@ class PageReader:
         if self._lexicon:
             words = corrected(words, reading, self._lexicon)
         height, width = page.shape[:2]
-        return [_on_page(word, line, width, height) for word in words]
+        on_page: list[Word] = []
+        for word in words:
+            corners = np.clip(line.on_page(word.sides) / (width, height), 0.0, 1.0)
+            (x0, y0), (x1, y1) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
+            on_page.append(Word(word.text, Box(x0, y0, x1, y1), word.confidence))
+        return on_page
 
     def _best_reading(self, line: Line) -> tuple[Line, Reading]:
         """The reading with the highest confidence, and the picture that was read.
@@ -81,9 +85,3 @@ class PageReader:
         picture, best = max(readings, key=lambda picture_and_reading: picture_and_reading[1].confidence)
         mean = sum(reading.confidence for _, reading in readings) / len(readings)
         return picture, best.with_confidence(mean)
-
-
-def _on_page(word: LineWord, line: Line, width: int, height: int) -> Word:
-    corners = np.clip(line.on_page(word.sides) / (width, height), 0.0, 1.0)
-    (x0, y0), (x1, y1) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
-    return Word(word.text, Box(x0, y0, x1, y1), word.confidence)

@@ -1,7 +1,7 @@
 """From the characters of a line to its words, with boxes that fit the ink."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -74,8 +74,11 @@ def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
     ]
     left, right = _ends(columns, centres[0], centres[-1])
     starts, ends = [left, *(gaps[number].end for number in breaks)], [*(gaps[number].start for number in breaks), right]
-    groups = _groups(len(characters), breaks)
-    return [_word(reading, group, ink, start, end) for group, start, end in zip(groups, starts, ends, strict=True)]
+    bounds = pairwise([0, *(number + 1 for number in breaks), len(characters)])
+    return [
+        _word(reading, range(*numbers), ink, start, end)
+        for numbers, start, end in zip(bounds, starts, ends, strict=True)
+    ]
 
 
 def _separates(gap: _Gap, after: Character, height: int, in_amount: bool) -> bool:
@@ -103,14 +106,6 @@ def _follows_label(characters: Sequence[Character], number: int) -> bool:
     """Whether a digit follows letters and a colon, as in `Date:10/10/17`. Most are printed with a space."""
     before, colon, digit = (one.text for one in characters[number - 2 : number + 1]) if number > 1 else ("", "", "")
     return before.isalpha() and colon == ":" and digit.isdecimal()
-
-
-def _groups(count: int, breaks: Sequence[int]) -> Iterator[range]:
-    """The numbers of the characters between breaks; a break is the number of the character before it."""
-    start = 0
-    for last in [*breaks, count - 1]:
-        yield range(start, last + 1)
-        start = last + 1
 
 
 def _ink(line: NDArray[np.uint8]) -> NDArray[np.bool_]:

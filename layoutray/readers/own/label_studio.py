@@ -17,7 +17,7 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,7 +25,6 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from layoutray.document import Document
 from layoutray.document.tags import OUTSIDE, kind_of
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
@@ -41,6 +40,7 @@ from layoutray.readers.annotation import (
     numbers,
     page_size,
     picture_size,
+    truth_of_pages,
 )
 from layoutray.readers.datasets.regions import AnnotatedRegion, words_of
 from layoutray.store import sources
@@ -64,6 +64,35 @@ _UPLOADED = re.compile(r"[0-9a-f]{8}-(.+)")
 _CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """A task of an export with its latest annotation: one page.
+
+    Attributes:
+        where: the file and the task in it, for messages.
+        data: what Label Studio has shown.
+        origin: what our own export states of the page; empty for tasks from elsewhere.
+        stamp: time of the annotation, as text that sorts by time; empty if it is not known.
+        result: regions and relations of the annotation; None if the page is not annotated.
+    """
+
+    where: str
+    data: dict[str, Any]
+    origin: dict[str, Any]
+    stamp: str
+    result: list[Any] | None
+
+    @property
+    def document(self) -> str:
+        """The document of the page: its id, or for a task from elsewhere the task itself."""
+        return self.origin.get("doc_id") or self.where
+
+    @property
+    def number(self) -> int:
+        """Number of the page in the document, from 1."""
+        return self.origin.get("page", 1)
+
+
 class _LabelStudio:
     name = "label_studio"
     tags = "iob2"
@@ -74,41 +103,40 @@ class _LabelStudio:
         if not exports:
             raise nothing_found(root, "NAME.json, a project's export in Label Studio's format JSON")
         pictures = {file_name(uri).name: uri for uri in files if file_name(uri).suffix.lower() in IMAGE_SUFFIXES}
-        documents: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
+        documents: dict[str, dict[int, _Task]] = defaultdict(dict)
         for task in (task for uri in exports for task in _tasks(uri)):
-            pages, number = documents[task["origin"].get("doc_id") or task["where"]], task["origin"].get("page", 1)
-            if number not in pages or pages[number]["stamp"] <= task["stamp"]:
-                pages[number] = task
+            pages = documents[task.document]
+            if task.number not in pages or pages[task.number].stamp <= task.stamp:
+                pages[task.number] = task
         for key, pages in documents.items():
             first = pages[min(pages)]
-            image = first["origin"].get("image", pictures.get(_name(first["data"]), ""))
-            source = first["origin"].get("source") or image or first["where"]
-            annotation = sources.data_uri(
-                "application/json", json.dumps([pages[number] for number in sorted(pages)]).encode()
-            )
-            yield DocumentRef(key, source, image, annotation, split=first["origin"].get("split", ""))
+            image = first.origin.get("image", pictures.get(_name(first.data), ""))
+            source = first.origin.get("source") or image or first.where
+            packed = json.dumps([asdict(pages[number]) for number in sorted(pages)]).encode()
+            annotation = sources.data_uri("application/json", packed)
+            yield DocumentRef(key, source, image, annotation, split=first.origin.get("split", ""))
 
     def read(self, reference: DocumentRef) -> Truth:
-        tasks = json_value(sources.read_bytes(reference.annotation), reference.source)
-        doc_id = tasks[0]["origin"].get("doc_id") or _doc_id(reference, tasks[0])
-        annotated = [(task, *_collect(task, reference)) for task in tasks if task["result"] is not None]
-        pages = [
-            collected.page(doc_id, reference, task["origin"].get("page", 1), size)
-            for task, size, collected in annotated
-        ]
-        not_annotated = tuple(task["origin"].get("page", 1) for task in tasks if task["result"] is None)
-        document = Document(
-            doc_id,
-            reference.source,
-            reference.split,
-            num_pages=max(*not_annotated, *(page.number for page in pages), 1),
+        values = json_value(sources.read_bytes(reference.annotation), reference.source)
+        tasks = [_Task(**value) for value in values]
+        doc_id = tasks[0].origin.get("doc_id") or sources.content_id(
+            sources.read_bytes(reference.image)
+            if reference.image
+            else json.dumps(tasks[0].data, sort_keys=True).encode()
         )
-        repairs, dropped = (sum(getattr(page, count) for _, _, page in annotated) for count in ("repairs", "dropped"))
-        return Truth(document, tuple(pages), repairs, dropped, not_annotated=not_annotated)
+        annotated = [(task, _size(task, reference)) for task in tasks if task.result is not None]
+        collected = [_collect(task, size) for task, size in annotated]
+        pages = [
+            words.page(doc_id, reference, task.number, size)
+            for words, (task, size) in zip(collected, annotated, strict=True)
+        ]
+        last = max(1, *(task.number for task in tasks))
+        not_annotated = [task.number for task in tasks if task.result is None]
+        return truth_of_pages(reference.document(doc_id, last), pages, collected, not_annotated)
 
 
-def _tasks(uri: str) -> Iterator[dict[str, Any]]:
-    """For each task of an export: its place, its data, and its latest annotation with the time stamp."""
+def _tasks(uri: str) -> Iterator[_Task]:
+    """The tasks of an export."""
     tasks = json_value(sources.read_bytes(uri), uri)
     if not isinstance(tasks, list):
         raise malformed(
@@ -129,23 +157,20 @@ def _tasks(uri: str) -> Iterator[dict[str, Any]]:
         annotations = [entry for entry in task.get("annotations", []) if isinstance(entry, dict)]
         valid = [entry for entry in annotations if not entry.get("was_cancelled")]
         latest = max(reversed(valid), key=_stamp, default=None)
-        result = None if latest is None else member(latest, "result", list, where)
-        yield {
-            "where": where,
-            "data": task["data"],
-            "origin": _origin(task["data"], where),
-            "stamp": _stamp(latest or {}),
-            "result": result,
-        }
+        yield _Task(
+            where=where,
+            data=task["data"],
+            origin=_origin(task["data"], where),
+            stamp=_stamp(latest or {}),
+            result=None if latest is None else member(latest, "result", list, where),
+        )
 
 
 def _stamp(annotation: dict[str, Any]) -> str:
-    """Time of an annotation, as text that sorts by time; empty when unknown."""
     return str(annotation.get("updated_at") or annotation.get("created_at") or "")
 
 
 def _origin(data: dict[str, Any], where: str) -> dict[str, Any]:
-    """The export's page data; empty for tasks from elsewhere."""
     if _ORIGIN not in data:
         return {}
     origin = member(data, _ORIGIN, dict, where)
@@ -164,54 +189,50 @@ def _name(data: dict[str, Any]) -> str:
     return ""
 
 
-def _doc_id(reference: DocumentRef, task: dict[str, Any]) -> str:
-    return sources.content_id(
-        sources.read_bytes(reference.image) if reference.image else json.dumps(task["data"], sort_keys=True).encode()
-    )
-
-
-def _collect(task: dict[str, Any], reference: DocumentRef) -> tuple[PageSize, PageWords]:
-    """The page's size in pixels, and its annotated words."""
-    size = _size(task, reference)
+def _collect(task: _Task, size: PageSize) -> PageWords:
+    """The annotated words of a page of `size` pixels, in shares of the page."""
     page = PageWords(PageSize(1, 1))
-    regions = list(_regions(task, size, page))
-    page.words, unused = words_of(regions)
+    page.words, unused = words_of(list(_regions(task, size, page)))
     page.dropped += unused
-    if task["origin"].get("tags") == "region":
+    if task.origin.get("tags") == "region":
         page.words = [
             replace(word, tag=None if word.tag == OUTSIDE else kind_of(word.tag or "")) for word in page.words
         ]
-    return size, page
+    return page
 
 
-def _size(task: dict[str, Any], reference: DocumentRef) -> PageSize:
-    if task["origin"]:
-        return page_size(task["origin"], task["where"])
-    for entry in task["result"]:
+def _size(task: _Task, reference: DocumentRef) -> PageSize:
+    """The page's size in pixels."""
+    if task.origin:
+        return page_size(task.origin, task.where)
+    for entry in task.result or ():
         if isinstance(entry, dict) and "original_width" in entry:
-            return page_size({side: entry.get(f"original_{side}") for side in ("width", "height")}, task["where"])
+            return page_size({side: entry.get(f"original_{side}") for side in ("width", "height")}, task.where)
     return picture_size(sources.read_bytes(reference.image), reference.image) if reference.image else PageSize(1, 1)
 
 
-def _regions(task: dict[str, Any], size: PageSize, page: PageWords) -> Iterator[AnnotatedRegion]:
+def _regions(task: _Task, size: PageSize, page: PageWords) -> Iterator[AnnotatedRegion]:
     """The regions of an annotation, each merged from its results. Regions without a rectangle count as dropped."""
     parts: dict[str, dict[str, Any]] = defaultdict(dict)
-    for entry in task["result"]:
+    results = task.result or []
+    for entry in results:
         if isinstance(entry, dict) and isinstance(entry.get("value"), dict) and "id" in entry:
             if angle := entry.get("image_rotation"):
-                raise malformed(task["where"], f"the picture is rotated by {angle} degrees; reset it in Label Studio")
+                raise malformed(task.where, f"the picture is rotated by {angle} degrees; reset it in Label Studio")
             parts[str(entry["id"])] |= entry["value"]
-    groups = _groups(task["result"], list(parts))
+    groups = _groups(results, list(parts))
     for index, (name, value) in enumerate(parts.items()):
-        where = f"{task['where']}, region {name}"
+        where = f"{task.where}, region {name}"
         sides = _sides(value, size, where)
         if sides is None:
             page.dropped += 1
             continue
         # Rounding to 32-bit floats restores the exported values exactly.
         box = page.place(array("f", [side / 100 for side in sides]), where)
-        word_data = _word_data(name, task["origin"], index)
-        yield AnnotatedRegion(box, _label(value, where), _text(value), group=groups.get(name), **word_data)
+        texts = value.get("text", [])
+        text = " ".join(map(str, texts)) if isinstance(texts, list) else str(texts)
+        word_data = _word_data(name, task.origin, index)
+        yield AnnotatedRegion(box, _label(value, where), text, group=groups.get(name), **word_data)
 
 
 def _groups(result: Sequence[Any], names: Sequence[str]) -> dict[str, int]:
@@ -270,11 +291,6 @@ def _label(value: dict[str, Any], where: str) -> str:
     if not (isinstance(labels, list) and len(labels) == 1 and isinstance(labels[0], str) and labels[0]):
         raise malformed(where, f"has the labels {labels!r:.80}, expected one label")
     return labels[0]
-
-
-def _text(value: dict[str, Any]) -> str:
-    texts = value.get("text", [])
-    return " ".join(map(str, texts)) if isinstance(texts, list) else str(texts)
 
 
 READER = _LabelStudio()

@@ -48,14 +48,15 @@ def pages_of(data: bytes, where: str) -> list[ResultPage]:
 
 
 def _page(page: Element, unit: str, program: tuple[str, str], where: str) -> ResultPage:
-    size, number = _size(page, unit, where), _number(page, "PHYSICAL_IMG_NR", where)
-    return ResultPage(
-        list(_words(page, where)),
-        int(number) if number is not None and number.is_integer() else None,
-        size,
-        _pixels(size, unit),
-        *program,
-    )
+    width, height, number = (_number(page, name, where) for name in ("WIDTH", "HEIGHT", "PHYSICAL_IMG_NR"))
+    size = pixels = None
+    if width is not None and height is not None:
+        scale = Recognition().dpi / _PER_INCH[unit] if _PER_INCH[unit] else 1
+        size, pixels = PageSize(width, height), PageSize(width * scale, height * scale)
+    elif unit != "pixel":
+        raise malformed(where, f"lacks `WIDTH` or `HEIGHT`, without which boxes in the unit {unit} have no place")
+    stated = int(number) if number is not None and number.is_integer() else None
+    return ResultPage(list(_words(page, where)), stated, size, pixels, *program)
 
 
 def _references(page: Element) -> list[str]:
@@ -113,44 +114,26 @@ def _hyphenated(word: ResultWord, hyphen: Element, where: str) -> ResultWord:
     return replace(word, text=word.text if word.text.endswith(text) else word.text + text, sides=sides)
 
 
-def _size(page: Element, unit: str, where: str) -> PageSize | None:
-    """Size of the page in its unit; None when it is not stated and the unit is the pixel."""
-    width, height = (_number(page, name, where) for name in ("WIDTH", "HEIGHT"))
-    if width is not None and height is not None:
-        return PageSize(width, height)
-    if unit == "pixel":
-        return None
-    raise malformed(where, f"lacks `WIDTH` or `HEIGHT`, without which boxes in the unit {unit} have no place")
-
-
-def _pixels(size: PageSize | None, unit: str) -> PageSize | None:
-    per_inch = _PER_INCH[unit]
-    if size is None or not per_inch:
-        return size
-    scale = Recognition().dpi / per_inch
-    return PageSize(size.width * scale, size.height * scale)
-
-
 def _programs(root: Element) -> dict[str, tuple[str, str]]:
-    """Name and version of the programs that have generated content, by the id of the processing."""
+    """Name and version of the programs that have generated content, by the id of the processing.
+
+    The program of a processing is that of its OCR step, if it has several steps.
+    """
     every = [element for kind in _PROCESSINGS for element in _below(root, kind)]
     generating = [
         element
         for element in every
         if any(_GENERATION in _text(category) for category in _below(element, "processingCategory"))
     ]
-    programs = ((element.get("ID", ""), _program(element)) for element in generating or every)
-    return {name: program for name, program in programs if program[0]}
-
-
-def _program(processing: Element) -> tuple[str, str]:
-    """Name and version of the program of a processing: of its OCR step, if it has several steps."""
-    for step in (*_below(processing, "ocrProcessingStep"), processing):
-        name = next((_text(element) for element in _below(step, "softwareName")), "")
-        version = next((_text(element) for element in _below(step, "softwareVersion")), "")
-        if name:
-            return (name, version) if version else name_and_version(name)
-    return _NO_PROGRAM
+    programs: dict[str, tuple[str, str]] = {}
+    for processing in generating or every:
+        for step in (*_below(processing, "ocrProcessingStep"), processing):
+            name = next((_text(element) for element in _below(step, "softwareName")), "")
+            version = next((_text(element) for element in _below(step, "softwareVersion")), "")
+            if name:
+                programs[processing.get("ID", "")] = (name, version) if version else name_and_version(name)
+                break
+    return programs
 
 
 def _below(element: Element, name: str) -> Iterator[Element]:

@@ -70,7 +70,10 @@ def _pages(data: bytes, where: str) -> Sequence[ResultPage]:
 
 
 def _page(page: dict[str, Any], text: str, version: str, where: str) -> ResultPage:
-    upright = _upright_size(page, where)
+    image = object_or_empty(page, "image", where)
+    owner = image if "width" in image else member(page, "dimension", dict, where)
+    # The page that Document AI has read, in pixels.
+    upright = PageSize(*(number(owner.get(key), key, where) for key in ("width", "height")))
     size, to_sent = _sent_page(page, upright, where)
     tokens = [_token(token, text, upright, where) for token in objects(page, "tokens", where)]
     lines, blocks = (_spans(page, key, text, where) for key in ("lines", "blocks"))
@@ -158,13 +161,6 @@ def _index(value: object, where: str) -> int:
         return int(value)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError, OverflowError) as error:
         raise malformed(where, f"{value!r:.40} is not an index, expected an integer") from error
-
-
-def _upright_size(page: dict[str, Any], where: str) -> PageSize:
-    """Size in pixels of the page that Document AI has read."""
-    image = object_or_empty(page, "image", where)
-    owner = image if "width" in image else member(page, "dimension", dict, where)
-    return PageSize(*(number(owner.get(key), key, where) for key in ("width", "height")))
 
 
 def _sent_page(page: dict[str, Any], upright: PageSize, where: str) -> tuple[PageSize, Float[np.ndarray, "3 3"]]:

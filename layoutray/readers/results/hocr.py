@@ -12,7 +12,7 @@ import codecs
 import html
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from layoutray.readers.annotation import PageSize, malformed
@@ -63,10 +63,13 @@ class _Result:
     def pages(self) -> list[ResultPage]:
         self._close(0)
         engine, version = name_and_version(self._system)
-        return [
-            ResultPage(words, _number(page), self._size(page), engine=engine, version=version)
-            for page, words in self._pages
-        ]
+        pages: list[ResultPage] = []
+        for page, words in self._pages:
+            stated, sides = page.properties.get("ppageno", []), self._numbers(page, "bbox", 4)
+            number = int(stated[0]) + 1 if len(stated) == 1 and stated[0].isdecimal() else None
+            size = PageSize(sides[2], sides[3]) if sides else None
+            pages.append(ResultPage(words, number, size, engine=engine, version=version))
+        return pages
 
     def tag(self, markup: str) -> None:
         match = _TAG.match(markup)
@@ -136,10 +139,6 @@ class _Result:
     def _innermost(self, kinds: Iterable[str]) -> _Element | None:
         return next((element for element in reversed(self._open) if element.kind in kinds), None)
 
-    def _size(self, page: _Element) -> PageSize | None:
-        sides = self._numbers(page, "bbox", 4)
-        return PageSize(sides[2], sides[3]) if sides else None
-
     def _numbers(self, element: _Element, name: str, count: int) -> list[float] | None:
         """The values of a property; None when the element lacks it. Raises DocumentError."""
         values = element.properties.get(name)
@@ -162,7 +161,8 @@ def pages_of(data: bytes, where: str) -> list[ResultPage]:
     if _ENTITY.search(text):
         raise malformed(where, "declares entities; hOCR needs none, so the file is not read")
     result = _Result(where)
-    for markup, content in _pieces(text):
+    parts = [*_MARKUP.split(text), ""]
+    for markup, content in zip(parts[1::2], parts[::2], strict=True):  # each tag or comment with the text before it
         if content:
             result.text(html.unescape(content))
         result.tag(markup)
@@ -170,12 +170,6 @@ def pages_of(data: bytes, where: str) -> list[ResultPage]:
     if not pages:
         raise malformed(where, "has no element of class ocr_page; expected hOCR")
     return pages
-
-
-def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Each tag or comment with the text before it; the last one is empty."""
-    parts = [*_MARKUP.split(text), ""]
-    return zip(parts[1::2], parts[::2], strict=True)
 
 
 def _decoded(data: bytes, where: str) -> str:
@@ -199,11 +193,6 @@ def _properties(title: str) -> dict[str, list[str]]:
     """The properties in a title, without quoted values: file names, which may contain semicolons."""
     properties = (part.split() for part in _QUOTED.sub("", title).split(";"))
     return {name: values for name, *values in filter(None, properties)}
-
-
-def _number(page: _Element) -> int | None:
-    values = page.properties.get("ppageno", [])
-    return int(values[0]) + 1 if len(values) == 1 and values[0].isdecimal() else None
 
 
 READER = ResultReader("hocr", (".hocr", ".html"), pages_of)

@@ -14,9 +14,8 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from layoutray.document import Document, Field, Provenance, Word
+from layoutray.document import Field, Provenance, Word
 from layoutray.ocr import pdf
 from layoutray.ocr.settings import Recognition
 from layoutray.readers import DocumentRef, Truth
@@ -28,9 +27,10 @@ from layoutray.readers.annotation import (
     file_name,
     json_object,
     malformed,
-    nothing_found,
     picture_frames,
+    require_any,
     scans_by_stem,
+    truth_of_pages,
     without_suffix,
 )
 from layoutray.readers.segments import split_words
@@ -118,16 +118,16 @@ class ResultReader:
     def discover(self, root: str) -> Iterator[DocumentRef]:
         files = list(sources.list_files(root))
         scans = scans_by_stem(files)
-        found = False
-        for uri in files:
-            if self._is_result(uri):
-                found = True
-                stem = self._stem(uri)
-                image = scans.get(stem, "")
-                yield DocumentRef(file_name(stem).name, image or uri, image, annotation=uri, split="")
-        if not found:
-            names = " or ".join(f"NAME{suffix}" for suffix in self._suffixes)
-            raise nothing_found(root, f"{names}, and NAME.pdf or a picture of that name beside it")
+        results = (
+            uri for uri in files if uri.lower().endswith(self._suffixes) and not uri.lower().endswith(FIELDS_SUFFIX)
+        )
+        stems = ((uri, self._stem(uri)) for uri in results)
+        references = (
+            DocumentRef(file_name(stem).name, scans.get(stem, uri), scans.get(stem, ""), annotation=uri, split="")
+            for uri, stem in stems
+        )
+        names = " or ".join(f"NAME{suffix}" for suffix in self._suffixes)
+        return require_any(references, root, f"{names}, and NAME.pdf or a picture of that name beside it")
 
     def read(self, reference: DocumentRef) -> Truth:
         data = sources.read_bytes(reference.annotation)
@@ -138,7 +138,7 @@ class ResultReader:
             raise malformed(reference.annotation, "the result has no page")
         frames = _page_frames(scan, reference.image) if reference.image else []
         numbers = _numbers(results, len(frames), reference)
-        pages = [
+        placed = [
             _place(
                 result,
                 frames[min(number, len(frames)) - 1] if frames else None,
@@ -146,32 +146,28 @@ class ResultReader:
             )
             for number, result in zip(numbers, results, strict=True)
         ]
-        document = Document(
-            doc_id, reference.source, reference.split, len(frames) or max(numbers), tuple(self._fields(reference))
+        pages = (
+            one.words.page(doc_id, reference, number, one.pixels, one.provenance)
+            for number, one in zip(numbers, placed, strict=True)
         )
-        return Truth(
-            document,
-            tuple(
-                placed.words.page(doc_id, reference, number, placed.pixels, placed.provenance)
-                for number, placed in zip(numbers, pages, strict=True)
-            ),
-            repairs=sum(placed.words.repairs for placed in pages),
-            dropped=sum(placed.words.dropped for placed in pages),
-        )
-
-    def _is_result(self, uri: str) -> bool:
-        name = uri.lower()
-        return name.endswith(self._suffixes) and not name.endswith(FIELDS_SUFFIX)
+        document = reference.document(doc_id, len(frames) or max(numbers), self._fields(reference))
+        return truth_of_pages(document, pages, [one.words for one in placed])
 
     def _stem(self, uri: str) -> str:
         longest = max((suffix for suffix in self._suffixes if uri.lower().endswith(suffix)), key=len)
         return uri[: -len(longest)]
 
     def _fields(self, reference: DocumentRef) -> Iterator[Field]:
+        """The fields of the document's `*.fields.json` file, if there is one, without empty values."""
         stems = {self._stem(reference.annotation): None, without_suffix(reference.image or reference.annotation): None}
         uri = next(filter(sources.exists, (stem + FIELDS_SUFFIX for stem in stems)), None)
-        if uri is not None:
-            yield from _fields_of(json_object(sources.read_bytes(uri), uri), uri)
+        values = json_object(sources.read_bytes(uri), uri) if uri else {}
+        for name, value in values.items():
+            for text in value if isinstance(value, list) else [value]:
+                if not isinstance(text, str):
+                    raise malformed(uri or "", f"`{name}` is {value!r:.80}, expected a text or a list of texts")
+                if text.strip():
+                    yield Field(name, text.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +189,9 @@ def _place(stated: ResultPage, frame: PictureFrame | None, where: str) -> _Place
     lines: dict[Hashable, int] = {}
     blocks: dict[Hashable, int] = {}
     for word in result.words:
-        text = _with_hyphen(word.text.strip())
+        text = word.text.strip()
+        if text.endswith(_SOFT_HYPHEN):
+            text = text.removesuffix(_SOFT_HYPHEN) + "-"
         if not text or word.sides is None:
             words.dropped += 1
             continue
@@ -204,7 +202,9 @@ def _place(stated: ResultPage, frame: PictureFrame | None, where: str) -> _Place
         line, block = lines.setdefault(word.line, len(lines)), blocks.setdefault(word.block, len(blocks))
         words.words += [Word(part, its_box, word.confidence, line, block) for part, its_box in split_words(text, box)]
     whole = PageSize(*(max(round(side), 1) for side in (pixels.width, pixels.height)))
-    return _Placed(words, whole, _provenance(result))
+    program = " ".join(filter(None, (result.engine, result.version))) or "another program"
+    origin = Provenance("annotation", f"a recognition result of {program}", result.engine, result.version)
+    return _Placed(words, whole, origin)
 
 
 _TURNS: dict[int, Callable[[Sequence[float], PageSize], Sequence[float]]] = {
@@ -244,15 +244,6 @@ def _is_on_stored(result: ResultPage, upright: PageSize) -> bool:
     return sum(abs(y1 - y0) > abs(x1 - x0) for x0, y0, x1, y1 in boxes) > len(boxes) / 2
 
 
-def _with_hyphen(text: str) -> str:
-    return text.removesuffix(_SOFT_HYPHEN) + "-" if text.endswith(_SOFT_HYPHEN) else text
-
-
-def _provenance(result: ResultPage) -> Provenance:
-    program = " ".join(filter(None, (result.engine, result.version))) or "another program"
-    return Provenance("annotation", f"a recognition result of {program}", result.engine, result.version)
-
-
 def _numbers(results: Sequence[ResultPage], num_scanned: int, reference: DocumentRef) -> list[int]:
     """Page numbers of a result, from 1. `num_scanned`: pages of the picture or PDF file; 0 without one."""
     if 0 < num_scanned < len(results):
@@ -278,14 +269,3 @@ def _page_frames(scan: bytes, uri: str) -> list[PictureFrame]:
             with pdf.opened_page(document, number) as page:
                 frames.append(PictureFrame(PageSize(*pdf.pixel_size(page, settings))))
     return frames
-
-
-def _fields_of(values: dict[str, Any], where: str) -> Iterator[Field]:
-    """The fields of a `*.fields.json` file, without empty values."""
-    for name, value in values.items():
-        texts = value if isinstance(value, list) else [value]
-        for text in texts:
-            if not isinstance(text, str):
-                raise malformed(where, f"`{name}` is {value!r:.80}, expected a text or a list of texts")
-            if text.strip():
-                yield Field(name, text.strip())

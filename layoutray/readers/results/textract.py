@@ -81,17 +81,15 @@ def _children(block: _Block, by_id: Mapping[str, _Block], where: str) -> list[_B
 def _word(word: _Block, line: str, block: str, where: str) -> ResultWord:
     place = f"{where}, block {word['Id']}"
     confidence = number(word["Confidence"], "Confidence", place) / 100 if "Confidence" in word else None
-    return ResultWord(member(word, "Text", str, place), _sides(word, place), confidence, line, block)
-
-
-def _sides(word: _Block, where: str) -> tuple[float, float, float, float]:
-    geometry = member(word, "Geometry", dict, where)
-    if "BoundingBox" not in geometry:
-        points = [{"x": point.get("X"), "y": point.get("Y")} for point in objects(geometry, "Polygon", where)]
-        return sides_of(points, "Polygon", where)
-    box = member(geometry, "BoundingBox", dict, where)
-    left, top, width, height = (number(box.get(key), key, where) for key in ("Left", "Top", "Width", "Height"))
-    return left, top, left + width, top + height
+    text, geometry = member(word, "Text", str, place), member(word, "Geometry", dict, place)
+    if "BoundingBox" in geometry:
+        box = member(geometry, "BoundingBox", dict, place)
+        left, top, width, height = (number(box.get(key), key, place) for key in ("Left", "Top", "Width", "Height"))
+        sides = left, top, left + width, top + height
+    else:
+        points = [{"x": point.get("X"), "y": point.get("Y")} for point in objects(geometry, "Polygon", place)]
+        sides = sides_of(points, "Polygon", place)
+    return ResultWord(text, sides, confidence, line, block)
 
 
 READER = ResultReader("textract", (".json",), _pages)

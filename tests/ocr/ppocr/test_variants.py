@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+from layoutray.ocr.ppocr.variants import variants
 
 from layoutray.ocr.ppocr.lines import cut
-from layoutray.ocr.ppocr.variants import variants
 from tests.ocr.ppocr.test_lines import box, centre_of_spot, page_with_spot
 
 

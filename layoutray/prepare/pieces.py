@@ -1,0 +1,122 @@
+"""The pieces of an `encode`: each is some pages, which one worker reads and encodes at a time.
+
+A piece has a name that follows from its pages. Its examples are written under this name, and last its counts, so that a
+run that was killed is continued, and a piece that is made again replaces itself.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from layoutray.document.filters import Filters
+from layoutray.errors import Reason
+from layoutray.prepare.encode import Encoder, filtered_pages, pages_digest
+from layoutray.store import shards
+from layoutray.store.dead_letter import DeadLetter
+
+SPLITS = ("train", "dev", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Pages to encode together: runs of rows of PAGES shards.
+
+    Attributes:
+        rows: shard, first row (`start`) and number of rows (`rows`) of each run; plain values.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def name(self) -> str:
+        return f"part-{hashlib.sha256(json.dumps(self.rows).encode()).hexdigest()[:20]}"
+
+    def read(self) -> pa.Table:
+        """Its PAGES rows."""
+        runs = (shards.read_shard(run["shard"]).slice(run["start"], run["rows"]) for run in self.rows)
+        return pa.concat_tables(runs)
+
+
+def pieces_of(lengths: Mapping[str, int], size: int) -> Iterator[Piece]:
+    """Pieces of `size` pages, the last of at most as many.
+
+    Args:
+        lengths: number of rows of each shard, by URI.
+    """
+    rows: list[dict[str, Any]] = []
+    room = size
+    for uri, length in lengths.items():
+        start = 0
+        while start < length:
+            count = min(room, length - start)
+            rows.append({"shard": uri, "start": start, "rows": count})
+            start, room = start + count, room - count
+            if not room:
+                yield Piece(rows)
+                rows, room = [], size
+    if rows:
+        yield Piece(rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PieceCounts:
+    """What a piece has become.
+
+    Attributes:
+        piece: its name.
+        digest: `pages_digest` of its pages, in hexadecimal.
+        pages, examples, tokens: by split; plain dicts, as in JSON.
+        filtered: refused pages, by filter.
+        dead: pages that could not be encoded.
+        missing, contradictory, cut, texts_cut: see `Card`.
+    """
+
+    piece: str
+    digest: str
+    pages: Mapping[str, int]
+    examples: Mapping[str, int]
+    tokens: Mapping[str, int]
+    filtered: Mapping[str, int]
+    dead: int
+    missing: int
+    contradictory: int
+    cut: int
+    texts_cut: int
+
+
+def encode_piece(piece: Piece, encoder: Encoder, filters: Filters) -> tuple[pa.Table, list[DeadLetter], PieceCounts]:
+    """The EXAMPLES of a piece, the dead letters of encoding it, and its counts."""
+    pages = piece.read()
+    passed, filtered = filtered_pages(pages, filters)
+    examples, letters = encoder(passed)
+    without_page = Counter(letter.reason for letter in letters if letter.page is None)
+    counts = PieceCounts(
+        piece=piece.name,
+        digest=hex(pages_digest(passed["page_id"].to_pylist())),
+        pages=dict(Counter(pages["split"].to_pylist())),
+        examples=dict(Counter(examples["split"].to_pylist())),
+        tokens={
+            split: sum(len(chunk.flatten()) for chunk in part["input_ids"].chunks) for split, part in by_split(examples)
+        },
+        filtered=dict(filtered),
+        dead=len(letters) - without_page.total(),
+        missing=without_page[Reason.VALUE_NOT_FOUND],
+        contradictory=without_page[Reason.CONTRADICTORY],
+        cut=without_page[Reason.CUT],
+        texts_cut=without_page[Reason.TEXT_CUT],
+    )
+    return examples, letters, counts
+
+
+def by_split(examples: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The examples of each split that has some."""
+    for split in SPLITS:
+        part = examples.filter(pc.field("split") == split)
+        if part.num_rows:
+            yield split, part
