@@ -19,6 +19,7 @@ from layoutray.store import node_cache
 if TYPE_CHECKING:
     from layoutray.document import Page
     from tests.postgresql import Server
+    from tests.serving.ledger_places import LedgerPlace
 
 # Shapes in signatures are checked at run time in all tests; the hook must precede the first import of these packages.
 jaxtyping.install_import_hook(["layoutray.tensors", "layoutray.nn", "layoutray.architectures"], "beartype.beartype")
@@ -91,6 +92,17 @@ def postgresql_server() -> "Iterator[Server]":
 
     with running() as server:
         yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[LedgerPlace]":
+    """A place for a job ledger, which has none."""
+    from tests.serving.ledger_places import LedgerPlace
+
+    server = request.getfixturevalue("postgresql_server") if request.param == "postgresql" else None
+    place = LedgerPlace(server.schema() if server else str(tmp_path / "jobs.db"), server)
+    yield place
+    place.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -82,7 +82,8 @@ def listed(store: ReviewStore, wanted: Filter, offset: int, limit: int) -> tuple
 def last_changes(store: ReviewStore, numbers: Sequence[int]) -> dict[int, tuple[float, str]]:
     """Time and reviewer of the last correction of documents, by their numbers, without those that have none."""
     marks = ", ".join("?" * len(numbers))
-    statement = f"SELECT document, max(number), time, reviewer FROM corrections WHERE document IN ({marks}) GROUP BY 1"
+    last = f"SELECT max(number) FROM corrections WHERE document IN ({marks}) GROUP BY document"
+    statement = f"SELECT document, time, reviewer FROM corrections WHERE number IN ({last})"
     return {row["document"]: (row["time"], row["reviewer"]) for row in store.database.rows(statement, *numbers)}
 
 

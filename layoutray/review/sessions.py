@@ -107,8 +107,8 @@ class Sessions:
 
     def _store(self, row: tuple[Any, ...]) -> None:
         with self._database.transaction() as database:
-            database.execute("DELETE FROM sessions WHERE ends < ?", (time.time(),))
-            database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", row)
+            database.exec_driver_sql("DELETE FROM sessions WHERE ends < ?", (time.time(),))
+            database.exec_driver_sql("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", row)
 
     async def of(self, cookie: str, token: str | None) -> Session:
         """The session of a request.
@@ -132,7 +132,11 @@ class Sessions:
         return session
 
     async def end(self, cookie: str) -> None:
-        await run_in_threadpool(self._database.rows, "DELETE FROM sessions WHERE cookie = ?", _hash(cookie))
+        await run_in_threadpool(self._delete, _hash(cookie))
+
+    def _delete(self, cookie: str) -> None:
+        with self._database.transaction() as database:
+            database.exec_driver_sql("DELETE FROM sessions WHERE cookie = ?", (cookie,))
 
     async def reading(self, request: Request) -> None:
         """A dependency of routes that change nothing. It raises ApiError as `of`."""

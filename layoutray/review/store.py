@@ -7,27 +7,28 @@ if there is a newer one: nothing that a person has entered is overwritten unseen
 
 import hashlib
 import json
-import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from sqlalchemy import Connection, RowMapping
+
 from layoutray.document import Page
 from layoutray.review.documents import AnsweredDocument, page_from_json, page_to_json
 from layoutray.review.values import Change, Prediction, Value, changes, doubt, first_values
-from layoutray.store.database import Database, FileKind, open_database
+from layoutray.store.database import Database, FileKind, executed, open_database
 
 DocumentState = Literal["open", "accepted", "done"]
 """`accepted`: no value needs a look, and nobody has finished the document. `done`: a person has finished it."""
 
 _REVIEWS = FileKind(
-    "review file",
+    name="review file",
     application_id=0x6C727276,  # "lrrv"
     version=1,
     settings=("synchronous = NORMAL",),
-    tables="""
+    create=executed("""
         CREATE TABLE documents (
             number INTEGER PRIMARY KEY,
             owner TEXT NOT NULL,
@@ -89,7 +90,7 @@ _REVIEWS = FileKind(
             token TEXT NOT NULL,
             ends REAL NOT NULL
         )
-    """,
+    """),
 )
 
 
@@ -173,13 +174,13 @@ class ReviewStore:
         row = (document.doc_id, document.source, document.model_id, document.model_version, document.content)
         with self.database.transaction() as database:
             where = (owner, document.doc_id, document.model_version)
-            if found := database.execute(_KNOWN, where).fetchone():
+            if found := database.exec_driver_sql(_KNOWN, where).first():
                 return found[0]
             values = (owner, *row, document.rank, time.time(), state, looks, doubtful)
-            number = database.execute(_ADD, values).lastrowid or 0
+            number = database.exec_driver_sql(_ADD, values).lastrowid
             pages = [(number, page.number, page.width, page.height, page_to_json(page)) for page in document.pages]
-            database.executemany("INSERT INTO pages VALUES (?, ?, ?, ?, ?)", pages)
-            database.executemany("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", _said_rows(number, said))
+            _execute_each(database, "INSERT INTO pages VALUES (?, ?, ?, ?, ?)", pages)
+            _execute_each(database, "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", _said_rows(number, said))
             _write_values(database, number, enumerate(first_values(document.said)))
         return number
 
@@ -218,7 +219,7 @@ class ReviewStore:
         looks, doubtful = doubt(now.said, {**{v.id: v for v in now.values}, **{v.id: v for v in values}}.values())
         state: DocumentState = "done" if done else "open" if looks or not order else "accepted"
         with self.database.transaction() as database:
-            updated = database.execute(_UPDATE, (state, looks, doubtful, number, revision))
+            updated = database.exec_driver_sql(_UPDATE, (state, looks, doubtful, number, revision))
             if not updated.rowcount:
                 raise ConflictError
             _write_values(database, number, ((order[change.after.id], change.after) for change in made))
@@ -226,7 +227,7 @@ class ReviewStore:
             rows: list[tuple[Any, ...]] = [(*shared, *_logged(change)) for change in made]
             if was_done != done:
                 rows.append((*shared, "done" if done else "reopened", "", None, None))
-            database.executemany(_LOG, rows)
+            _execute_each(database, _LOG, rows)
         return revision + 1
 
     def pages(self, number: int) -> list[tuple[int, int, int]]:
@@ -273,12 +274,12 @@ _CORRECTIONS = "SELECT revision, time, reviewer, model_version, action, name, be
 _FIRST = " ORDER BY number"
 
 
-def entry_of(row: sqlite3.Row) -> Entry:
+def entry_of(row: RowMapping) -> Entry:
     """The entry of a row of `documents`."""
     return Entry(**{name: row[name] for name in _ENTRY.split(", ")})
 
 
-def correction_of(row: sqlite3.Row) -> Correction:
+def correction_of(row: RowMapping) -> Correction:
     """The correction of a row of `corrections`."""
     texts = {side: row[side] and Value.from_json(json.loads(row[side])) for side in ("before", "after")}
     return Correction(
@@ -299,9 +300,15 @@ def _said_of(text: str) -> Prediction:
     return Prediction(words=tuple(fields.pop("words")), polygons=polygons, **fields)
 
 
-def _write_values(database: sqlite3.Connection, number: int, values: Iterable[tuple[int, Value]]) -> None:
+def _write_values(database: Connection, number: int, values: Iterable[tuple[int, Value]]) -> None:
     rows = [(number, one.id, position, json.dumps(one.to_json(), ensure_ascii=False)) for position, one in values]
-    database.executemany("INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", rows)
+    _execute_each(database, "INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", rows)
+
+
+def _execute_each(database: Connection, statement: str, rows: list[tuple[Any, ...]]) -> None:
+    """Execute a statement with the values of each row, if there is one."""
+    if rows:
+        database.exec_driver_sql(statement, rows)
 
 
 def _logged(change: Change) -> tuple[str, str, str | None, str]:

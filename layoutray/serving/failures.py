@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import logging
-import sqlite3
 import traceback
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -19,8 +18,8 @@ from starlette.routing import Match, Route
 
 from layoutray.document.answers import Problem
 from layoutray.errors import ApiError, DocumentError, Reason
-from layoutray.serving.jobs.database_server import DATABASE_ERRORS, ServerError
 from layoutray.serving.schema import ErrorDetail, ErrorResponse
+from layoutray.store.database import DatabaseError
 
 Result = TypeVar("Result")
 
@@ -178,7 +177,7 @@ async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -
     """
     try:
         return await asyncio.to_thread(work, *arguments)
-    except DATABASE_ERRORS as error:
+    except DatabaseError as error:
         _log.error("the %s cannot be used: %s", name, error)
         if _is_full_disk(error):
             raise _no_space() from error
@@ -187,10 +186,8 @@ async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -
 
 
 def _is_full_disk(error: Exception) -> bool:
-    if isinstance(error, ServerError):
+    if isinstance(error, DatabaseError):
         return error.no_space
-    if isinstance(error, sqlite3.Error):
-        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -18,7 +18,7 @@ from layoutray.errors import ApiError, DocumentError
 from layoutray.ocr.render import sniff
 from layoutray.readers.texts import COLUMNS, LINES, typeset_pages
 from layoutray.serving import failures
-from layoutray.serving.jobs.records import JobFile
+from layoutray.serving.jobs.records import JobFile, Submission
 from layoutray.serving.jobs.schema import PrefixRequest
 from layoutray.serving.limits import Limits
 from layoutray.serving.outcome import KnownPages, NoKnownPages
@@ -61,21 +61,6 @@ class WordPages:
     pages: tuple[Page, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedJob:
-    """A job as it was sent.
-
-    Attributes:
-        files: empty for a job of a prefix.
-        prefix: address whose objects are the files; None for a job of files.
-        webhook: URL; None without one.
-    """
-
-    files: Sequence[JobFile]
-    prefix: str | None
-    webhook: str | None
-
-
 async def receive(
     request: Request, limits: Limits, parse_body: Callable[[bytes, Limits], WordPages]
 ) -> UploadedFile | WordPages:
@@ -99,8 +84,10 @@ async def receive(
 
 
 @asynccontextmanager
-async def receive_job(request: Request, limits: Limits) -> AsyncGenerator[ReceivedJob]:
-    """A job, whose files can be read during the `with` block. Their content is not looked at.
+async def receive_job(request: Request, limits: Limits, job: Submission) -> AsyncGenerator[Submission]:
+    """`job` with the files, prefix and webhook of a request. Files can be read during the `with` block.
+
+    Their content is not looked at.
 
     Raises:
         ApiError: 400 no file, another form field, too many files or invalid JSON, 413 too large, 415 neither form nor
@@ -109,17 +96,17 @@ async def receive_job(request: Request, limits: Limits) -> AsyncGenerator[Receiv
     kind = _media_type(request)
     if kind == _JSON:
         body = _parsed(await _limited(request, _MAX_JSON_JOB).body(), PrefixRequest)
-        yield ReceivedJob((), body.prefix, body.webhook)
+        yield replace(job, prefix=body.prefix, webhook=body.webhook)
         return
     if kind != _MULTIPART:
         raise ApiError(
             415, "unsupported_type", f"the Content-Type is {kind or 'missing'}; {_JOB_USAGE}", retryable=False
         )
     async with _form(_limited(request, limits.max_job_bytes), limits.max_job_files) as form:
-        yield await asyncio.to_thread(_job_of_form, form, limits)
+        yield await asyncio.to_thread(_job_of_form, form, limits, job)
 
 
-def _job_of_form(form: FormData, limits: Limits) -> ReceivedJob:
+def _job_of_form(form: FormData, limits: Limits, job: Submission) -> Submission:
     fields = form.multi_items()
     uploads = [value for field, value in fields if field == "file" and isinstance(value, UploadFile)]
     webhooks = [value for field, value in fields if field == "webhook" and isinstance(value, str)]
@@ -129,7 +116,7 @@ def _job_of_form(form: FormData, limits: Limits) -> ReceivedJob:
     if not uploads:
         raise ApiError(400, "no_file", f"the form has no file; {_JOB_USAGE}", retryable=False)
     files = [_job_file(number, upload, limits) for number, upload in enumerate(uploads)]
-    return ReceivedJob(files, None, webhooks[0] if webhooks else None)
+    return replace(job, files=files, webhook=webhooks[0] if webhooks else None)
 
 
 def _job_file(number: int, upload: UploadFile, limits: Limits) -> JobFile:

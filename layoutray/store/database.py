@@ -1,25 +1,119 @@
-"""A SQLite file that several processes share: keys of the endpoint, its jobs, or documents under review.
+"""A database that several processes share: keys of the endpoint, its jobs, or documents under review.
 
-The file is in WAL mode, so that reading never waits for writing. It must be on a local disk: SQLite's locks do not work
-on most network file systems.
+It is a SQLite file in WAL mode, so that reading never waits for writing. The file must be on a local disk: SQLite's
+locks do not work on most network file systems. Jobs may be in a PostgreSQL server instead: see `serving.jobs.server`.
 """
 
+import errno
+import fcntl
 import os
 import sqlite3
 import threading
-from collections.abc import Generator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy import Connection, Executable, QueuePool, RowMapping, create_engine, text
+from sqlalchemy.exc import DBAPIError
 
 from layoutray.errors import InputError
 
 _WAIT_SECONDS = 5.0
 """How long a transaction waits for that of another process."""
+_DISK_FULL = (sqlite3.SQLITE_FULL, "53100", errno.ENOSPC, errno.EDQUOT)
+"""Codes of SQLite, PostgreSQL and the system."""
 
 
-@dataclass(frozen=True, slots=True)
+class DatabaseError(Exception):
+    """A database cannot be used now. The message has no values of rows.
+
+    Attributes:
+        no_space: whether a disk is full.
+    """
+
+    def __init__(self, error: DBAPIError | OSError) -> None:
+        cause = getattr(error, "orig", None) or error
+        super().__init__(str(cause).partition("\n")[0])  # further lines may have values of a row
+        codes = (getattr(cause, name, None) for name in ("sqlite_errorcode", "sqlstate", "errno"))
+        self.no_space = any(code in _DISK_FULL for code in codes)
+
+
+class Database(ABC):
+    """An open database, used through one connection. Threads take turns; so do transactions of all processes.
+
+    A lost connection is replaced at the next use. All methods raise DatabaseError.
+
+    Args:
+        dialect: URL of SQLAlchemy without an address.
+        connect: opens a connection of the driver.
+        alone: statement that begins a transaction when no other process has one.
+    """
+
+    def __init__(self, dialect: str, connect: Callable[[], Any], alone: Executable) -> None:
+        self._engine = create_engine(
+            dialect,
+            creator=connect,
+            poolclass=QueuePool,
+            pool_size=1,
+            max_overflow=0,
+            pool_pre_ping=True,
+            hide_parameters=True,
+        )
+        self._alone = alone
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def connection(self) -> Generator[Connection]:
+        """The connection, during the `with` block; what is not committed then is undone."""
+        with self._turn:
+            try:
+                with self._engine.connect() as connection:
+                    yield connection
+            except DBAPIError as error:
+                raise DatabaseError(error) from error
+
+    def rows(self, statement: Executable | str, *values: Any) -> Sequence[RowMapping]:
+        """The result of one statement that reads. One in SQL takes `values`."""
+        with self.connection() as connection:
+            if isinstance(statement, str):
+                return connection.exec_driver_sql(statement, values).mappings().all()
+            return connection.execute(statement).mappings().all()
+
+    @contextmanager
+    def transaction(self) -> Generator[Connection]:
+        """A transaction that writes, during the `with` block; an exception undoes it."""
+        with self.connection() as connection:
+            connection.execute(self._alone)
+            yield connection
+            connection.commit()
+
+    def set_up(self, prepare: Callable[[Connection], None]) -> None:
+        """Make the tables in a transaction; close the database if that fails."""
+        try:
+            with self.transaction() as connection:
+                prepare(connection)
+        except BaseException:
+            self.close()
+            raise
+
+    @abstractmethod
+    def claim(self) -> bool:
+        """Whether this process alone may process what is in the database. The first that asks may, until it ends."""
+
+    @abstractmethod
+    def sync(self) -> None:
+        """Wait until what is committed survives a loss of power, and what was deleted is nowhere in a file."""
+
+    def close(self) -> None:
+        with self._turn:
+            self._engine.dispose()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileKind:
     """What a SQLite file holds.
 
@@ -30,57 +124,51 @@ class FileKind:
         settings: SQLite's, besides WAL. `synchronous = FULL`: a committed transaction survives a loss of power.
             NORMAL: it survives the death of every process, but a loss of power may undo the last ones; a commit then
             waits for no disk.
-        tables: SQL statements that create the tables in an empty file.
-        migrations: for each earlier version, SQL statements that make its tables those of the next version. A file of
-            an earlier version without them is refused.
+        create: creates the tables in an empty file.
+        migrations: for each earlier version, what makes its tables those of the next version. A file of an earlier
+            version without one is refused.
     """
 
     name: str
     application_id: int
     version: int
     settings: Sequence[str]
-    tables: str
-    migrations: Mapping[int, str] = field(default_factory=dict[int, str])
+    create: Callable[[Connection], None]
+    migrations: Mapping[int, Callable[[Connection], None]] = field(
+        default_factory=dict[int, Callable[[Connection], None]]
+    )
 
 
-class Database:
-    """An open SQLite file. Threads take turns."""
+class DatabaseFile(Database):
+    """An open SQLite file. Its claim is a lock on a file beside it, which the system releases when a process ends."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._turn = threading.Lock()
-
-    def rows(self, statement: str, *values: Any) -> Sequence[sqlite3.Row]:
-        """The result of one statement that reads."""
-        with self._turn:
-            return self._connection.execute(statement, values).fetchall()
-
-    @contextmanager
-    def transaction(self) -> Generator[sqlite3.Connection]:
-        """A transaction that writes, during the `with` block; an exception undoes it."""
-        with self._turn:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+    def __init__(self, file: Path, kind: FileKind) -> None:
+        super().__init__("sqlite://", partial(_connect, file, kind), text("BEGIN IMMEDIATE"))
+        self._claims = file.resolve().with_name(f"{file.resolve().name}.lock")
+        self._claim: int | None = None
 
     def claim(self) -> bool:
-        """Always true: a file has no lock that would keep another endpoint from processing its contents."""
-        return True
+        with self._turn:
+            if self._claim is None:
+                # SQLite's own file must not be opened again: closing it would release the locks of SQLite.
+                try:
+                    self._claim = _locked(self._claims)
+                except OSError as error:
+                    raise DatabaseError(error) from error
+            return self._claim is not None
 
     def sync(self) -> None:
-        """Write what is committed to the file itself: it survives a loss of power, and what was deleted is nowhere."""
         self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
+        super().close()
         with self._turn:
-            self._connection.close()
+            if self._claim is not None:
+                os.close(self._claim)
+                self._claim = None
 
 
-def open_database(file: Path, kind: FileKind, *, create: bool) -> Database:
+def open_database(file: Path, kind: FileKind, *, create: bool) -> DatabaseFile:
     """Open `file`.
 
     Args:
@@ -93,62 +181,62 @@ def open_database(file: Path, kind: FileKind, *, create: bool) -> Database:
         raise InputError(f"{file} does not exist; give a {kind.name}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-        # Autocommit: `transaction` says where transactions begin and end.
-        connection = sqlite3.connect(file, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-        connection.row_factory = sqlite3.Row
-        _prepare(connection, file, kind)
-    except (OSError, sqlite3.Error) as error:
+        file.touch(mode=0o600)
+        database = DatabaseFile(file, kind)
+        database.set_up(partial(_make_tables, kind))
+    except (OSError, DatabaseError) as error:
         raise InputError(f"{file} cannot be opened as a {kind.name}: {error}") from error
-    return Database(connection)
+    return database
 
 
-def _prepare(connection: sqlite3.Connection, file: Path, kind: FileKind) -> None:
-    """Make the tables of this version. Raises InputError, and changes nothing, for another kind or unknown version."""
-    _check(connection, file, kind)
+def executed(statements: str) -> Callable[[Connection], None]:
+    """A function that executes SQL statements, separated by `;`, for `FileKind`."""
+
+    def execute(connection: Connection) -> None:
+        for statement in filter(str.strip, statements.split(";")):
+            connection.exec_driver_sql(statement)
+
+    return execute
+
+
+def _locked(file: Path) -> int | None:
+    """A descriptor of `file`, locked until it is closed; None while somebody else has it locked."""
+    descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _connect(file: Path, kind: FileKind) -> sqlite3.Connection:
+    """A connection. Raises InputError, and changes nothing, when the file is of another kind or an unknown version."""
+    # Autocommit: `Database.transaction` says where transactions begin and end.
+    connection = sqlite3.connect(file, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+    if _number(connection, "schema_version"):  # else it is empty
+        if _number(connection, "application_id") != kind.application_id:
+            raise InputError(f"{file} is a SQLite file, but not a {kind.name}; give another file")
+        version = _number(connection, "user_version")
+        if version not in {*kind.migrations, kind.version}:
+            raise InputError(
+                f"{file} is a {kind.name} of version {version}; this layoutray uses version {kind.version}; give a "
+                "file of that version, or create another"
+            )
     for setting in (*kind.settings, "journal_mode = WAL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {setting}")
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        _make_tables(connection, kind)
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+    return connection
 
 
-def _make_tables(connection: sqlite3.Connection, kind: FileKind) -> None:
+def _make_tables(kind: FileKind, connection: Connection) -> None:
     """The tables of an empty file, or those of an earlier version; another process may have made them."""
-    if _is_empty(connection):
-        _execute(connection, kind.tables)
-        connection.execute(f"PRAGMA application_id = {kind.application_id}")
-        connection.execute(f"PRAGMA user_version = {kind.version}")
-    for version in range(_number(connection, "user_version"), kind.version):
-        _execute(connection, kind.migrations[version])
-        connection.execute(f"PRAGMA user_version = {version + 1}")
-
-
-def _execute(connection: sqlite3.Connection, statements: str) -> None:
-    """Execute statements in the present transaction, which `executescript` would end."""
-    for statement in filter(str.strip, statements.split(";")):
-        connection.execute(statement)
-
-
-def _check(connection: sqlite3.Connection, file: Path, kind: FileKind) -> None:
-    if _is_empty(connection):
-        return
-    if _number(connection, "application_id") != kind.application_id:
-        raise InputError(f"{file} is a SQLite file, but not a {kind.name}; give another file")
-    version = _number(connection, "user_version")
-    if version not in {*kind.migrations, kind.version}:
-        raise InputError(
-            f"{file} is a {kind.name} of version {version}; this layoutray uses version {kind.version}; give a file of "
-            "that version, or create another"
-        )
-
-
-def _is_empty(connection: sqlite3.Connection) -> bool:
-    return not _number(connection, "schema_version")
+    if not connection.exec_driver_sql("PRAGMA schema_version").scalar_one():
+        kind.create(connection)
+        connection.exec_driver_sql(f"PRAGMA application_id = {kind.application_id}")
+        connection.exec_driver_sql(f"PRAGMA user_version = {kind.version}")
+    for version in range(connection.exec_driver_sql("PRAGMA user_version").scalar_one(), kind.version):
+        kind.migrations[version](connection)
+        connection.exec_driver_sql(f"PRAGMA user_version = {version + 1}")
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:

@@ -45,8 +45,12 @@ class Guard(Protocol):
         """A dependency that lets callers with one of `scopes` pass. It raises ApiError: 401, 403 or 429."""
         ...
 
-    async def holder(self, name: str) -> Caller:
-        """The caller with this name, for whom work goes on after the request; also if the key is revoked now."""
+    async def holder(self, name: str, pages: int = 0) -> Caller:
+        """The caller with this name, for whom work goes on after the request; also if the key is revoked now.
+
+        Args:
+            pages: that were counted before, and may be returned: to the quota of today, as their day is not kept.
+        """
         ...
 
     @property
@@ -72,7 +76,7 @@ class NoGuard:
 
         return check
 
-    async def holder(self, name: str) -> Caller:
+    async def holder(self, name: str, pages: int = 0) -> Caller:
         """Whoever sent the job has no limits."""
         return Caller()
 
@@ -109,10 +113,10 @@ class KeyGuard:
         key = await in_database(_KEYS, self._store.named, name)
         return key is not None and key.revoked is None
 
-    async def holder(self, name: str) -> Caller:
+    async def holder(self, name: str, pages: int = 0) -> Caller:
         """The holder of the key with this name; without limits for a job that was sent before there were keys."""
         key = await in_database(_KEYS, self._store.named, name)
-        return KeyHolder(key, self._store) if key else Caller()
+        return KeyHolder(key, self._store, pages) if key else Caller()
 
     async def _caller(self, text: str, path: str, request: str, scopes: tuple[Scope, ...]) -> Caller:
         """The caller with the key `text`; `request` is the id of the request for the audit log."""
@@ -150,12 +154,12 @@ class KeyGuard:
 class KeyHolder(Caller):
     """The holder of a key."""
 
-    def __init__(self, key: Key, store: KeyStore) -> None:
+    def __init__(self, key: Key, store: KeyStore, pages: int = 0) -> None:
         self.name = key.name
         self.sees_all = "admin" in key.scopes
         self._key = key
         self._store = store
-        self._taken = (0, "")
+        self._taken = (pages, keys.today())
 
     async def take_pages(self, pages: int) -> None:
         day = keys.today()

@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import re
 import secrets
-import sqlite3
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -18,18 +17,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal, get_args
 
+from sqlalchemy import RowMapping
+
 from layoutray.errors import InputError
-from layoutray.store.database import Database, FileKind, open_database
+from layoutray.store.database import Database, FileKind, executed, open_database
 
 Scope = Literal["extract", "jobs", "review", "metrics", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 _KEY_FILE = FileKind(
-    "key file",
+    name="key file",
     application_id=0x6C726B79,  # "lrky"
     version=1,
     settings=("synchronous = NORMAL",),  # requests are counted here
-    tables="""
+    create=executed("""
         CREATE TABLE keys (
             name TEXT PRIMARY KEY,
             sha256 TEXT NOT NULL,
@@ -46,7 +47,7 @@ _KEY_FILE = FileKind(
             pages INTEGER NOT NULL,
             PRIMARY KEY (name, day)
         )
-    """,
+    """),
 )
 _PREFIX = "layoutray"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -115,13 +116,12 @@ class KeyStore:
         text = f"{_PREFIX}_{name}_{secrets.token_hex(32)}"
         values = (name, _sha256(text), " ".join(scopes), pages_per_day, requests_per_minute, time.time())
         columns = "name, sha256, scopes, pages_per_day, requests_per_minute, created"
-        try:
-            with self._database.transaction() as database:
-                database.execute(f"INSERT INTO keys ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
-        except sqlite3.IntegrityError as error:
-            raise InputError(
-                f"there is or was a key {name}; the audit log needs names that are used once: choose another"
-            ) from error
+        with self._database.transaction() as database:
+            if database.exec_driver_sql("SELECT 1 FROM keys WHERE name = ?", (name,)).first():
+                raise InputError(
+                    f"there is or was a key {name}; the audit log needs names that are used once: choose another"
+                )
+            database.exec_driver_sql(f"INSERT INTO keys ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
         self._database.sync()
         return text
 
@@ -133,7 +133,7 @@ class KeyStore:
         """End the validity of a key; one that is revoked stays so. Raises InputError when there is no such key."""
         with self._database.transaction() as database:
             revoking = "UPDATE keys SET revoked = coalesce(revoked, ?) WHERE name = ?"
-            if not database.execute(revoking, (time.time(), name)).rowcount:
+            if not database.exec_driver_sql(revoking, (time.time(), name)).rowcount:
                 raise InputError(f"there is no key {name!r}; `layoutray keys list` shows all")
         self._database.sync()
 
@@ -157,33 +157,35 @@ class KeyStore:
         if key.requests_per_minute is None:
             return 0.0
         with self._database.transaction() as database:
-            (full_at,) = database.execute("SELECT full_at FROM keys WHERE name = ?", (key.name,)).fetchone()
+            full_at = database.exec_driver_sql("SELECT full_at FROM keys WHERE name = ?", (key.name,)).scalar_one()
             now = time.time()
             latest = now + _WINDOW_SECONDS + _ROUNDING
             begin = full_at if now <= full_at <= latest else now
             next_full = begin + _WINDOW_SECONDS / key.requests_per_minute
             if next_full > latest:
                 return next_full - now - _WINDOW_SECONDS
-            database.execute("UPDATE keys SET full_at = ? WHERE name = ?", (next_full, key.name))
+            database.exec_driver_sql("UPDATE keys SET full_at = ? WHERE name = ?", (next_full, key.name))
         return 0.0
 
     def take_pages(self, key: Key, pages: int, day: str) -> int | None:
         """Count pages of `day`, all or none. Returns None, or the pages that are left when they are too few."""
         with self._database.transaction() as database:
-            used = database.execute("SELECT pages FROM pages WHERE name = ? AND day = ?", (key.name, day)).fetchone()
-            left = None if key.pages_per_day is None else max(key.pages_per_day - (used[0] if used else 0), 0)
+            used = database.exec_driver_sql(_USED, (key.name, day)).scalar() or 0
+            left = None if key.pages_per_day is None else max(key.pages_per_day - used, 0)
             if left is not None and pages > left:
                 return left
-            database.execute(_ADD_PAGES, (key.name, day, pages))
+            database.exec_driver_sql(_ADD_PAGES, (key.name, day, pages))
         return None
 
     def return_pages(self, key: Key, pages: int, day: str) -> None:
-        """Take back a count of `take_pages`."""
+        """Take back a count of `take_pages`. No more is taken back than was counted on that day."""
         with self._database.transaction() as database:
-            database.execute(_ADD_PAGES, (key.name, day, -pages))
+            database.exec_driver_sql(_RETURN_PAGES, (pages, key.name, day))
 
 
 _SELECT = "SELECT keys.*, pages.pages FROM keys LEFT JOIN pages ON pages.name = keys.name AND pages.day = ?"
+_USED = "SELECT pages FROM pages WHERE name = ? AND day = ?"
+_RETURN_PAGES = "UPDATE pages SET pages = max(pages - ?, 0) WHERE name = ? AND day = ?"
 _ADD_PAGES = """
     INSERT INTO pages (name, day, pages) VALUES (?, ?, ?)
     ON CONFLICT (name, day) DO UPDATE SET pages = pages + excluded.pages
@@ -202,7 +204,7 @@ def seconds_until_tomorrow() -> float:
     return (midnight - now).total_seconds()
 
 
-def _key(row: sqlite3.Row) -> Key:
+def _key(row: RowMapping) -> Key:
     return Key(
         row["name"],
         tuple(row["scopes"].split()),

@@ -2,57 +2,98 @@
 
 It is one SQLite file, or a database of a PostgreSQL server, with the documents that wait in it. What the ledger says is
 true; everything in memory is a hint. After the death of any process, the documents that the ledger has as waiting are
-processed again.
+processed again. Transactions follow each other, so that one may first read what it depends on.
 
 The unit is the document: its fields come from all its pages. Its key is the job and the SHA-256 of its content, so that
 two files of a job with the same content are answered once. The options belong to the job. An object of a bucket is read
 when it is opened; until then its key is its address.
 
-`page_ledger` keeps the pages of documents that are not answered yet, `deliveries` what webhooks are told.
+`page_ledger` keeps the pages of documents that are not answered yet, `webhooks` what webhooks are told.
 """
 
 import json
 import secrets
 import time
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
-from layoutray.errors import InputError
-from layoutray.serving.jobs.clock import SteadyClock
-from layoutray.serving.jobs.database_server import DATABASE_ERRORS
-from layoutray.serving.jobs.ledger_database import LedgerDatabase, Row, Transaction, open_ledger_database
-from layoutray.serving.jobs.records import DocumentState, JobFile, JobState, JobStatus, Submission, WaitingDocument
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, select, update
+from yarl import URL
+
+from layoutray.errors import InputError, MissingDependencyError
+from layoutray.serving.jobs.records import DifferentSubmissionError, NoRoomError, Submission, WaitingDocument
+from layoutray.serving.jobs.schema import DocumentCounts, JobResponse, PageCounts
+from layoutray.serving.jobs.tables import (
+    DELIVERIES,
+    DOCUMENT_FILES,
+    DOCUMENTS,
+    FILES,
+    JOBS,
+    LEDGER_FILE,
+    PAGES,
+    WEBHOOKS,
+)
+from layoutray.store.database import Database, DatabaseError, open_database
 
 _ROWS_AT_ONCE = 100
+_WAITS = DOCUMENTS.c.state == "waiting"
 
 
-class DifferentSubmissionError(Exception):
-    """The owner has used this idempotency key for other files or options."""
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it is shown, and whose it is."""
+
+    owner: str
+    shown: JobResponse
 
 
 class Ledger:
-    """The jobs in one database."""
+    """The jobs in one database.
 
-    def __init__(self, database: LedgerDatabase, clock: SteadyClock) -> None:
+    Args:
+        system: gives the system's time, in seconds since 1970, when the ledger is opened.
+    """
+
+    def __init__(self, database: Database, system: Callable[[], float] = time.time) -> None:
         self.database = database
-        self.clock = clock
+        sent = select(func.max(DELIVERIES.c.sent)).scalar_subquery()
+        with database.connection() as connection:
+            times = connection.execute(select(func.max(JOBS.c.created), func.max(JOBS.c.ended), sent)).one()
+        self._start = max(system(), *(time or 0.0 for time in times))
+        self._started = time.monotonic()
 
     @classmethod
     def open(cls, address: str, system: Callable[[], float] = time.time) -> "Ledger":
-        """The ledger in a file, or at an address, which is created if there is none.
-
-        Args:
-            system: gives the system's time.
+        """The ledger in a file, or at an address `postgresql://…`, which is created if there is none.
 
         Raises:
-            InputError, MissingDependencyError: see `open_ledger_database`.
+            InputError: see `open_database` and `open_server`; or when the address is of another kind.
+            MissingDependencyError: when the driver of PostgreSQL is not installed.
         """
-        database = open_ledger_database(address)
-        (found,) = database.rows(_LATEST)
-        return cls(database, SteadyClock(found["latest"], system))
+        scheme, separator, _ = address.partition("://")
+        if not separator:
+            return cls(open_database(Path(address), LEDGER_FILE, create=True), system)
+        if scheme != "postgresql":
+            raise InputError(
+                f"a job ledger cannot be at an address {scheme}://; give a file, or a database of PostgreSQL as "
+                "postgresql://USER@HOST/DATABASE"
+            )
+        try:
+            from layoutray.serving.jobs.postgresql import open_server
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"the driver of PostgreSQL cannot be imported ({error}); run `pip install 'layoutray[postgresql]'`"
+            ) from error
+        return cls(open_server(address), system)
 
     def close(self) -> None:
         self.database.close()
+
+    def now(self) -> float:
+        """Seconds since 1970 by a clock that nobody can set, and never before a time that is stored."""
+        return self._start + time.monotonic() - self._started
 
     def check(self, patience_s: float = 10.0) -> None:
         """Raise InputError when the ledger cannot be written, or another endpoint processes its jobs.
@@ -68,7 +109,7 @@ class Ledger:
                 if time.monotonic() > until:
                     raise InputError("another endpoint processes the jobs of this ledger; end it, or give another one")
                 time.sleep(0.2)
-        except DATABASE_ERRORS as error:
+        except DatabaseError as error:
             raise InputError(f"the job ledger cannot be written: {error}; give another one") from error
 
     def find(self, submission: Submission) -> str | None:
@@ -77,55 +118,70 @@ class Ledger:
         Raises:
             DifferentSubmissionError: when that submission had another fingerprint.
         """
-        return _same(self.database.rows(_SAME, submission.owner, submission.idempotency_key), submission)
+        with self.database.connection() as connection:
+            return _submitted(connection, submission)
 
-    def add(self, submission: Submission, files: Sequence[JobFile]) -> tuple[str, bool]:
+    def add(self, submission: Submission, most: int) -> tuple[str, bool]:
         """Accept a job: all of its files, or none. Returns its id, and whether it is new.
+
+        Args:
+            most: documents of all jobs that may wait.
 
         Raises:
             DifferentSubmissionError: see `find`.
+            NoRoomError: when more would wait.
         """
-        owner, key = submission.owner, submission.idempotency_key
-        with self.database.transaction() as database:
-            if found := _same(database.execute(_SAME, (owner, key)).fetchall(), submission):
+        with self.database.transaction() as connection:
+            if found := _submitted(connection, submission):
                 return found, False
+            waiting = connection.scalar(_count(_WAITS)) or 0
+            if waiting + len(submission.files) > most:
+                raise NoRoomError(waiting)
             job = secrets.token_hex(16)
-            columns = "id, owner, idempotency_key, fingerprint, options, created"
-            values = (job, owner, key, submission.fingerprint, json.dumps(submission.options), self.clock.now())
-            database.execute(f"INSERT INTO jobs ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
-            if submission.webhook:
-                adding = "INSERT INTO webhooks (job, url, host) VALUES (?, ?, ?)"
-                database.execute(adding, (job, *submission.webhook))
-            named = ((job, position, file.name, file.doc_id) for position, file in enumerate(files))
-            database.executemany("INSERT INTO files VALUES (?, ?, ?, ?)", named)
-            different = {file.doc_id: file for file in files}
-            database.executemany(_ADD_DOCUMENT, (_document(job, file) for file in different.values()))
+            values = {
+                "id": job,
+                "owner": submission.owner,
+                "idempotency_key": submission.idempotency_key,
+                "fingerprint": submission.fingerprint(),
+                "options": json.dumps(submission.options),
+                "created": self.now(),
+            }
+            connection.execute(insert(JOBS).values(values))
+            if submission.webhook is not None:
+                host = URL(submission.webhook).host
+                connection.execute(insert(WEBHOOKS).values(job=job, url=submission.webhook, host=host))
+            _add_files(connection, job, submission)
         return job, True
 
-    def status(self, job: str) -> tuple[str, JobStatus] | None:
-        """The owner and status of a job; None if there is no such job."""
-        rows = self.database.rows("SELECT * FROM jobs WHERE id = ?", job)
-        if not rows:
-            return None
-        (about,) = rows
-        (files,) = self.database.rows("SELECT count(*) AS files FROM files WHERE job = ?", job)
-        counts: dict[DocumentState, int] = {"waiting": 0, "answered": 0, "failed": 0, "cancelled": 0}
-        (known,) = self.database.rows(_KNOWN_PAGES, job, job)
-        done, left, unopened = known["pages"], 0, 0
-        for row in self.database.rows(_COUNTS, job):
-            counts[row["state"]] = row["documents"]
-            if row["state"] == "waiting":
-                left, unopened = row["pages"] - known["pages"], row["unopened"]
-            elif row["state"] != "cancelled":
-                done += row["pages"]
-        state: JobState = "running" if about["ended"] is None else "cancelled" if about["cancelled"] else "done"
-        model = json.loads(about["options"]).get("model")
-        times = about["created"], about["ended"]
-        return about["owner"], JobStatus(job, state, files["files"], counts, done, left, unopened, *times, model)
-
-    def num_waiting(self) -> int:
-        """Documents of all jobs that wait."""
-        return self.database.rows("SELECT count(*) AS waiting FROM documents WHERE state = 'waiting'")[0]["waiting"]
+    def status(self, job: str) -> Job | None:
+        """What is done of a job; None if there is no such job."""
+        of_job = DOCUMENTS.c.job == job
+        opened = (of_job, _WAITS, DOCUMENTS.c.pages.is_not(None))
+        by_state = select(DOCUMENTS.c.state, func.count(), func.sum(DOCUMENTS.c.pages)).group_by(DOCUMENTS.c.state)
+        documents, pages = dict.fromkeys(DocumentCounts.model_fields, 0), dict.fromkeys(DocumentCounts.model_fields, 0)
+        same_pages = (PAGES.c.job == DOCUMENTS.c.job) & (PAGES.c.content == DOCUMENTS.c.content)
+        with self.database.connection() as connection:
+            about = connection.execute(select(JOBS).where(JOBS.c.id == job)).one_or_none()
+            if about is None:
+                return None
+            files = connection.scalar(select(func.count()).select_from(FILES).where(FILES.c.job == job))
+            for state, number, of_state in connection.execute(by_state.where(of_job)):
+                documents[state], pages[state] = number, of_state or 0
+            # Few pages have an outcome: those of documents in progress.
+            known = connection.scalar(_count(*opened, PAGES.c.outcome.is_not(None)).join(PAGES, same_pages)) or 0
+            unopened = documents["waiting"] - (connection.scalar(_count(*opened)) or 0)
+        shown = JobResponse(
+            id=job,
+            state="running" if about.ended is None else "cancelled" if about.cancelled else "done",
+            model=json.loads(about.options).get("model"),
+            files=files or 0,
+            documents=DocumentCounts(**documents),
+            pages=PageCounts(done=known + pages["answered"] + pages["failed"], left=pages["waiting"] - known),
+            unopened=unopened,
+            created=about.created,
+            ended=about.ended,
+        )
+        return Job(about.owner, shown)
 
     def next(self, started: Collection[int]) -> WaitingDocument | None:
         """The next document to open, or if all are open to answer, except those with the numbers `started`."""
@@ -142,7 +198,9 @@ class Ledger:
         """
         contents: set[tuple[str, str]] = set()
         number = 0
-        while rows := self.database.rows(_IN_ORDER, unopened, number, _ROWS_AT_ONCE):
+        in_order = select(DOCUMENTS.c.number, DOCUMENTS.c.job, DOCUMENTS.c.content).order_by(DOCUMENTS.c.number)
+        in_order = in_order.where(_WAITS, DOCUMENTS.c.pages.is_(None) == unopened).limit(_ROWS_AT_ONCE)
+        while rows := self.database.rows(in_order.where(DOCUMENTS.c.number > number)):
             for row in rows:
                 number, content = row["number"], (row["job"], row["content"])
                 if row["content"] is None or content not in contents:
@@ -150,33 +208,40 @@ class Ledger:
                 contents.add(content)
 
     def _waiting(self, number: int) -> WaitingDocument | None:
-        rows = self.database.rows(_WAITING, number)
+        found = select(DOCUMENTS, JOBS.c.owner, JOBS.c.options, FILES.c.name)
+        found = found.join_from(DOCUMENTS, JOBS).join(FILES, DOCUMENT_FILES)
+        rows = self.database.rows(found.where(DOCUMENTS.c.number == number, _WAITS).order_by(FILES.c.position).limit(1))
         if not rows:
             return None
         row = rows[0]
         return WaitingDocument(
-            number,
-            row["job"],
-            row["owner"],
-            row["content"] or "",
-            row["address"] or "",
-            row["name"],
-            row["data"] or b"",
-            row["pages"],
-            row["starts"],
-            json.loads(row["options"]),
+            number=number,
+            job=row["job"],
+            owner=row["owner"],
+            content=row["content"] or "",
+            address=row["address"] or "",
+            name=row["name"],
+            data=row["data"] or b"",
+            pages=row["pages"],
+            starts=row["starts"],
+            options=json.loads(row["options"]),
         )
 
     def start(self, document: WaitingDocument) -> None:
         """Count that the processing of a document begins; `finish` or `opened` forgets it."""
-        with self.database.transaction() as database:
-            database.execute("UPDATE documents SET starts = starts + 1 WHERE number = ?", (document.number,))
+        self._update(document, starts=DOCUMENTS.c.starts + 1)
 
     def opened(self, document: WaitingDocument, pages: int, content: str) -> None:
         """Store the number of pages of a document, and the SHA-256 of its content."""
-        with self.database.transaction() as database:
-            opening = "UPDATE documents SET pages = ?, content = ?, starts = 0 WHERE number = ? AND state = 'waiting'"
-            database.execute(opening, (pages, content, document.number))
+        self._update(document, pages=pages, content=content, starts=0)
+
+    def closed(self, document: WaitingDocument) -> None:
+        """Take back `opened`: the document is to be opened again."""
+        self._update(document, pages=None, content=document.content or None, starts=document.starts + 1)
+
+    def _update(self, document: WaitingDocument, **values: Any) -> None:
+        with self.database.transaction() as connection:
+            connection.execute(update(DOCUMENTS).where(DOCUMENTS.c.number == document.number, _WAITS).values(values))
 
     def finish(
         self, document: WaitingDocument, state: Literal["answered", "failed"], result: Mapping[str, Any]
@@ -185,38 +250,45 @@ class Ledger:
 
         Returns False, and stores nothing, when the document no longer waits: it was answered, cancelled or deleted.
         """
-        with self.database.transaction() as database:
-            values = (state, json.dumps(result), document.job, document.number)
-            stored = database.execute(_FINISH, values).rowcount == 1
-            database.execute(_FORGET_PAGES, 2 * (document.job, document.content))
-            self._end(database, document.job)
+        of_job = DOCUMENTS.c.job == document.job
+        with self.database.transaction() as connection:
+            last = connection.scalar(select(func.max(DOCUMENTS.c.ended)).where(of_job)) or 0
+            ending = update(DOCUMENTS).where(DOCUMENTS.c.number == document.number, _WAITS)
+            ending = ending.values(state=state, result=json.dumps(result), data=None, ended=last + 1)
+            stored = connection.execute(ending).rowcount == 1
+            if not connection.scalar(_count(of_job, DOCUMENTS.c.content == document.content, _WAITS)):
+                _forget_words(connection, document.job, PAGES.c.content == document.content)
+            self._end(connection, document.job)
         return stored
 
     def cancel(self, job: str) -> None:
         """Forget the documents of a job that wait. A job that has ended stays as it is."""
-        with self.database.transaction() as database:
-            waiting = "UPDATE documents SET state = 'cancelled', data = NULL WHERE job = ? AND state = 'waiting'"
-            if database.execute(waiting, (job,)).rowcount:
-                database.execute("UPDATE jobs SET cancelled = 1 WHERE id = ?", (job,))
-            database.execute("UPDATE pages SET outcome = NULL WHERE job = ? AND outcome IS NOT NULL", (job,))
-            self._end(database, job)
+        with self.database.transaction() as connection:
+            waiting = update(DOCUMENTS).where(DOCUMENTS.c.job == job, _WAITS).values(state="cancelled", data=None)
+            if connection.execute(waiting).rowcount:
+                connection.execute(update(JOBS).where(JOBS.c.id == job).values(cancelled=1))
+            _forget_words(connection, job)
+            self._end(connection, job)
 
-    def _end(self, database: Transaction, job: str) -> None:
+    def _end(self, connection: Connection, job: str) -> None:
         """End a job without a document that waits. Its webhook is due from then on."""
-        if database.execute(_END, (self.clock.now(), job)).rowcount:
-            database.execute("UPDATE webhooks SET due = ? WHERE job = ?", (self.clock.now(), job))
+        if connection.scalar(_count(DOCUMENTS.c.job == job, _WAITS)):
+            return
+        ending = update(JOBS).where(JOBS.c.id == job, JOBS.c.ended.is_(None)).values(ended=self.now())
+        if connection.execute(ending).rowcount:
+            connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.job == job).values(due=self.now()))
 
     def delete(self, job: str) -> bool:
         """Forget a job, its documents and its results. Returns False when there is no such job."""
-        with self.database.transaction() as database:
-            deleted = database.execute("DELETE FROM jobs WHERE id = ?", (job,)).rowcount == 1
-        self.database.sync()
-        return deleted
+        return self._delete(JOBS.c.id == job) == 1
 
     def delete_ended(self, seconds: float) -> int:
         """Delete the jobs that ended more than `seconds` ago. Returns their number."""
-        with self.database.transaction() as database:
-            deleted = database.execute("DELETE FROM jobs WHERE ended < ?", (self.clock.now() - seconds,)).rowcount
+        return self._delete(JOBS.c.ended < self.now() - seconds)
+
+    def _delete(self, which: ColumnElement[bool]) -> int:
+        with self.database.transaction() as connection:
+            deleted = connection.execute(delete(JOBS).where(which)).rowcount
         if deleted:
             self.database.sync()
         return deleted
@@ -228,8 +300,12 @@ class Ledger:
             after: `number` of the last document that is not wanted; 0 for all.
             limit: most documents.
         """
+        found = select(FILES.c.position, FILES.c.name, DOCUMENTS.c.content, DOCUMENTS.c.state, DOCUMENTS.c.result)
+        found = (
+            found.join_from(DOCUMENTS, FILES, DOCUMENT_FILES).where(DOCUMENTS.c.job == job).order_by(FILES.c.position)
+        )
         for number in range(after + 1, after + 1 + limit):
-            rows = self.database.rows(_RESULT, job, number)
+            rows = self.database.rows(found.where(DOCUMENTS.c.job == job, DOCUMENTS.c.ended == number))
             if not rows:
                 return
             for row in rows:
@@ -237,66 +313,37 @@ class Ledger:
                 yield about | {"state": row["state"]} | json.loads(row["result"])
 
 
-def _same(rows: Sequence[Row], submission: Submission) -> str | None:
-    """The job in `rows`, which have the key of the submission. Raises DifferentSubmissionError: see `Ledger.find`."""
-    if rows and rows[0]["fingerprint"] != submission.fingerprint:
+def _submitted(connection: Connection, submission: Submission) -> str | None:
+    """See `Ledger.find`."""
+    if submission.idempotency_key is None:
+        return None
+    same = (JOBS.c.owner == submission.owner) & (JOBS.c.idempotency_key == submission.idempotency_key)
+    found = connection.execute(select(JOBS.c.id, JOBS.c.fingerprint).where(same)).one_or_none()
+    if found and found.fingerprint != submission.fingerprint():
         raise DifferentSubmissionError
-    return rows[0]["id"] if rows else None
+    return found.id if found else None
 
 
-def _document(job: str, file: JobFile) -> tuple[str, str, str | None, str | None, bytes | None]:
-    """The values of `_ADD_DOCUMENT` for a file, which is read now."""
-    return (
-        (job, file.doc_id, None, file.doc_id, file.read()) if file.read else (job, file.doc_id, file.doc_id, None, None)
-    )
+def _add_files(connection: Connection, job: str, submission: Submission) -> None:
+    """Store the files of a job. Objects of a bucket have no content yet; uploads are read one at a time."""
+    named = enumerate(submission.files)
+    rows = [{"job": job, "position": at, "name": file.name, "doc_id": file.doc_id} for at, file in named]
+    connection.execute(insert(FILES), rows)
+    different = {file.doc_id: file for file in submission.files}
+    objects = [{"job": job, "doc_id": key, "address": key} for key, file in different.items() if file.read is None]
+    if objects:
+        connection.execute(insert(DOCUMENTS), objects)
+    for key, file in different.items():
+        if file.read:
+            connection.execute(insert(DOCUMENTS).values(job=job, doc_id=key, content=key, data=file.read()))
 
 
-_LATEST = """
-    SELECT coalesce(max(time), 0) AS latest FROM (
-        SELECT max(created) AS time FROM jobs UNION ALL SELECT max(ended) FROM jobs
-        UNION ALL SELECT max(sent) FROM deliveries
-    ) AS times
-"""
-_ADD_DOCUMENT = "INSERT INTO documents (job, doc_id, address, content, data) VALUES (?, ?, ?, ?, ?)"
-_SAME = "SELECT id, fingerprint FROM jobs WHERE owner = ? AND idempotency_key = ?"
-_COUNTS = """
-    SELECT state, count(*) AS documents, coalesce(sum(pages), 0) AS pages, count(*) - count(pages) AS unopened
-    FROM documents WHERE job = ? GROUP BY state
-"""
-# Few pages have an outcome: those of documents in progress.
-_KNOWN_PAGES = """
-    SELECT CAST(coalesce(sum(known.pages * (
-        SELECT count(*) FROM documents
-        WHERE documents.job = ? AND documents.content = known.content AND state = 'waiting'
-            AND documents.pages IS NOT NULL
-    )), 0) AS INTEGER) AS pages
-    FROM (SELECT content, count(*) AS pages FROM pages WHERE job = ? AND outcome IS NOT NULL GROUP BY content) AS known
-"""
-_IN_ORDER = """
-    SELECT number, job, content FROM documents
-    WHERE state = 'waiting' AND (pages IS NULL) = ? AND number > ? ORDER BY number LIMIT ?
-"""
-_WAITING = """
-    SELECT documents.*, jobs.owner, jobs.options,
-        (SELECT name FROM files WHERE files.job = documents.job AND files.doc_id = documents.doc_id
-         ORDER BY position LIMIT 1) AS name
-    FROM documents JOIN jobs ON jobs.id = documents.job WHERE number = ? AND state = 'waiting'
-"""
-_FINISH = """
-    UPDATE documents SET state = ?, result = ?, data = NULL,
-        ended = (SELECT coalesce(max(ended), 0) + 1 FROM documents WHERE job = ?)
-    WHERE number = ? AND state = 'waiting'
-"""
-_FORGET_PAGES = """
-    UPDATE pages SET outcome = NULL WHERE job = ? AND content = ? AND outcome IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM documents WHERE job = ? AND content = ? AND state = 'waiting')
-"""
-_END = """
-    UPDATE jobs SET ended = ? WHERE id = ? AND ended IS NULL
-    AND NOT EXISTS (SELECT 1 FROM documents WHERE job = jobs.id AND state = 'waiting')
-"""
-_RESULT = """
-    SELECT position, name, content, state, result FROM documents
-    JOIN files ON files.job = documents.job AND files.doc_id = documents.doc_id
-    WHERE documents.job = ? AND documents.ended = ? ORDER BY position
-"""
+def _count(*which: ColumnElement[bool]) -> Select[int]:
+    """The number of documents."""
+    return select(func.count()).select_from(DOCUMENTS).where(*which)
+
+
+def _forget_words(connection: Connection, job: str, *which: ColumnElement[bool]) -> None:
+    """Forget the words of pages of a job; what is shown of them stays."""
+    known = (PAGES.c.job == job, PAGES.c.outcome.is_not(None), *which)
+    connection.execute(update(PAGES).where(*known).values(outcome=None))

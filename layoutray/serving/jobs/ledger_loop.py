@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Hashable
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Hashable
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from layoutray.serving.jobs.database_server import DATABASE_ERRORS
+from layoutray.store.database import Database, DatabaseError
 
 Item = TypeVar("Item")
 
@@ -16,32 +17,33 @@ _LOOK_SECONDS = 1.0
 _log = logging.getLogger(__name__)
 
 
-class LedgerLoop(Generic[Item]):
-    """Takes items from a ledger and processes them.
+class LedgerLoop(ABC, Generic[Item]):
+    """Takes items from a ledger and processes them, while this process has claimed the ledger.
 
     Args:
-        at_once: gives the number of items that may be in progress.
-        take: gives the next item, except those with the keys that are in progress; None if there is none.
-        process: processes an item. Like `take`, it may raise one of DATABASE_ERRORS, e.g. because a disk is full.
-        key: of an item.
-        pause_s: seconds for which the key of an item stays in progress after such an error.
+        pause_s: seconds for which the key of an item stays in progress when the ledger cannot be used.
     """
 
-    def __init__(
-        self,
-        at_once: Callable[[], int],
-        take: Callable[[Collection[Hashable]], Awaitable[Item | None]],
-        process: Callable[[Item], Awaitable[None]],
-        key: Callable[[Item], Hashable],
-        pause_s: float,
-    ) -> None:
-        self._take = take
-        self._process = process
-        self._key = key
+    def __init__(self, database: Database, pause_s: float) -> None:
+        self._database = database
         self._pause_seconds = pause_s
-        self._at_once = at_once
         self._started: dict[Hashable, asyncio.Task[None]] = {}
         self._hint = asyncio.Event()
+
+    @abstractmethod
+    def at_once(self) -> int:
+        """The number of items that may be in progress."""
+
+    @abstractmethod
+    def take(self, started: Collection[Any]) -> Item | None:
+        """The next item, except those with the keys `started`; None if there is none. Called in a thread."""
+
+    @abstractmethod
+    async def process(self, item: Item) -> None:
+        """Process an item. Like `take`, it may raise DatabaseError, e.g. because a disk is full."""
+
+    @abstractmethod
+    def key(self, item: Item) -> Hashable: ...
 
     def hint(self) -> None:
         """Say that the ledger has something new. Without it, the loop finds that itself, a second later."""
@@ -52,37 +54,35 @@ class LedgerLoop(Generic[Item]):
         try:
             while True:
                 item = await self._next()
-                if item is None:
-                    await self._wait()
-                else:
-                    self._started[self._key(item)] = asyncio.create_task(self._run(item))
+                if item is not None:
+                    self._started[self.key(item)] = asyncio.create_task(self._run(item))
+                    continue
+                # Not `wait_for`, which in Python 3.11 forgets a cancellation that comes together with the hint.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK_SECONDS):
+                        await self._hint.wait()
+                self._hint.clear()
         finally:
             for task in self._started.values():
                 task.cancel()
 
     async def _next(self) -> Item | None:
-        """The next item; None if there is none, or if enough are in progress."""
-        if len(self._started) >= self._at_once():
+        """The next item; None if there is none, if enough are in progress, or if another process has the claim."""
+        if len(self._started) >= self.at_once():
             return None
         try:
-            return await self._take(frozenset(self._started))
-        except DATABASE_ERRORS as error:
+            if await asyncio.to_thread(self._database.claim):
+                return await asyncio.to_thread(self.take, frozenset(self._started))
+        except DatabaseError as error:
             _log.error("the job ledger cannot be read: %s", error)
-            return None
-
-    async def _wait(self) -> None:
-        # Not `wait_for`, which in Python 3.11 forgets a cancellation that comes together with the hint.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_LOOK_SECONDS):
-                await self._hint.wait()
-        self._hint.clear()
+        return None
 
     async def _run(self, item: Item) -> None:
         try:
-            await self._process(item)
-        except DATABASE_ERRORS as error:
+            await self.process(item)
+        except DatabaseError as error:
             _log.error("the job ledger cannot be written: %s", error)
             await asyncio.sleep(self._pause_seconds)
         finally:
-            del self._started[self._key(item)]
+            del self._started[self.key(item)]
             self.hint()

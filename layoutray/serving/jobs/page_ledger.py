@@ -6,81 +6,81 @@ document, its number and the version of the model. All documents of a job have t
 What is shown of a page stays with the job. Its words are forgotten when no document with this content waits any more.
 """
 
+import asyncio
 import json
 from collections.abc import Generator, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
+from sqlalchemy import delete, func, insert, select
 
-from layoutray.serving.jobs.ledger_database import LedgerDatabase
+from layoutray.serving.answer import answer_of_page
 from layoutray.serving.jobs.records import WaitingDocument
+from layoutray.serving.jobs.tables import DOCUMENT_FILES, DOCUMENTS, FILES, PAGES
+from layoutray.serving.model import ModelDescription
 from layoutray.serving.outcome import Outcome
+from layoutray.store.database import Database
 
 _OUTCOME = TypeAdapter(Outcome)
 
 
-class PageLedger:
-    """The pages in the database of a ledger."""
+class PagesOfDocument:
+    """The pages of a document that a version of the model has answered. See `KnownPages`."""
 
-    def __init__(self, database: LedgerDatabase) -> None:
+    def __init__(self, database: Database, document: WaitingDocument, model: ModelDescription) -> None:
         self._database = database
+        self._document = document
+        self._model = model
+        self._pages = (PAGES.c.job == document.job, PAGES.c.content == document.content)
 
-    def get(self, document: WaitingDocument, page: int, model_version: str) -> Outcome | None:
-        """The outcome of a page of a document that waits; None if this version of the model has not answered it."""
-        rows = self._database.rows(_OUTCOME_OF, document.job, document.content, page, model_version)
+    async def get(self, number: int) -> Outcome | None:
+        of_version = (PAGES.c.model_version == self._model.model_version, PAGES.c.outcome.is_not(None))
+        known = select(PAGES.c.outcome).where(*self._pages, PAGES.c.page == number, *of_version)
+        rows = await asyncio.to_thread(self._database.rows, known)
         return _OUTCOME.validate_json(rows[0]["outcome"]) if rows else None
 
-    def put(
-        self,
-        document: WaitingDocument,
-        page: int,
-        model_version: str,
-        outcome: Outcome,
-        shown: Mapping[str, Any] | None,
-    ) -> None:
+    async def put(self, number: int, outcome: Outcome) -> None:
         """Keep a page, unless its document no longer waits. It replaces that of another version of the model.
 
-        Args:
-            shown: its line in the results; None if it has none.
+        A page that failed for a reason that may pass is not kept.
         """
-        text = None if shown is None else json.dumps(shown)
-        kept = (document.job, document.job, document.content, page, model_version, text)
-        with self._database.transaction() as database:
-            database.execute(_KEEP, (*kept, _OUTCOME.dump_json(outcome).decode(), document.number))
+        if not (outcome.problem and outcome.problem.retryable):
+            await asyncio.to_thread(self._put, number, outcome)
 
-    def results(self, job: str, after: int, limit: int) -> Generator[Mapping[str, Any]]:
-        """What is shown of each page, in the order in which they were answered, once for each file; read one at a time.
+    def _put(self, page: int, outcome: Outcome) -> None:
+        waits = (DOCUMENTS.c.number == self._document.number, DOCUMENTS.c.state == "waiting")
+        job, shown = self._document.job, answer_of_page(page, self._model, outcome)
+        with self._database.transaction() as connection:
+            if not connection.scalar(select(DOCUMENTS.c.number).where(*waits)):
+                return
+            last = connection.scalar(select(func.max(PAGES.c.number)).where(PAGES.c.job == job)) or 0
+            connection.execute(delete(PAGES).where(*self._pages, PAGES.c.page == page))
+            values = {
+                "job": job,
+                "number": last + 1,
+                "content": self._document.content,
+                "page": page,
+                "model_version": self._model.model_version,
+                "shown": None if shown is None else json.dumps(shown),
+                "outcome": _OUTCOME.dump_json(outcome).decode(),
+            }
+            connection.execute(insert(PAGES).values(values))
 
-        Args:
-            after: `number` of the last page that is not wanted; 0 for all.
-            limit: most pages.
-        """
-        for found in self._database.rows(_NUMBERS, job, after, limit):
-            for row in self._database.rows(_SHOWN, job, found["number"]):
-                about = {
-                    "number": found["number"],
-                    "position": row["position"],
-                    "file": row["name"],
-                    "doc_id": row["content"],
-                }
-                yield about | {"model_version": row["model_version"]} | json.loads(row["shown"])
 
+def page_results(database: Database, job: str, after: int, limit: int) -> Generator[Mapping[str, Any]]:
+    """What is shown of each page, in the order in which they were answered, once for each file; read one at a time.
 
-_OUTCOME_OF = """
-    SELECT outcome FROM pages
-    WHERE job = ? AND content = ? AND page = ? AND model_version = ? AND outcome IS NOT NULL
-"""
-_KEEP = """
-    INSERT INTO pages (job, number, content, page, model_version, shown, outcome)
-    SELECT ?, (SELECT coalesce(max(number), 0) + 1 FROM pages WHERE job = ?), ?, ?, ?, ?, ?
-    FROM documents WHERE number = ? AND state = 'waiting'
-    ON CONFLICT (job, content, page) DO UPDATE SET number = excluded.number, model_version = excluded.model_version,
-        shown = excluded.shown, outcome = excluded.outcome
-"""
-_NUMBERS = "SELECT number FROM pages WHERE job = ? AND number > ? AND shown IS NOT NULL ORDER BY number LIMIT ?"
-_SHOWN = """
-    SELECT position, name, documents.content, model_version, shown FROM pages
-    JOIN documents ON documents.job = pages.job AND documents.content = pages.content
-    JOIN files ON files.job = documents.job AND files.doc_id = documents.doc_id
-    WHERE pages.job = ? AND pages.number = ? ORDER BY position
-"""
+    Args:
+        after: `number` of the last page that is not wanted; 0 for all.
+        limit: most pages.
+    """
+    same_pages = (DOCUMENTS.c.job == PAGES.c.job) & (DOCUMENTS.c.content == PAGES.c.content)
+    lines = select(FILES.c.position, FILES.c.name, PAGES.c.content, PAGES.c.model_version, PAGES.c.shown)
+    lines = lines.join_from(PAGES, DOCUMENTS, same_pages).join(FILES, DOCUMENT_FILES)
+    numbers = select(PAGES.c.number).where(PAGES.c.job == job, PAGES.c.number > after, PAGES.c.shown.is_not(None))
+    for found in database.rows(numbers.order_by(PAGES.c.number).limit(limit)):
+        of_page = (PAGES.c.job == job, PAGES.c.number == found["number"])
+        for row in database.rows(lines.where(*of_page).order_by(FILES.c.position)):
+            about = {"number": found["number"], "position": row["position"], "file": row["name"]}
+            about |= {"doc_id": row["content"], "model_version": row["model_version"]}
+            yield about | json.loads(row["shown"])

@@ -21,7 +21,6 @@ import aiohttp
 from yarl import URL
 
 from layoutray.errors import InputError
-from layoutray.serving.jobs.deliveries import Reply
 from layoutray.version import VERSION
 
 _MAX_URL = 2048
@@ -40,6 +39,23 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 class _RefusedAddressError(OSError):
     """The name resolves to an address to which no connection is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of an attempt to call a webhook.
+
+    Attributes:
+        milliseconds: until the receiver answered, or the attempt failed.
+        status: HTTP status of the answer; None without one.
+        error: why the attempt failed; None if it did not.
+        final: whether the receiver wants no further attempt.
+    """
+
+    milliseconds: float
+    status: int | None
+    error: str | None
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +78,8 @@ class Receivers:
                 raise InputError(f"webhook host {host!r} is not the name of a host; give one such as hooks.example.com")
         return cls(frozenset(host.lower() for host in hosts), tuple(map(_network, networks)))
 
-    def host_of(self, url: str) -> str:
-        """The host of `url`. Raises InputError when no webhook may have this URL."""
+    def check(self, url: str) -> None:
+        """Raise InputError when no webhook may have this URL."""
         if len(url) > _MAX_URL or not _URL.fullmatch(url):
             raise InputError(f"webhook: it must be a URL of 1 to {_MAX_URL} printable ASCII characters without blanks")
         try:
@@ -78,7 +94,6 @@ class Receivers:
         if host not in self.hosts:
             allowed = ", ".join(sorted(self.hosts)) or "none"
             raise InputError(f"webhook: its host {host} is not allowed; allowed: {allowed}; ask the operator")
-        return host
 
     def allow(self, address: str) -> bool:
         """Whether a connection to an IP address is allowed."""
@@ -95,7 +110,7 @@ class Receivers:
         started = time.perf_counter()
         status, error = None, None
         try:
-            self.host_of(url)  # the operator may have removed the host since the job was accepted
+            self.check(url)  # the operator may have removed the host since the job was accepted
             async with (
                 self._session() as session,
                 session.post(URL(url), data=body, headers={**_HEADERS, **headers}, allow_redirects=False) as response,

@@ -1,11 +1,10 @@
-"""Jobs and their documents as plain values."""
+"""What is sent as a job, and what is processed of it, as plain values."""
 
-from collections.abc import Callable, Mapping
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
-
-JobState = Literal["running", "done", "cancelled"]
-DocumentState = Literal["waiting", "answered", "failed", "cancelled"]
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +21,33 @@ class JobFile:
     read: Callable[[], bytes] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
     """What makes a job.
 
     Attributes:
         options: how its documents are answered.
-        fingerprint: equal for equal files, options and webhooks.
         idempotency_key: a second submission of the owner with the same key gives the first one's job.
-        webhook: URL and host that are told of the end of the job; None: nobody is.
+        files: of a job of a prefix, those that are found below it.
+        prefix: address whose objects are the files; None for a job of files.
+        webhook: URL that is told of the end of the job; None: nobody is.
     """
 
     owner: str
     options: Mapping[str, Any]
-    fingerprint: str
     idempotency_key: str | None = None
-    webhook: tuple[str, str] | None = None
+    files: Sequence[JobFile] = ()
+    prefix: str | None = None
+    webhook: str | None = None
+
+    def fingerprint(self) -> str:
+        """A hash that is equal for equal files, or an equal prefix, options and webhooks."""
+        what: list[Any] = [[file.name, file.doc_id] for file in self.files] if self.prefix is None else []
+        what += [{name: value} for name in ("prefix", "webhook") if (value := getattr(self, name)) is not None]
+        return hashlib.sha256(json.dumps([*what, self.options]).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingDocument:
     """A document that waits to be opened (`pages` is None) or answered.
 
@@ -65,25 +72,17 @@ class WaitingDocument:
     options: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class JobStatus:
-    """What is done of a job.
+class DifferentSubmissionError(Exception):
+    """The owner has used this idempotency key for other files or options."""
+
+
+class NoRoomError(Exception):
+    """Too many documents wait.
 
     Attributes:
-        documents: number of different documents in each state.
-        pages_done: pages of documents that are answered or failed, and pages that are answered of documents that wait.
-        pages_left: the other pages of opened documents that wait.
-        unopened: waiting documents whose number of pages is not known yet.
-        model: name of the model that answers; None for the default one.
+        waiting: documents of all jobs.
     """
 
-    id: str
-    state: JobState
-    files: int
-    documents: Mapping[DocumentState, int]
-    pages_done: int
-    pages_left: int
-    unopened: int
-    created: float
-    ended: float | None
-    model: str | None
+    def __init__(self, waiting: int) -> None:
+        super().__init__(waiting)
+        self.waiting = waiting

@@ -1,9 +1,10 @@
 """The HTTP routes of jobs: documents that are answered while the client does not wait."""
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Header, Query, Request, Response
@@ -15,12 +16,11 @@ from layoutray.serving.access.auth import Access, Caller
 from layoutray.serving.answerer import DEFAULT
 from layoutray.serving.failures import in_database, within
 from layoutray.serving.jobs import schema
-from layoutray.serving.jobs.deliveries import Deliveries
-from layoutray.serving.jobs.ledger import DifferentSubmissionError, Ledger
-from layoutray.serving.jobs.page_ledger import PageLedger
+from layoutray.serving.jobs.ledger import Job, Ledger
+from layoutray.serving.jobs.page_ledger import page_results
 from layoutray.serving.jobs.prefixes import Prefixes
 from layoutray.serving.jobs.receivers import Receivers
-from layoutray.serving.jobs.records import Submission
+from layoutray.serving.jobs.records import DifferentSubmissionError, NoRoomError, Submission
 from layoutray.serving.jobs.runner import JobRunner
 from layoutray.serving.jobs.schema import (
     JobResponse,
@@ -28,12 +28,9 @@ from layoutray.serving.jobs.schema import (
     WebhookEvent,
     WebhookResponse,
     WebhookSecret,
-    job_response,
-    webhook_response,
 )
-from layoutray.serving.jobs.webhooks import WebhookRunner
+from layoutray.serving.jobs.webhooks import Webhooks
 from layoutray.serving.limits import Admission, Limits
-from layoutray.serving.submission import ReceivedJob
 
 _LEDGER = "job ledger"
 _JSON_LINES = "application/x-ndjson"
@@ -60,10 +57,8 @@ class JobRoutes:
         receivers: Receivers,
     ) -> None:
         self._ledger = ledger
-        self._pages = PageLedger(ledger.database)
-        self._deliveries = Deliveries(ledger.database, ledger.clock)
         self._runner = runner
-        self._webhooks = WebhookRunner(ledger, self._deliveries, receivers)
+        self._webhooks = Webhooks(ledger, receivers)
         self._access = access
         self._limits = limits
         self._prefixes = prefixes
@@ -118,62 +113,43 @@ class JobRoutes:
         """Accept files, or the objects below an address, as a job. It is on the disk before the answer is sent."""
         caller: Caller = request.state.caller
         options: Mapping[str, Any] = {"words": words} | ({} if model is None else {"model": model})
+        wanted = Submission(owner=caller.name, options=options, idempotency_key=idempotency_key)
         async with within(self._limits.timeout_s):
             self._runner.require_model(model or DEFAULT)
             with self._uploads.enter():
-                async with submission.receive_job(request, self._limits) as received:
-                    wanted = self._submission(caller.name, received, options, idempotency_key)
-                    job, new = await self._add(wanted, received)
+                async with submission.receive_job(request, self._limits, wanted) as received:
+                    job, new = await self._add(received)
         self._runner.hint()
         response.status_code = 202 if new else 200
         response.headers["Location"] = f"/v1/jobs/{job}"
-        return await self._shown(job)
+        return (await self._own(request, job)).shown
 
-    def _submission(
-        self, owner: str, received: ReceivedJob, options: Mapping[str, Any], idempotency_key: str | None
-    ) -> Submission:
-        """What makes the job. Raises ApiError (422) when the webhook is not allowed."""
-        what: list[Any] = [[file.name, file.doc_id] for file in received.files]
-        if received.prefix is not None:
-            what.append({"prefix": received.prefix})
-        webhook = None
-        if received.webhook is not None:
-            what.append({"webhook": received.webhook})
-            try:
-                webhook = received.webhook, self._receivers.host_of(received.webhook)
-            except InputError as error:
-                raise failures.invalid(str(error)) from error
-        fingerprint = hashlib.sha256(json.dumps([*what, options]).encode()).hexdigest()
-        return Submission(owner, options, fingerprint, idempotency_key, webhook)
-
-    async def _add(self, wanted: Submission, received: ReceivedJob) -> tuple[str, bool]:
-        """The id of the job, and whether it is new."""
+    async def _add(self, wanted: Submission) -> tuple[str, bool]:
+        """The id of the job, and whether it is new. Raises ApiError when it cannot be accepted."""
+        most = self._limits.max_waiting_documents
         try:
+            if wanted.webhook is not None:
+                self._receivers.check(wanted.webhook)
             if found := await in_database(_LEDGER, self._ledger.find, wanted):
                 return found, False
-            files = received.files
-            if received.prefix is not None:
-                most = self._limits.max_waiting_documents
-                files = await asyncio.to_thread(self._prefixes.files, received.prefix, most)
-            await self._check_room(len(files))
-            return await in_database(_LEDGER, self._ledger.add, wanted, files)
+            if wanted.prefix is not None:
+                wanted = replace(wanted, files=await asyncio.to_thread(self._prefixes.files, wanted.prefix, most))
+            return await in_database(_LEDGER, self._ledger.add, wanted, most)
+        except InputError as error:
+            raise failures.invalid(str(error)) from error
         except DifferentSubmissionError as error:
             message = "this Idempotency-Key was used for other files or options; use another, or send the same"
             raise ApiError(409, "idempotency_conflict", message, retryable=False) from error
-
-    async def _check_room(self, files: int) -> None:
-        waiting = await in_database(_LEDGER, self._ledger.num_waiting)
-        if waiting + files > self._limits.max_waiting_documents:
+        except NoRoomError as error:
             message = (
-                f"{waiting} documents of jobs wait; with these {files} they would be more than the allowed "
-                f"{self._limits.max_waiting_documents}; try again later"
+                f"{error.waiting} documents of jobs wait; with these {len(wanted.files)} they would be more than the "
+                f"allowed {most}; try again later"
             )
-            raise ApiError(503, "overloaded", message, retryable=True)
+            raise ApiError(503, "overloaded", message, retryable=True) from error
 
     async def status(self, request: Request, job: str) -> JobResponse:
         """What is done of a job, and what is left."""
-        await self._own(request, job)
-        return await self._shown(job)
+        return (await self._own(request, job)).shown
 
     async def results(
         self,
@@ -192,32 +168,34 @@ class JobRoutes:
         pages together, so that its pages have no lines.
         """
         await self._own(request, job)
-        found = (self._pages if pages else self._ledger).results(job, after, limit)
+        database = self._ledger.database
+        found = page_results(database, job, after, limit) if pages else self._ledger.results(job, after, limit)
         return StreamingResponse(_lines(found), media_type=_JSON_LINES)
 
     async def deliveries(self, request: Request, job: str) -> WebhookResponse:
         """The webhook of a job, and the attempts to call it."""
         await self._own(request, job)
-        webhook = await in_database(_LEDGER, self._deliveries.of_job, job)
+        webhook = await in_database(_LEDGER, self._webhooks.of_job, job)
         if webhook is None:
             raise ApiError(404, "not_found", f"job {job} has no webhook", retryable=False)
-        return webhook_response(webhook)
+        return webhook
 
     async def secret(self, request: Request) -> WebhookSecret:
         """The secret that signs the webhooks of the jobs of this key."""
         caller: Caller = request.state.caller
-        return WebhookSecret(secret=await in_database(_LEDGER, self._deliveries.secret, caller.name))
+        return WebhookSecret(secret=await in_database(_LEDGER, self._webhooks.secret, caller.name))
 
     async def replace_secret(self, request: Request) -> WebhookSecret:
         """Make another secret. It signs all that is sent from now on."""
         caller: Caller = request.state.caller
-        return WebhookSecret(secret=await in_database(_LEDGER, self._deliveries.replace_secret, caller.name))
+        secret = await in_database(_LEDGER, partial(self._webhooks.secret, caller.name, replace=True))
+        return WebhookSecret(secret=secret)
 
     async def cancel(self, request: Request, job: str) -> JobResponse:
         """Forget the documents that wait; results stay. A job that has ended stays as it is."""
         await self._own(request, job)
         await in_database(_LEDGER, self._ledger.cancel, job)
-        return await self._shown(job)
+        return (await self._own(request, job)).shown
 
     async def delete(self, request: Request, job: str) -> None:
         """Delete a job with its documents and results, also while it runs."""
@@ -225,19 +203,14 @@ class JobRoutes:
         if not await in_database(_LEDGER, self._ledger.delete, job):
             raise _unknown(job)
 
-    async def _own(self, request: Request, job: str) -> None:
-        """Raises ApiError (404) when there is no such job, or it is somebody else's."""
+    async def _own(self, request: Request, job: str) -> Job:
+        """A job. Raises ApiError (404) when there is no such job, or it is somebody else's."""
         caller: Caller = request.state.caller
         # Others are never looked up: PostgreSQL takes no text with the character NUL.
         found = await in_database(_LEDGER, self._ledger.status, job) if job.isalnum() else None
-        if found is None or not (caller.sees_all or found[0] == caller.name):
+        if found is None or not (caller.sees_all or found.owner == caller.name):
             raise _unknown(job)
-
-    async def _shown(self, job: str) -> JobResponse:
-        found = await in_database(_LEDGER, self._ledger.status, job)
-        if found is None:  # deleted a moment ago
-            raise _unknown(job)
-        return job_response(found[1])
+        return found
 
 
 def _job_ended(body: WebhookEvent) -> None:

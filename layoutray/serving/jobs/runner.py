@@ -11,16 +11,13 @@ from layoutray.errors import ApiError, DocumentError, Reason
 from layoutray.serving import failures
 from layoutray.serving.access.audit import AuditRecord
 from layoutray.serving.access.auth import Access
-from layoutray.serving.answer import answer_of_page
 from layoutray.serving.answerer import DEFAULT, Answerer, named
 from layoutray.serving.failures import within
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.jobs.ledger_loop import LedgerLoop
-from layoutray.serving.jobs.page_ledger import PageLedger
+from layoutray.serving.jobs.page_ledger import PagesOfDocument
 from layoutray.serving.jobs.records import WaitingDocument
 from layoutray.serving.limits import Limits
-from layoutray.serving.model import ModelDescription
-from layoutray.serving.outcome import Outcome
 from layoutray.serving.schema import ExtractResponse, SummarizeResponse
 from layoutray.serving.submission import UploadedFile
 from layoutray.store import sources
@@ -34,7 +31,7 @@ _WAIT_SECONDS = 2.0
 """Before a document is tried again, times the number of its starts."""
 
 
-class JobRunner:
+class JobRunner(LedgerLoop[WaitingDocument]):
     """Processes documents that wait in the ledger. Opens documents before it answers any: pages left are soon known.
 
     Args:
@@ -46,43 +43,39 @@ class JobRunner:
     def __init__(
         self, ledger: Ledger, service: Answerer, access: Access, limits: Limits, *, at_once: Callable[[], int]
     ) -> None:
+        super().__init__(ledger.database, _WAIT_SECONDS)
         self._ledger = ledger
-        self._pages = PageLedger(ledger.database)
         self._service = service
         self._guard = access.guard
         self._audit = access.audit
         self._limits = limits
+        self._most = at_once
         self._swept = 0.0
-        self._loop = LedgerLoop(at_once, self._next, self._process, lambda document: document.number, _WAIT_SECONDS)
 
     def require_model(self, name: str) -> None:
         """Raise ApiError (404) when there is no model of this name."""
         named(self._service.models(), name)
 
-    def hint(self) -> None:
-        """Say that the ledger has something new. Without it, the runner finds that itself, a second later."""
-        self._loop.hint()
+    def at_once(self) -> int:
+        return self._most()
 
-    async def run(self) -> None:
-        """Process documents until cancelled."""
-        await self._loop.run()
+    def key(self, item: WaitingDocument) -> int:
+        return item.number
 
-    async def _next(self, started: Collection[Any]) -> WaitingDocument | None:
-        if not await asyncio.to_thread(self._ledger.database.claim):
-            return None
+    def take(self, started: Collection[Any]) -> WaitingDocument | None:
         if time.monotonic() - self._swept > _SWEEP_SECONDS:
             self._swept = time.monotonic()
-            await asyncio.to_thread(self._ledger.delete_ended, self._limits.keep_jobs_s)
-        return await asyncio.to_thread(self._ledger.next, started)
+            self._ledger.delete_ended(self._limits.keep_jobs_s)
+        return self._ledger.next(started)
 
-    async def _process(self, document: WaitingDocument) -> None:
-        await asyncio.to_thread(self._ledger.start, document)
-        with suppress(ApiError), self._audit.record(document.owner, _PATH) as record:
-            record.document, record.pages = document.content, document.pages or 0
+    async def process(self, item: WaitingDocument) -> None:
+        await asyncio.to_thread(self._ledger.start, item)
+        with suppress(ApiError), self._audit.record(item.owner, _PATH) as record:
+            record.document, record.pages = item.content, item.pages or 0
             try:
-                record.outcome = await self._step(document, record)
+                record.outcome = await self._step(item, record)
             except ApiError as failure:
-                await self._fail(document, failure)
+                await self._fail(item, failure)
                 raise
 
     async def _step(self, document: WaitingDocument, record: AuditRecord) -> str:
@@ -95,13 +88,11 @@ class JobRunner:
             record.document = file.doc_id
             if document.pages is None:
                 record.pages = await self._service.count_pages(file)
-                caller = await self._guard.holder(document.owner)
-                await caller.take_pages(record.pages)
-                await asyncio.to_thread(self._ledger.opened, document, record.pages, file.doc_id)
+                await self._open(document, record.pages, file.doc_id)
                 return "opened"
             model = await self._service.model(document.options.get("model", DEFAULT))
             record.model, record.model_version = model.model_id, model.model_version
-            file = replace(file, known=_KnownPages(self._pages, document, model))
+            file = replace(file, known=PagesOfDocument(self._ledger.database, document, model))
             answered = await self._service.answer(file, model)
             answer = answered.with_words() if document.options["words"] else answered.response
         if _may_be_better(answer) and _has_starts_left(document):
@@ -110,12 +101,25 @@ class JobRunner:
         stored = await asyncio.to_thread(self._ledger.finish, document, "answered", result)
         return answer.status if stored else "not_wanted"
 
+    async def _open(self, document: WaitingDocument, pages: int, content: str) -> None:
+        """Store the number of pages, then count them. After a kill between the two, they are not counted twice."""
+        await asyncio.to_thread(self._ledger.opened, document, pages, content)
+        try:
+            caller = await self._guard.holder(document.owner)
+            await caller.take_pages(pages)
+        except ApiError:
+            await asyncio.to_thread(self._ledger.closed, document)
+            raise
+
     async def _fail(self, document: WaitingDocument, failure: ApiError) -> None:
-        """Store a failure, unless it may be one of this moment."""
+        """Store a failure, unless it may be one of this moment. The client does not pay for one of the endpoint."""
         if failure.status >= 500 and failure.retryable and _has_starts_left(document):
             await self._later(document)
-        else:
-            await asyncio.to_thread(self._ledger.finish, document, "failed", failure.body())
+            return
+        stored = await asyncio.to_thread(self._ledger.finish, document, "failed", failure.body())
+        if stored and failure.status >= 500:
+            caller = await self._guard.holder(document.owner, document.pages or 0)
+            await caller.return_pages()
 
     async def _later(self, document: WaitingDocument) -> str:
         """Leave a document waiting in the ledger. Its slot stays taken for a while, as others would fail too."""
@@ -143,23 +147,6 @@ def read_document(document: WaitingDocument, most: int) -> UploadedFile:
     except DocumentError as error:
         raise failures.error_of(error) from error
     return UploadedFile(content, document.address, data)
-
-
-class _KnownPages:
-    """The pages of a document that a version of the model has answered before."""
-
-    def __init__(self, pages: PageLedger, document: WaitingDocument, model: ModelDescription) -> None:
-        self._pages = pages
-        self._document = document
-        self._model = model
-
-    async def get(self, number: int) -> Outcome | None:
-        return await asyncio.to_thread(self._pages.get, self._document, number, self._model.model_version)
-
-    async def put(self, number: int, outcome: Outcome) -> None:
-        if not (outcome.problem and outcome.problem.retryable):
-            shown = answer_of_page(number, self._model, outcome)
-            await asyncio.to_thread(self._pages.put, self._document, number, self._model.model_version, outcome, shown)
 
 
 def _may_be_better(answer: ExtractResponse | SummarizeResponse) -> bool:

@@ -1,13 +1,11 @@
 """Request and response bodies of jobs; the OpenAPI document is made from them."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from layoutray.serving.jobs.deliveries import Webhook, WebhookState
-from layoutray.serving.jobs.records import JobStatus
+WebhookState = Literal["waiting", "delivered", "failed"]
 
 _WEBHOOK = "URL that is called when the job has ended; the operator allows its host"
 FORM = {
@@ -99,44 +97,3 @@ class WebhookEvent(BaseModel):
     type: Literal["job.done", "job.cancelled"]
     timestamp: datetime = Field(description="end of the job")
     data: JobResponse
-
-
-def job_response(status: JobStatus) -> JobResponse:
-    """A job as it is shown."""
-    return JobResponse(
-        id=status.id,
-        state=status.state,
-        model=status.model,
-        files=status.files,
-        documents=DocumentCounts.model_validate(status.documents),
-        pages=PageCounts(done=status.pages_done, left=status.pages_left),
-        unopened=status.unopened,
-        created=_time(status.created),
-        ended=None if status.ended is None else _time(status.ended),
-    )
-
-
-def webhook_response(webhook: Webhook) -> WebhookResponse:
-    """A webhook as it is shown."""
-    attempts: Sequence[DeliveryResponse] = [
-        DeliveryResponse(
-            attempt=one.attempt, sent=_time(one.sent), milliseconds=one.milliseconds, status=one.status, error=one.error
-        )
-        for one in webhook.deliveries
-    ]
-    return WebhookResponse(
-        url=webhook.url,
-        state=webhook.state,
-        next=None if webhook.due is None else _time(webhook.due),
-        deliveries=list(attempts),
-    )
-
-
-def webhook_event(status: JobStatus) -> WebhookEvent:
-    """The event of a job that has ended."""
-    job = job_response(status)
-    return WebhookEvent.model_validate({"type": f"job.{job.state}", "timestamp": job.ended, "data": job})
-
-
-def _time(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)

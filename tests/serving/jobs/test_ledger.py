@@ -1,5 +1,6 @@
 """The ledger of jobs: accepted once, ended once, and nothing left of what was deleted."""
 
+import asyncio
 import sqlite3
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -8,12 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from layoutray.document.answers import Problem
 from layoutray.errors import InputError
 from layoutray.serving.jobs import ledger as module
 from layoutray.serving.jobs.ledger import DifferentSubmissionError, Ledger
-from layoutray.serving.jobs.records import JobFile, JobStatus, Submission, WaitingDocument
+from layoutray.serving.jobs.page_ledger import PagesOfDocument, page_results
+from layoutray.serving.jobs.receivers import Receivers, Reply
+from layoutray.serving.jobs.records import JobFile, Submission, WaitingDocument
+from layoutray.serving.jobs.schema import JobResponse
+from layoutray.serving.jobs.tables import DOCUMENTS
+from layoutray.serving.jobs.webhooks import Webhooks
+from layoutray.serving.outcome import Outcome
+from tests.serving.jobs import older_ledgers
+from tests.serving.jobs.test_page_ledger import model
 from tests.serving.ledger_places import LedgerPlace
+
+MOST = 100
+"""Documents that may wait."""
 
 
 @pytest.fixture
@@ -23,14 +37,17 @@ def file(tmp_path: Path) -> Path:
 
 def added(ledger: Ledger, *contents: bytes, key: str | None = None, owner: str = "acme") -> str:
     files = [JobFile(f"{at}.png", sha256(data).hexdigest(), lambda data=data: data) for at, data in enumerate(contents)]
-    fingerprint = sha256(b"|".join(contents)).hexdigest()
-    return ledger.add(Submission(owner, {"words": False}, fingerprint, key), files)[0]
+    return ledger.add(Submission(owner=owner, options={"words": False}, idempotency_key=key, files=files), MOST)[0]
 
 
-def status(ledger: Ledger, job: str) -> JobStatus:
+def status(ledger: Ledger, job: str) -> JobResponse:
     found = ledger.status(job)
     assert found is not None
-    return found[1]
+    return found.shown
+
+
+def num_waiting(ledger: Ledger) -> int:
+    return len(ledger.database.rows(select(DOCUMENTS.c.number).where(DOCUMENTS.c.state == "waiting")))
 
 
 def taken(ledger: Ledger) -> WaitingDocument:
@@ -49,12 +66,12 @@ def test_documents_are_opened_first_then_answered_and_their_content_goes(ledger:
         document = taken(ledger)
         ledger.opened(document, pages, document.content)
     found = status(ledger, job)
-    assert (found.state, found.pages_done, found.pages_left, found.unopened) == ("running", 0, 5, 0)
+    assert (found.state, found.pages.done, found.pages.left, found.unopened) == ("running", 0, 5, 0)
     first = taken(ledger)
     assert (first.data, first.pages, first.owner, first.name) == (b"first content", 2, "acme", "0.png")
     assert ledger.finish(first, "answered", {"answer": 1})
     found = status(ledger, job)
-    assert (found.pages_done, found.pages_left, found.documents["answered"]) == (2, 3, 1)
+    assert (found.pages.done, found.pages.left, found.documents.answered) == (2, 3, 1)
     assert ledger.finish(taken(ledger), "failed", {"error": 2})
     assert status(ledger, job).state == "done"
     assert ledger.next(()) is None
@@ -77,7 +94,7 @@ def test_a_document_ends_once(ledger: Ledger) -> None:
 
 def test_equal_files_of_a_job_are_one_document_with_a_result_for_each(ledger: Ledger) -> None:
     job = added(ledger, b"same", b"other", b"same")
-    assert status(ledger, job).documents["waiting"] == 2
+    assert status(ledger, job).documents.waiting == 2
     assert ledger.finish(taken(ledger), "answered", {"answer": "of same"})
     assert [(line["position"], line["number"]) for line in results(ledger, job)] == [(0, 1), (2, 1)]
 
@@ -86,7 +103,7 @@ def test_the_same_submission_gives_the_same_job_and_another_is_refused(ledger: L
     with ThreadPoolExecutor(8) as threads:
         jobs = set(threads.map(lambda _: added(ledger, b"content", key="order 1"), range(16)))
     (job,) = jobs
-    assert ledger.num_waiting() == 1
+    assert num_waiting(ledger) == 1
     assert added(ledger, b"content", key="order 1", owner="other") != job, "a key is its owner's"
     assert added(ledger, b"content") != added(ledger, b"content"), "without a key every submission is new"
     with pytest.raises(DifferentSubmissionError):
@@ -101,8 +118,8 @@ def test_a_job_is_accepted_whole_or_not_at_all(ledger: Ledger) -> None:
 
     files = [JobFile("a", "1", lambda: b"content"), JobFile("b", "2", broken)]
     with pytest.raises(OSError, match="gone"):
-        ledger.add(Submission("acme", {}, "", "order 1"), files)
-    assert ledger.num_waiting() == 0
+        ledger.add(Submission(owner="acme", options={}, idempotency_key="order 1", files=files), MOST)
+    assert num_waiting(ledger) == 0
     assert ledger.next(()) is None
 
 
@@ -127,7 +144,7 @@ def test_cancelling_keeps_results_and_ends_the_job(ledger: Ledger) -> None:
     for _ in range(2):
         ledger.cancel(job)
     assert not ledger.finish(second, "answered", {"answer": 2})
-    assert (status(ledger, job).state, status(ledger, job).documents["cancelled"]) == ("cancelled", 1)
+    assert (status(ledger, job).state, status(ledger, job).documents.cancelled) == ("cancelled", 1)
     assert [line["answer"] for line in results(ledger, job)] == [1]
     assert ledger.finish(taken(ledger), "answered", {})
     ledger.cancel(ended)
@@ -170,7 +187,9 @@ def test_no_clock_that_jumps_deletes_a_job_or_keeps_it_for_ever(place: LedgerPla
     ledger.close()
     times.append(10.0)
     ledger = place.open(lambda: times[-1])
-    assert ledger.clock.now() >= (status(ledger, job).ended or 0) >= 1000, "put back before a start"
+    end = status(ledger, job).ended
+    assert end
+    assert ledger.now() >= end.timestamp() >= 1000, "put back before a start"
     assert ledger.delete_ended(60) == 0
     ledger.close()
     times.append(1100.0)
@@ -179,7 +198,7 @@ def test_no_clock_that_jumps_deletes_a_job_or_keeps_it_for_ever(place: LedgerPla
 
 def object_job(ledger: Ledger, *addresses: str) -> str:
     files = [JobFile(address, address, None) for address in addresses]
-    return ledger.add(Submission("acme", {"words": False}, ""), files)[0]
+    return ledger.add(Submission(owner="acme", options={"words": False}, files=files), MOST)[0]
 
 
 def test_an_object_has_its_address_until_its_content_is_known(ledger: Ledger) -> None:
@@ -214,42 +233,76 @@ def test_an_object_with_the_content_of_another_waits_for_it(
     assert taken(ledger).address == "s3://scans/b"
 
 
-def version_1(file: Path) -> None:
-    """Write a ledger as layoutray made it at first, with a job of an answered document and one that waits."""
-    connection = sqlite3.connect(file)
-    connection.executescript(VERSION_1)
-    connection.execute("INSERT INTO jobs VALUES ('old', 'acme', 'order 1', 'print', '{\"words\": false}', 7, NULL, 0)")
-    adding = "INSERT INTO documents (job, doc_id, state, pages, ended, result, data) VALUES ('old', ?, ?, 2, ?, ?, ?)"
-    connection.execute(adding, ("first", "answered", 1, '{"answer": 1}', None))
-    connection.execute(adding, ("second", "waiting", None, None, b"content"))
-    connection.executemany("INSERT INTO files VALUES ('old', ?, ?, ?)", [(0, "a", "first"), (1, "b", "second")])
-    connection.commit()
-    connection.close()
+def sent_before() -> Submission:
+    """The submission of the job in an older ledger."""
+    files = [JobFile("a", "first", None), JobFile("b", "second", None)]
+    return Submission(owner="acme", options={"words": False}, idempotency_key="order 1", files=files)
 
 
-def test_a_ledger_of_an_earlier_version_goes_on_as_one_of_this_version(file: Path) -> None:
-    version_1(file)
-    Ledger.open(str(file)).close()
-    ledger = Ledger.open(str(file))
-    assert [(line["file"], line["doc_id"], line["answer"]) for line in results(ledger, "old")] == [("a", "first", 1)]
+def goes_on(ledger: Ledger) -> None:
+    """Work off the job of an older ledger."""
+    assert ledger.add(sent_before(), MOST) == (older_ledgers.JOB, False)
+    assert [(line["file"], line["doc_id"], line["answer"]) for line in results(ledger, older_ledgers.JOB)] == [
+        ("a", "first", 1)
+    ]
+    assert (status(ledger, older_ledgers.JOB).pages.done, status(ledger, older_ledgers.JOB).pages.left) == (2, 2)
     document = taken(ledger)
     assert (document.name, document.content, document.data, document.pages) == ("b", "second", b"content", 2)
     assert ledger.finish(document, "answered", {"answer": 2})
-    assert status(ledger, "old").state == "done"
-    assert ledger.find(Submission("acme", {}, "print", "order 1")) == "old"
+    assert status(ledger, older_ledgers.JOB).state == "done"
+    added(ledger, b"new")
+    assert taken(ledger).number > document.number
+
+
+def test_a_file_of_version_1_goes_on_as_one_of_this_version(file: Path) -> None:
+    older_ledgers.make_file(file, version=1)
+    Ledger.open(str(file)).close()
+    ledger = Ledger.open(str(file))
+    goes_on(ledger)
     fresh = Ledger.open(str(file.with_name("fresh.db")))
     for table in ("pages", "webhooks", "deliveries", "webhook_secrets"):
-        assert tables(ledger, table) == tables(fresh, table)
-    assert sorted(tables(ledger, "documents")) == sorted(tables(fresh, "documents"))
+        assert columns(ledger, table) == columns(fresh, table)
+    assert sorted(columns(ledger, "documents")) == sorted(columns(fresh, "documents"))
 
 
-def tables(ledger: Ledger, table: str) -> list[tuple[Any, ...]]:
-    """Name, type and key of the columns of a table."""
-    return [tuple(row)[1:4] for row in ledger.database.rows(f"PRAGMA table_info({table})")]
+def columns(ledger: Ledger, table: str) -> list[tuple[str, str]]:
+    """Name and type of the columns of a table."""
+    return [(row["name"], row["type"]) for row in ledger.database.rows(f"PRAGMA table_info({table})")]
+
+
+def test_a_ledger_that_was_made_without_sqlalchemy_goes_on(place: LedgerPlace) -> None:
+    """Its pages, webhooks and secrets too."""
+    if place.server:
+        older_ledgers.make_on_server(place.server, place.address)
+    else:
+        older_ledgers.make_file(Path(place.address), version=2)
+    ledger = place.open()
+    document, webhooks = taken(ledger), Webhooks(ledger, Receivers.of([], []))
+    pages = PagesOfDocument(ledger.database, document, model("v1"))
+    assert [line["line"] for line in page_results(ledger.database, older_ledgers.JOB, 0, 9)] == [1]
+    known = asyncio.run(pages.get(1))
+    assert known is not None
+    assert known.ocr == 1.5
+    assert status(ledger, older_ledgers.JOB).pages.done == 3
+    asyncio.run(pages.put(2, Outcome(None, problem=Problem("unreadable", "render", "no", False, 2))))
+    assert [line["number"] for line in page_results(ledger.database, older_ledgers.JOB, 0, 9)] == [1, 2]
+    assert ledger.finish(document, "answered", {"answer": 2})
+    assert webhooks.secret("acme") == "whsec_old"
+    due = webhooks.take(())
+    assert due is not None
+    assert (due.job, due.url, due.attempt) == (older_ledgers.JOB, "https://hooks.example.com/", 2)
+    webhooks.record(due, Reply(1.0, 204, None))
+    shown = webhooks.of_job(older_ledgers.JOB)
+    assert shown is not None
+    assert [(one.attempt, one.status) for one in shown.deliveries] == [(1, 503), (2, 204)]
+    added(ledger, b"new")
+    assert taken(ledger).number > document.number
+    assert ledger.delete(older_ledgers.JOB)
+    assert place.having(older_ledgers.JOB.encode()) == []
 
 
 def test_a_migration_that_fails_changes_nothing(file: Path) -> None:
-    version_1(file)
+    older_ledgers.make_file(file, version=1)
     connection = sqlite3.connect(file)
     connection.execute("CREATE TABLE webhooks (job TEXT)")
     connection.close()
@@ -270,43 +323,3 @@ def test_a_ledger_of_a_later_version_is_refused_by_name(file: Path) -> None:
     connection.close()
     with pytest.raises(InputError, match=r"jobs\.db is a job ledger of version 3; this layoutray uses version 2"):
         Ledger.open(str(file))
-
-
-VERSION_1 = """
-    CREATE TABLE jobs (
-        id TEXT PRIMARY KEY,
-        owner TEXT NOT NULL,
-        idempotency_key TEXT,
-        fingerprint TEXT NOT NULL,
-        options TEXT NOT NULL,
-        created REAL NOT NULL,
-        ended REAL,
-        cancelled INTEGER NOT NULL DEFAULT 0,
-        UNIQUE (owner, idempotency_key)
-    );
-    CREATE TABLE documents (
-        number INTEGER PRIMARY KEY AUTOINCREMENT,
-        job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
-        doc_id TEXT NOT NULL,
-        state TEXT NOT NULL DEFAULT 'waiting',
-        pages INTEGER,
-        starts INTEGER NOT NULL DEFAULT 0,
-        ended INTEGER,
-        result TEXT,
-        data BLOB,
-        UNIQUE (job, doc_id),
-        UNIQUE (job, ended)
-    );
-    CREATE INDEX waiting ON documents (state, pages IS NULL, number);
-    CREATE INDEX progress ON documents (job, state, pages);
-    CREATE TABLE files (
-        job TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
-        position INTEGER NOT NULL,
-        name TEXT NOT NULL,
-        doc_id TEXT NOT NULL,
-        PRIMARY KEY (job, position)
-    );
-    CREATE INDEX contents ON files (job, doc_id, position);
-    PRAGMA application_id = 1819437666;
-    PRAGMA user_version = 1
-"""

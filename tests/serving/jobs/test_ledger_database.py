@@ -1,5 +1,6 @@
 """A ledger is a file or a database of PostgreSQL, with the same tables; anything else is refused."""
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,7 +11,6 @@ import pytest
 
 from layoutray.errors import InputError, MissingDependencyError
 from layoutray.serving.jobs.ledger import Ledger
-from layoutray.serving.jobs.ledger_database import open_ledger_database
 from tests.serving.ledger_places import LedgerPlace
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def test_both_databases_have_the_same_tables(on_server: LedgerPlace, tmp_path: P
 
 def test_an_address_of_another_kind_is_refused_without_its_password() -> None:
     with pytest.raises(InputError, match="a job ledger cannot be at an address mysql://; give a file, or") as caught:
-        open_ledger_database("mysql://user:secretword@host/jobs")
+        Ledger.open("mysql://user:secretword@host/jobs")
     assert "secretword" not in str(caught.value)
 
 
@@ -51,21 +51,59 @@ def test_without_the_driver_one_line_says_how_to_install_it(monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "layoutray.serving.jobs.postgresql", raising=False)
     with pytest.raises(MissingDependencyError, match=r"pip install \'layoutray\[postgresql\]\'"):
-        open_ledger_database("postgresql://host/jobs")
+        Ledger.open("postgresql://host/jobs")
 
 
-def test_a_second_endpoint_is_refused_until_the_first_has_ended(on_server: LedgerPlace) -> None:
-    first, second = on_server.open(), on_server.open()
+def test_a_second_endpoint_is_refused_until_the_first_has_ended(place: LedgerPlace) -> None:
+    first, second = place.open(), place.open()
+    first.check(patience_s=0)
     first.check(patience_s=0)
     with pytest.raises(InputError, match="another endpoint processes the jobs of this ledger; end it"):
         second.check(patience_s=0)
+    with second.database.transaction():
+        pass  # it may accept jobs
     first.close()
     second.check()
+
+
+HOLDER = """
+import sys
+from layoutray.serving.jobs.ledger import Ledger
+ledger = Ledger.open(sys.argv[1])
+print(ledger.database.claim(), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_claim_of_a_killed_process_ends(place: LedgerPlace) -> None:
+    ledger = place.open()
+    command = [sys.executable, "-c", HOLDER, place.address]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == b"True\n"
+        with pytest.raises(InputError, match="another endpoint"):
+            ledger.check(patience_s=0)
+        holder.kill()
+        holder.wait()
+    ledger.check()
+
+
+def test_a_file_is_claimed_whatever_its_path(tmp_path: Path) -> None:
+    with closing(Ledger.open(str(tmp_path / "jobs.db"))) as ledger:
+        ledger.check()
+        (tmp_path / "link.db").symlink_to(tmp_path / "jobs.db")
+        with (
+            closing(Ledger.open(str(tmp_path / "link.db"))) as linked,
+            closing(Ledger.open(str(tmp_path / "other.db"))) as other,
+        ):
+            assert not linked.database.claim()
+            assert other.database.claim()
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     Ledger.open(str(tmp_path / "jobs.db")).close()
     ledger = Ledger.open(str(tmp_path / "jobs.db"))
-    ledger.database.rows("PRAGMA query_only = ON")
+    with ledger.database.connection() as connection:
+        connection.exec_driver_sql("PRAGMA query_only = ON")
     with pytest.raises(InputError, match="cannot be written: attempt to write a readonly database"):
         ledger.check(patience_s=0)

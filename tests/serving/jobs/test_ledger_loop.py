@@ -2,21 +2,33 @@
 
 import asyncio
 from collections.abc import Collection, Hashable
+from pathlib import Path
 
+from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.jobs.ledger_loop import LedgerLoop
 
 
-def test_a_loop_that_is_told_of_something_new_while_it_is_cancelled_ends() -> None:
-    async def nothing(_: Collection[Hashable]) -> None:
+class Idle(LedgerLoop[object]):
+    def at_once(self) -> int:
+        return 1
+
+    def take(self, started: Collection[Hashable]) -> None:
         return None
 
-    async def process(_: object) -> None:
+    async def process(self, item: object) -> None:
         raise AssertionError("there is nothing to process")
 
+    def key(self, item: object) -> Hashable:
+        return item
+
+
+def test_a_loop_that_is_told_of_something_new_while_it_is_cancelled_ends(tmp_path: Path) -> None:
+    ledger = Ledger.open(str(tmp_path / "jobs.db"))
+
     async def cancelled() -> bool:
-        loop = LedgerLoop[object](lambda: 1, nothing, process, hash, 0.0)
+        loop = Idle(ledger.database, 0.0)
         task = asyncio.create_task(loop.run())
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)
         loop.hint()
         await asyncio.sleep(0)  # the hint has arrived, and the loop has not gone on
         task.cancel()
@@ -25,3 +37,4 @@ def test_a_loop_that_is_told_of_something_new_while_it_is_cancelled_ends() -> No
         return bool(done)
 
     assert asyncio.run(cancelled())
+    ledger.close()

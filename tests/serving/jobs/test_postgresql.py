@@ -1,26 +1,21 @@
 """A database of a real PostgreSQL server: restarts lose and double nothing, and transactions follow each other."""
 
-import subprocess
-import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from sqlalchemy import func, insert, select, text
 
 from layoutray.errors import InputError
 from layoutray.serving.jobs import postgresql
-from layoutray.serving.jobs.database_server import ServerError, ServerKind
 from layoutray.serving.jobs.postgresql import ServerDatabase, open_server
+from layoutray.serving.jobs.tables import WEBHOOK_SECRETS
+from layoutray.store.database import DatabaseError
 from tests.postgresql import PASSWORD, Server
-
-KIND = ServerKind(
-    "word list", "word_list", 7, 3, "CREATE TABLE words (word TEXT PRIMARY KEY); CREATE TABLE other (n INT)"
-)
-ADDING = "INSERT INTO words VALUES (?)"
 
 
 @pytest.fixture
@@ -30,7 +25,7 @@ def address(postgresql_server: Server) -> str:
 
 @pytest.fixture
 def database(address: str) -> Iterator[ServerDatabase]:
-    with closing(open_server(address, KIND)) as database:
+    with closing(open_server(address)) as database:
         yield database
 
 
@@ -41,12 +36,14 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def add(database: ServerDatabase, *words: str) -> None:
-    add_all(database, ([word] for word in words))
+    add_all(database, words)
 
 
-def add_all(database: ServerDatabase, rows: Iterable[Sequence[str]]) -> None:
-    with database.transaction() as transaction:
-        transaction.executemany(ADDING, rows)
+def add_all(database: ServerDatabase, words: Iterable[str]) -> None:
+    """Store words, as owners of secrets."""
+    with database.transaction() as connection:
+        for word in words:
+            connection.execute(insert(WEBHOOK_SECRETS).values(owner=word, secret=""))
 
 
 def claim_at_last(database: ServerDatabase) -> None:
@@ -59,18 +56,18 @@ def claim_at_last(database: ServerDatabase) -> None:
 
 
 def words(database: ServerDatabase) -> list[str]:
-    return [row["word"] for row in database.rows("SELECT word FROM words ORDER BY word")]
+    return [row["owner"] for row in database.rows(select(WEBHOOK_SECRETS).order_by(WEBHOOK_SECRETS.c.owner))]
 
 
 def test_a_transaction_is_whole_or_nothing(database: ServerDatabase) -> None:
-    def broken() -> Iterator[list[str]]:
-        yield ["b"]
+    def broken() -> Iterator[str]:
+        yield "b"
         raise OSError("the upload is gone")
 
     add(database, "a")
     with pytest.raises(OSError, match="gone"):
         add_all(database, broken())
-    with pytest.raises(ServerError, match="duplicate key") as caught:
+    with pytest.raises(DatabaseError, match="duplicate key") as caught:
         add(database, "secretword", "secretword")
     assert "secretword" not in str(caught.value), "no message has a value of a row"
     assert words(database) == ["a"]
@@ -85,13 +82,13 @@ def test_a_restart_between_two_uses_is_not_noticed(database: ServerDatabase, pos
 
 
 def test_a_transaction_that_a_restart_ends_stores_nothing(database: ServerDatabase, postgresql_server: Server) -> None:
-    def restarted(*more: Sequence[str]) -> Iterator[Sequence[str]]:
-        yield ["lost"]
+    def restarted(*more: str) -> Iterator[str]:
+        yield "lost"
         postgresql_server.restart()
         yield from more
 
-    for rows in (restarted(), restarted(["lost too"])):
-        with pytest.raises(ServerError):
+    for rows in (restarted(), restarted("lost too")):
+        with pytest.raises(DatabaseError):
             add_all(database, rows)
     assert words(database) == []
     add(database, "a")
@@ -105,7 +102,7 @@ def test_while_the_server_is_down_each_use_fails_and_then_all_goes_on(
     add(database, "a")
     with postgresql_server.stopped():
         for use in (words, add, words, add):
-            with pytest.raises(ServerError):
+            with pytest.raises(DatabaseError):
                 use(database)
     add(database, "c")
     assert words(database) == ["a", "c"]
@@ -116,21 +113,21 @@ def test_those_that_wait_behind_a_failed_attempt_to_connect_fail_at_once(
 ) -> None:
     with postgresql_server.stopped():
         for message in ("connection", "a moment ago"):
-            with pytest.raises(ServerError, match=message):
+            with pytest.raises(DatabaseError, match=message):
                 words(database)
 
 
 def test_transactions_of_several_processes_follow_each_other(address: str) -> None:
     def count(_: int) -> None:
-        with closing(open_server(address, KIND)) as database:
+        with closing(open_server(address)) as database:
             for _ in range(20):
-                with database.transaction() as transaction:
-                    (found,) = transaction.execute("SELECT count(*) AS words FROM words").fetchall()
-                    transaction.execute(ADDING, [str(found["words"])])
+                with database.transaction() as connection:
+                    number = connection.scalar(select(func.count()).select_from(WEBHOOK_SECRETS))
+                    connection.execute(insert(WEBHOOK_SECRETS).values(owner=str(number), secret=""))
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(count, range(4)))
-    with closing(open_server(address, KIND)) as database:
+    with closing(open_server(address)) as database:
         assert len(words(database)) == 80
 
 
@@ -138,10 +135,10 @@ def test_a_transaction_that_waits_too_long_for_another_fails(
     database: ServerDatabase, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgresql, "_SESSION", ("lock_timeout=50ms",))
-    with closing(open_server(address, KIND)) as second:
-        with database.transaction() as transaction:
-            transaction.execute(ADDING, ["a"])
-            with pytest.raises(ServerError, match="lock timeout"):
+    with closing(open_server(address)) as second:
+        with database.transaction() as connection:
+            connection.execute(insert(WEBHOOK_SECRETS).values(owner="a", secret=""))
+            with pytest.raises(DatabaseError, match="lock timeout"):
                 add(second, "b")
             assert words(second) == [], "reading does not wait"
         add(second, "c")
@@ -151,7 +148,7 @@ def test_a_transaction_that_waits_too_long_for_another_fails(
 def test_one_process_claims_a_database_until_its_connection_ends(database: ServerDatabase, address: str) -> None:
     assert database.claim()
     assert database.claim()
-    with closing(open_server(address, KIND)) as second:
+    with closing(open_server(address)) as second:
         assert not second.claim()
         add(second, "a")
         assert words(database) == ["a"], "others may write"
@@ -161,62 +158,41 @@ def test_one_process_claims_a_database_until_its_connection_ends(database: Serve
 
 def test_a_claim_is_one_of_a_schema(database: ServerDatabase, postgresql_server: Server) -> None:
     assert database.claim()
-    with closing(open_server(postgresql_server.schema(), KIND)) as other:
+    with closing(open_server(postgresql_server.schema())) as other:
         assert other.claim()
 
 
 def test_after_a_restart_another_may_claim(database: ServerDatabase, address: str, postgresql_server: Server) -> None:
     assert database.claim()
     postgresql_server.restart()
-    with closing(open_server(address, KIND)) as second:
+    with closing(open_server(address)) as second:
         assert second.claim()
         assert words(database) == []
         assert not database.claim()
     claim_at_last(database)
 
 
-HOLDER = """
-import sys
-from tests.serving.jobs.test_postgresql import KIND
-from layoutray.serving.jobs.postgresql import open_server
-database = open_server(sys.argv[1], KIND)
-print(database.claim(), flush=True)
-sys.stdin.read()
-"""
-
-
-def test_the_claim_of_a_killed_process_ends(database: ServerDatabase, address: str) -> None:
-    command = [sys.executable, "-c", HOLDER, address]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout
-        assert holder.stdout.readline() == b"True\n"
-        assert not database.claim()
-        holder.kill()
-        holder.wait()
-    claim_at_last(database)
-
-
 def test_processes_that_start_together_create_the_tables_once(address: str) -> None:
     with ThreadPoolExecutor(8) as threads:
-        databases = list(threads.map(lambda _: open_server(address, KIND), range(8)))
+        databases = list(threads.map(lambda _: open_server(address), range(8)))
     assert [words(one) for one in databases] == [[]] * 8
     for one in databases:
         one.close()
 
 
-def refused(address: str, kind: ServerKind = KIND) -> str:
+def refused(address: str) -> str:
     with pytest.raises(InputError) as caught:
-        open_server(address, kind)
+        open_server(address)
     return str(caught.value)
 
 
 def test_a_database_with_other_tables_or_another_version_is_refused(address: str, postgresql_server: Server) -> None:
     postgresql_server.execute("CREATE TABLE customers (name TEXT)", address)
-    assert "has other tables (customers), but no word list; give an empty database" in refused(address)
+    assert "has other tables (customers), but no job ledger; give an empty database" in refused(address)
     later = postgresql_server.schema()
-    open_server(later, KIND).close()
-    postgresql_server.execute("UPDATE word_list SET version = 4", later)
-    assert "is a word list of version 4; this layoutray uses version 3" in refused(later)
+    open_server(later).close()
+    postgresql_server.execute("UPDATE layoutray_job_ledger SET version = 4", later)
+    assert "is a job ledger of version 4; this layoutray uses version 2" in refused(later)
 
 
 def test_a_database_that_cannot_hold_all_characters_is_refused(postgresql_server: Server) -> None:
@@ -229,7 +205,7 @@ def test_a_database_that_cannot_hold_all_characters_is_refused(postgresql_server
     [
         (
             "postgresql://127.0.0.1:1/jobs",
-            "postgresql://127.0.0.1:1/jobs cannot be opened as a word list: connection failed",
+            "postgresql://127.0.0.1:1/jobs cannot be opened as a job ledger: connection failed",
         ),
         ("postgresql://u:secret@127.0.0.1:1/jobs", "has a password, which everybody on this machine can read"),
         ("postgresql://u@127.0.0.1:1/jobs?password=secret", "has a password"),
@@ -257,12 +233,12 @@ def test_the_password_comes_from_the_environment_or_a_file(
     assert "PGPASSWORD or ~/.pgpass" in said
     assert "wrong-password" not in said
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    open_server(f"{at}?{schema}", KIND).close()
+    open_server(f"{at}?{schema}").close()
     monkeypatch.delenv("PGPASSWORD")
     file = tmp_path / "passwords"
     file.write_text(f"127.0.0.1:*:*:layoutray:{PASSWORD}\n")
     file.chmod(0o600)
-    open_server(f"{at}?{schema}&{urlencode({'passfile': file})}", KIND).close()
+    open_server(f"{at}?{schema}&{urlencode({'passfile': file})}").close()
 
 
 def test_a_user_who_may_not_create_tables_is_told(postgresql_server: Server) -> None:
@@ -273,7 +249,7 @@ def test_a_user_who_may_not_create_tables_is_told(postgresql_server: Server) -> 
 
 
 def test_what_is_committed_is_on_the_disk_whatever_the_server_says(database: ServerDatabase, address: str) -> None:
-    (found,) = database.rows("SHOW synchronous_commit")
+    (found,) = database.rows(text("SHOW synchronous_commit"))
     assert found["synchronous_commit"] == "on"
-    (path,) = database.rows("SELECT current_schema() AS name")
+    (path,) = database.rows(select(func.current_schema().label("name")))
     assert address.endswith(path["name"]), "options of the address stay"

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from layoutray.errors import InputError
-from layoutray.serving.jobs.deliveries import Reply
-from layoutray.serving.jobs.receivers import Receivers, signed
+from layoutray.serving.jobs.receivers import Receivers, Reply, signed
 from tests.serving.receiver import Receiver, receiving
 
 NOT_PUBLIC = """
@@ -87,13 +86,13 @@ def test_a_network_that_the_operator_allows_is_allowed_also_as_ipv6() -> None:
 )
 def test_a_url_that_no_webhook_may_have_is_refused_with_its_reason(url: str, said: str) -> None:
     with pytest.raises(InputError, match=r"^webhook: ") as caught:
-        Receivers.of(["hooks.example.com"], []).host_of(url)
+        Receivers.of(["hooks.example.com"], []).check(url)
     assert said in str(caught.value)
 
 
 def test_the_host_is_compared_without_case_and_port() -> None:
     receivers = Receivers.of(["Hooks.Example.com"], [])
-    assert receivers.host_of("HTTPS://hooks.EXAMPLE.com:8443/a?b=c") == "hooks.example.com"
+    receivers.check("HTTPS://hooks.EXAMPLE.com:8443/a?b=c")
 
 
 def test_settings_that_are_no_hosts_and_networks_are_refused() -> None:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,19 @@ def test_a_prefix_is_a_job_of_its_objects_which_are_not_read_yet(client: TestCli
 
 def read(address: str, content: str = "", most: int = 100) -> UploadedFile:
     options: dict[str, Any] = {"words": False}
-    return read_document(WaitingDocument(1, "job", "", content, address, address, b"", None, 0, options), most)
+    document = WaitingDocument(
+        number=1,
+        job="job",
+        owner="",
+        content=content,
+        address=address,
+        name=address,
+        data=b"",
+        pages=None,
+        starts=0,
+        options=options,
+    )
+    return read_document(document, most)
 
 
 @pytest.mark.usefixtures("bucket")
@@ -120,7 +133,7 @@ def test_a_prefix_with_too_many_objects_is_refused_after_a_part_of_its_listing(l
         client = job_client(ledger, LIMITS, prefixes=[prefix])
         message = refused(sent(client, prefix), 413, "too_large")
     assert "more than the allowed 20 objects" in message
-    assert ledger.num_waiting() == 0
+    assert ledger.next(()) is None
 
 
 def test_a_bucket_that_cannot_be_listed_is_unavailable(ledger: Ledger) -> None:
@@ -160,7 +173,7 @@ def test_a_webhook_of_a_host_that_is_not_allowed_makes_no_job(client: TestClient
         refused(client.post("/v1/jobs", json={"prefix": "s3://inbox/in", "webhook": url}), 422, "invalid_request")
     two = {"webhook": ["https://hooks.example.com/1", "https://hooks.example.com/2"]}
     refused(client.post("/v1/jobs", files=[("file", ("a", b"x"))], data=two), 400, "malformed_request")
-    assert ledger.num_waiting() == 0
+    assert ledger.next(()) is None
 
 
 def test_the_webhook_of_a_job_is_shown_with_its_history(client: TestClient) -> None:
@@ -205,7 +218,7 @@ def test_an_upload_to_a_full_disk_is_refused_and_accepted_once_there_is_room(
     files = [("file", ("a.png", os.urandom(2**21)))]
     disk.fill()
     full(client.post("/v1/jobs", files=files))
-    assert ledger.num_waiting() == 0
+    assert ledger.next(()) is None
     disk.make_room()
     assert client.post("/v1/jobs", files=files).status_code == 202
 
@@ -262,3 +275,17 @@ def test_the_character_nul_is_in_no_name_and_no_id(client: TestClient) -> None:
         422,
         "invalid_request",
     )
+
+
+def test_jobs_that_are_submitted_together_keep_the_limit_of_waiting_documents(ledger: Ledger) -> None:
+    client = job_client(ledger, LIMITS)
+
+    def submit(number: int) -> Any:
+        return client.post("/v1/jobs", files=[("file", (f"{at}.png", b"%d %d" % (number, at))) for at in range(8)])
+
+    with ThreadPoolExecutor(4) as threads:
+        responses = list(threads.map(submit, range(4)))
+    assert sorted(response.status_code for response in responses) == [202, 202, 503, 503]
+    for response in responses:
+        if response.status_code == 503:
+            assert "16 documents of jobs wait; with these 8 they would be more than the allowed 20" in response.text

@@ -1,23 +1,24 @@
 """Jobs of the whole endpoint in this process, in both databases, and while the server of the ledger restarts."""
 
 import json
+import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
+from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.jobs import ledger_loop, postgresql, runner
-from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.settings import ServeSettings
 from tests.cluster.running_endpoint import refused
 from tests.ocr.files import pdf, typed
+from tests.serving.conftest import MODELS
 from tests.serving.in_process import processing
 from tests.serving.ledger_places import LedgerPlace
-
-if TYPE_CHECKING:
-    from tests.postgresql import Server
 
 FILES = [("file", (f"{at}.pdf", pdf(*(typed(f"{at} {page}", x=9, y=9) for page in range(2))))) for at in range(4)]
 
@@ -61,13 +62,12 @@ def test_each_document_is_answered_once_though_the_server_of_the_ledger_restarts
 
 
 def test_an_endpoint_processes_jobs_when_the_one_before_it_has_ended(
-    endpoint: ServeSettings, postgresql_server: "Server", monkeypatch: pytest.MonkeyPatch
+    endpoint: ServeSettings, place: LedgerPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger_loop, "_LOOK_SECONDS", 0.05)
-    address = postgresql_server.schema()
-    first = Ledger.open(address)
+    first = place.open()
     first.check()
-    with processing(replace(endpoint, keys="", models={}, jobs=address)) as client:
+    with processing(replace(endpoint, keys="", models={}, jobs=place.address)) as client:
         job = sent(client)
         time.sleep(0.5)
         status = client.get(f"/v1/jobs/{job}").json()
@@ -77,3 +77,60 @@ def test_an_endpoint_processes_jobs_when_the_one_before_it_has_ended(
         while not ended(client, job):
             assert time.monotonic() < until
             time.sleep(0.05)
+
+
+@contextmanager
+def unusable(file: str, change: str) -> Iterator[None]:
+    """Changes of a kind fail in a SQLite file during the block."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute(f"CREATE TRIGGER unusable BEFORE {change} BEGIN SELECT RAISE(ABORT, 'an outage'); END")
+        try:
+            yield
+        finally:
+            connection.execute("DROP TRIGGER unusable")
+
+
+def pages_charged(
+    endpoint: ServeSettings, folder: Path, monkeypatch: pytest.MonkeyPatch, *, broken: str = "", query: str = ""
+) -> tuple[int, dict[str, int]]:
+    """The pages that a key pays for four documents of two pages, and how these end.
+
+    Args:
+        broken: kind of changes that fail for a while, after `keys ` or `jobs `, which name the file.
+        query: of the submission.
+    """
+    monkeypatch.setattr(jobs, "_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(ledger_loop, "_LOOK_SECONDS", 0.05)
+    settings = replace(endpoint, keys=str(folder / "keys.db"), jobs=str(folder / "jobs.db"))
+    with closing(KeyStore.open(settings.keys, create=True)) as store, processing(settings) as client:
+        client.headers["Authorization"] = f"Bearer {store.create('acme', ['jobs'], pages_per_day=100)}"
+        file, _, change = broken.partition(" ")
+        with unusable(getattr(settings, file), change) if broken else nullcontext():
+            job = client.post(f"/v1/jobs{query}", files=FILES).json()["id"]
+            if broken:
+                time.sleep(1.0)
+                assert client.get(f"/v1/jobs/{job}").json()["unopened"] == len(FILES)
+        until = time.monotonic() + 120
+        while not ended(client, job):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        key = store.named("acme")
+        assert key is not None
+        return key.pages_today, client.get(f"/v1/jobs/{job}").json()["documents"]
+
+
+@pytest.mark.parametrize(
+    "broken", ["", "jobs UPDATE OF pages ON documents WHEN NEW.pages IS NOT NULL", "keys INSERT ON pages"]
+)
+def test_the_pages_of_a_document_are_charged_once_though_a_database_cannot_be_used_for_a_while(
+    endpoint: ServeSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    pages, documents = pages_charged(endpoint, tmp_path, monkeypatch, broken=broken)
+    assert (pages, documents["answered"]) == (2 * len(FILES), len(FILES))
+
+
+def test_pages_of_documents_that_the_endpoint_could_not_answer_are_given_back(
+    endpoint: ServeSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages, documents = pages_charged(endpoint, tmp_path, monkeypatch, query=f"?model={MODELS[-1]}")
+    assert (pages, documents["failed"]) == (0, len(FILES))

@@ -10,13 +10,12 @@ from contextlib import suppress
 
 import pytest
 
-from layoutray.serving.jobs import deliveries as schedule
-from layoutray.serving.jobs import ledger_loop
-from layoutray.serving.jobs.deliveries import Deliveries, Reply, Webhook
+from layoutray.serving.jobs import ledger_loop, webhooks
 from layoutray.serving.jobs.ledger import Ledger
-from layoutray.serving.jobs.receivers import Receivers
+from layoutray.serving.jobs.receivers import Receivers, Reply
 from layoutray.serving.jobs.records import JobFile, Submission
-from layoutray.serving.jobs.webhooks import WebhookRunner
+from layoutray.serving.jobs.schema import WebhookResponse
+from layoutray.serving.jobs.webhooks import Webhooks
 from tests.serving.ledger_places import LedgerPlace
 from tests.serving.receiver import Receiver, receiving
 
@@ -32,26 +31,25 @@ def receiver() -> Iterator[Receiver]:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Attempts follow each other at once."""
-    monkeypatch.setattr(schedule, "DELAYS", (0.01,) * 7)
+    monkeypatch.setattr(webhooks, "DELAYS", (0.01,) * 7)
     monkeypatch.setattr(ledger_loop, "_LOOK_SECONDS", 0.05)
 
 
-def of(ledger: Ledger) -> Deliveries:
-    return Deliveries(ledger.database, ledger.clock)
+def of(ledger: Ledger) -> Webhooks:
+    return Webhooks(ledger, LOOPBACK)
 
 
 def ended(ledger: Ledger, url: str, owner: str = "acme") -> str:
     """A job with a webhook, whose only document is answered."""
-    host = LOOPBACK.host_of(url)
     file = JobFile("secretname.png", "hash", lambda: b"secretcontent")
-    job, _ = ledger.add(Submission(owner, {}, "", webhook=(url, host)), [file])
+    job, _ = ledger.add(Submission(owner=owner, options={}, webhook=url, files=[file]), 100)
     document = ledger.next(())
     assert document is not None
     ledger.finish(document, "answered", {"answer": "secretanswer"})
     return job
 
 
-def webhook(ledger: Ledger, job: str) -> Webhook:
+def webhook(ledger: Ledger, job: str) -> WebhookResponse:
     found = of(ledger).of_job(job)
     assert found is not None
     return found
@@ -61,7 +59,7 @@ def run(ledger: Ledger, *jobs: str, receivers: Receivers = LOOPBACK, seconds: fl
     """Call webhooks until those of `jobs` wait no more."""
 
     async def call() -> None:
-        task = asyncio.create_task(WebhookRunner(ledger, of(ledger), receivers).run())
+        task = asyncio.create_task(Webhooks(ledger, receivers).run())
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while any(webhook(ledger, job).state == "waiting" for job in jobs):
@@ -86,7 +84,7 @@ def test_the_end_of_a_job_is_told_and_signed_without_content_of_documents(ledger
     signature = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     assert received.headers["webhook-signature"] == f"v1,{signature}"
     found = webhook(ledger, job)
-    assert (found.state, found.due, [one.status for one in found.deliveries]) == ("delivered", None, [204])
+    assert (found.state, found.next, [one.status for one in found.deliveries]) == ("delivered", None, [204])
 
 
 @pytest.mark.usefixtures("soon")
@@ -124,29 +122,31 @@ def test_another_process_goes_on_with_the_attempts(
     ledger: Ledger, receiver: Receiver, place: LedgerPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = ended(ledger, receiver.url)
-    due = of(ledger).next(())
+    due = of(ledger).take(())
     assert due is not None
     assert of(ledger).record(due, Reply(5.0, 503, "the receiver answered with status 503")) == "waiting"
     ledger.close()
     again = place.open()
-    assert 4 <= (webhook(again, job).due or 0) - again.clock.now() <= 5.5
-    assert of(again).next(()) is None, "not yet"
-    monkeypatch.setattr(again.clock, "now", lambda: (webhook(again, job).due or 0) + 1)
-    assert (next_attempt := of(again).next(())) is not None
+    due_at = webhook(again, job).next
+    assert due_at
+    assert 4 <= due_at.timestamp() - again.now() <= 5.5
+    assert of(again).take(()) is None, "not yet"
+    monkeypatch.setattr(again, "now", lambda: due_at.timestamp() + 1)
+    assert (next_attempt := of(again).take(())) is not None
     assert next_attempt.attempt == 2
 
 
 def test_a_webhook_is_due_when_its_job_has_ended_and_not_before(ledger: Ledger) -> None:
     url = "http://127.0.0.1:1/"
-    submission = Submission("acme", {}, "", webhook=(url, "127.0.0.1"))
-    job, _ = ledger.add(submission, [JobFile("a", "a", lambda: b"a"), JobFile("b", "b", lambda: b"b")])
-    assert of(ledger).next(()) is None
+    files = [JobFile("a", "a", lambda: b"a"), JobFile("b", "b", lambda: b"b")]
+    job, _ = ledger.add(Submission(owner="acme", options={}, webhook=url, files=files), 100)
+    assert of(ledger).take(()) is None
     ledger.cancel(job)
-    due = of(ledger).next(())
+    due = of(ledger).take(())
     assert due is not None
     assert (due.job, due.owner, due.url, due.attempt) == (job, "acme", url, 1)
     ledger.delete(job)
-    assert of(ledger).next(()) is None
+    assert of(ledger).take(()) is None
     assert of(ledger).record(due, Reply(1.0, 204, None)) == "delivered", "deleted during the call"
     assert of(ledger).of_job(job) is None
 
@@ -171,9 +171,9 @@ def test_a_host_that_the_operator_has_removed_gets_nothing(ledger: Ledger, recei
 
 
 def test_each_owner_has_a_secret_that_stays_until_it_is_replaced(ledger: Ledger) -> None:
-    deliveries = of(ledger)
-    first, other = deliveries.secret("acme"), deliveries.secret("other")
-    assert first == deliveries.secret("acme") != other
+    secret = of(ledger).secret
+    first, other = secret("acme"), secret("other")
+    assert first == secret("acme") != other
     assert len(base64.b64decode(first.removeprefix("whsec_"))) == 32
-    assert deliveries.replace_secret("acme") == deliveries.secret("acme") != first
-    assert deliveries.secret("other") == other
+    assert secret("acme", replace=True) == secret("acme") != first
+    assert secret("other") == other
