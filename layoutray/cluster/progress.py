@@ -1,9 +1,8 @@
 """Progress of a job on the cluster."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import ray.data
 
@@ -29,27 +28,6 @@ class Progress:
 
 def ignore_progress(progress: Progress) -> None:
     """A listener that does nothing."""
-
-
-def follow(
-    receipts: ray.data.Dataset,
-    start: Progress,
-    count: Callable[[Mapping[str, Any]], int],
-    progress: Callable[[Progress], None],
-) -> list[dict[str, Any]]:
-    """Collect all rows of `receipts`, calling `progress` after each row.
-
-    Args:
-        count: number of processed pages or documents that a row reports.
-    """
-    progress(start)
-    rows: list[dict[str, Any]] = []
-    done = start.done
-    for row in receipts.iter_rows():
-        rows.append(row)
-        done += count(row)
-        progress(replace(start, done=done))
-    return rows
 
 
 def watch(receipts: ray.data.Dataset, start: Progress, progress: Callable[[Progress], None]) -> None:
