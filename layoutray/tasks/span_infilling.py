@@ -22,8 +22,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from layoutray.batching.collate import IGNORED
 from layoutray.tasks import Corruption, HasDecoder
+from layoutray.tasks.mask_share import check_mask_share
 from layoutray.tasks.text_generation import TextGeneration
-from layoutray.tasks.word_prediction import check_mask_share
 from layoutray.tensors import Batch
 from layoutray.tokenizer import Tokenizer
 

@@ -43,12 +43,6 @@ class WordPrediction:
         return {"loss": total / count, "perplexity": _exponential(total / count), self.predicted: float(count)}
 
 
-def check_mask_share(share: float) -> None:
-    """Raise InputError unless 0 < `share` <= 1; it is the setting `task.mask_share` of tasks that hide tokens."""
-    if not 0 < share <= 1:
-        raise InputError(f"task.mask_share is {share}; it must be above 0 and at most 1")
-
-
 def _exponential(loss: float) -> float:
     try:
         return math.exp(loss)

@@ -1,0 +1,21 @@
+"""Augmentation for small data sets, which do not contain every coordinate: randomly shift and stretch boxes."""
+
+from dataclasses import replace
+
+import torch
+
+from layoutray.tensors import BOX_GRID, Batch
+
+
+def jitter(batch: Batch, share: float, generator: torch.Generator) -> Batch:
+    """`batch` with the boxes of each window stretched by up to `share`, then shifted by up to `share` of the page.
+
+    Both axes have their own random numbers. Boxes are clipped to the page. Boxes of special and padding tokens (all
+    zeros) and the neighbours of words are unchanged.
+    """
+    rows = len(batch.boxes)
+    random = torch.rand(2, rows, 1, 2, generator=generator) * 2 - 1
+    stretch, shift = 1 + share * random[0], share * BOX_GRID * random[1]
+    boxes = batch.boxes.float() * stretch.repeat(1, 1, 2) + shift.repeat(1, 1, 2)
+    without_box = (batch.boxes == 0).all(-1, keepdim=True)
+    return replace(batch, boxes=boxes.round().clamp(0, BOX_GRID).long().masked_fill(without_box, 0))
