@@ -52,8 +52,8 @@ dist: $(READY)  ## build the wheel and the sdist into dist/; git's newest tag is
 	$(BIN)/python -m build --quiet --no-isolation
 
 bench: setup  ## measure the speed of ingest and training relative to peers on this machine
-	$(BIN)/python -m pipelines.benchmark ingest
-	$(BIN)/python -m pipelines.benchmark training
+	$(BIN)/python -m benchmarks ingest
+	$(BIN)/python -m benchmarks training
 
 clean:  ## remove the virtual environment, build files and tool caches; data and models stay
 	rm -rf $(VENV) build dist layoutray.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
@@ -68,7 +68,7 @@ types:
 layers:
 	$(BIN)/lint-imports
 
-$(READY): pyproject.toml constraints.txt infra/setup.sh
+$(READY): pyproject.toml benchmarks/pyproject.toml constraints.txt infra/setup.sh
 	@bash infra/setup.sh environment $(PYTHON) $(VENV)
 	@touch $@
 

@@ -1,1 +1,1 @@
-"""Benchmarks that reproduce a paper's tables or time a peer; not installed with the package. See README.md here."""
+"""Benchmarks that reproduce a paper's tables or time a peer, with plug-ins that only they need. See README.md here."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutray.cli.benchmark import page_sample
+from benchmarks import sample_pages
 
 _DATA_SETS = ("sroie", "funsd", "wildreceipt")
 """Data sets of real scans below LAYOUTRAY_DATA, which are read when no folder is named."""
@@ -27,12 +27,12 @@ class RealPagesOptions:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The fields of `RealPagesOptions`."""
-    page_sample.add_options(parser, default="the real data sets below LAYOUTRAY_DATA, else synthetic pages")
+    sample_pages.add_options(parser, default="the real data sets below LAYOUTRAY_DATA, else synthetic pages")
 
 
 def collect(options: RealPagesOptions, folder: Path) -> None:
     """Fill the new `folder` with links to files of at most `options.pages` pages."""
-    page_sample.collect(options.folders or _data_sets(), options.pages, folder)
+    sample_pages.collect(options.folders or _data_sets(), options.pages, folder)
 
 
 def _data_sets() -> list[Path]:

@@ -11,12 +11,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import curves
 from benchmarks.mlflow_log import log
 from benchmarks.options import RunsOptions
 from layoutray.cli.select import REVIEW
 from layoutray.cli.shared import terminal
 from layoutray.errors import LayoutrayError
-from layoutray.report import curves, png
+from layoutray.report import png
 from layoutray.training.reporter import HISTORY, read_history
 
 Scores = dict[str, dict[int, dict[str, float]]]

@@ -12,15 +12,24 @@ A plug-in is a module that defines the constant of its kind. Its name is the nam
 
 A plug-in of another distribution is an entry point. The package of the kind is the group, the plug-in's name is the
 name, and the module is the value. The names of our own modules take precedence.
+
+Some architectures have parts that a recipe names and another distribution can add in the same way: the group is the
+module of the architecture (`load_part`). Recipes of another distribution are found by their names too: the value of an
+entry point of group `layoutray.recipe.shipped` is a package of TOML files (`folders`).
 """
 
 import importlib
+import importlib.resources
 import importlib.util
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from importlib.resources.abc import Traversable
+from typing import TypeVar, cast
 
 from layoutray.errors import InputError
+
+Part = TypeVar("Part")
 
 
 def names(package: str, constant: str) -> tuple[str, ...]:
@@ -42,7 +51,7 @@ def load(package: str, constant: str, name: str) -> object:
 
     Raises:
         InputError: when there is no such plug-in; the message lists the known ones. Also when the module of an entry
-            point does not define the constant.
+            point cannot be imported or does not define the constant.
     """
     if name.isidentifier():
         for module in (f"{folder}.{name}" for folder in _folders(package)):
@@ -50,8 +59,26 @@ def load(package: str, constant: str, name: str) -> object:
                 return getattr(importlib.import_module(module), constant)
     for entry in entry_points(group=package, name=name):
         return _of_entry_point(entry, constant)
-    kind = package.rpartition(".")[2]
-    raise InputError(f"unknown name {name!r} in {kind}; known: {', '.join(names(package, constant))}")
+    raise InputError(_unknown(package, name, names(package, constant)))
+
+
+def load_part(group: str, constant: str, name: str, own: Mapping[str, Part]) -> Part:
+    """The part `name` of an architecture: one of its `own`, or the constant of an entry point.
+
+    Raises:
+        InputError: as `load`.
+    """
+    if name in own:
+        return own[name]
+    for entry in entry_points(group=group, name=name):
+        return cast(Part, _of_entry_point(entry, constant))
+    raise InputError(_unknown(group, name, sorted({*own, *entry_points(group=group).names})))
+
+
+def folders(group: str) -> Iterator[Traversable]:
+    """The packages that the entry points of `group` name, as folders of files."""
+    for entry in entry_points(group=group):
+        yield importlib.resources.files(entry.module)
 
 
 def _folders(package: str) -> Iterator[str]:
@@ -63,11 +90,22 @@ def _folders(package: str) -> Iterator[str]:
 
 
 def _of_entry_point(entry: EntryPoint, constant: str) -> object:
-    module = entry.load()
-    if not hasattr(module, constant):
-        distribution = entry.dist.name if entry.dist else "a package"
+    distribution = entry.dist.name if entry.dist else "a package"
+    plugin = f"plug-in {entry.name!r} of {distribution} is {entry.value}, which"
+    try:
+        module = entry.load()
+    except ImportError as error:
         raise InputError(
-            f"plug-in {entry.name!r} of {distribution} is {entry.value}, which does not define {constant}; "
-            "the entry point must name the module that does"
-        )
+            f"{plugin} cannot be imported: {error}; install the newest version of {distribution}, or remove it"
+        ) from error
+    if not hasattr(module, constant):
+        raise InputError(f"{plugin} does not define {constant}; the entry point must name the module that does")
     return getattr(module, constant)
+
+
+def _unknown(package: str, name: str, known: Iterable[str]) -> str:
+    kind = package.rpartition(".")[2]
+    return (
+        f"unknown name {name!r} in {kind}; known: {', '.join(known)}; "
+        "if it is a plug-in of another package, install that package"
+    )

@@ -198,25 +198,6 @@ class Scheduled(Protocol):
 
 
 @runtime_checkable
-class HasLayoutAutoencoder(Protocol):
-    """An encoder whose layout embedding encodes bitmaps of the layout around each word and can be trained alone."""
-
-    def layout_autoencoder(self) -> nn.Module:
-        """The layout embedding that encodes the bitmaps.
-
-        Raises:
-            InputError: if the encoder is configured with another layout embedding.
-        """
-        ...
-
-    def encode_bitmaps(
-        self, batch: Batch
-    ) -> tuple[Float[Tensor, "all_words 1 height width"], Float[Tensor, "all_words size"]]:
-        """The bitmap around each word of a batch, window after window, and the vector of each bitmap."""
-        ...
-
-
-@runtime_checkable
 class PoolsTokens(Protocol):
     """An encoder that may return fewer states than there are tokens."""
 

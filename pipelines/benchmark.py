@@ -1,4 +1,4 @@
-"""Measures speed on this machine: `python -m pipelines.benchmark` is `layoutray benchmark`, for `ray job submit`."""
+"""Measures OCR on this machine: `python -m pipelines.benchmark` is `layoutray benchmark`, for `ray job submit`."""
 
 import sys
 

@@ -39,7 +39,10 @@ def test_load_gives_the_constant_and_imports_that_module_alone(seam: str) -> Non
 def test_an_unknown_name_is_refused_with_the_known_ones(seam: str, name: str) -> None:
     with pytest.raises(InputError) as caught:
         registry.load(seam, "SHAPE", name)
-    assert str(caught.value) == f"unknown name {name!r} in seam; known: circle, square"
+    assert str(caught.value) == (
+        f"unknown name {name!r} in seam; known: circle, square; "
+        "if it is a plug-in of another package, install that package"
+    )
 
 
 def test_an_error_inside_a_plug_in_is_not_taken_for_an_unknown_name(seam: str, tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import real_pages
+from benchmarks.measure.ingest_peers import TimedRound, time_contenders
 from benchmarks.measure.spread import Spread
 from benchmarks.real_pages import RealPagesOptions
-from layoutray.benchmark.ingest import TimedRound, time_contenders
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.options import local_folder, parse
 from layoutray.cluster.connect import connect, num_cores

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from benchmarks.measure.turned_pages import COPIES, CopyScore, score_copies
-from layoutray.benchmark.ocr_settings import annotated_pictures, variant
 from layoutray.cli.shared import terminal
 from layoutray.errors import InputError
+from layoutray.evaluation.ocr_settings import annotated_pictures, variant
 
 
 def main(arguments: Sequence[str]) -> int:

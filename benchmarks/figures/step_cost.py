@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from benchmarks.figures.axes import plain_numbers
 from benchmarks.figures.panels import legend_above, line_style, two_panels
 from layoutray.errors import InputError
-from layoutray.report.axes import plain_numbers, tidy
+from layoutray.report.axes import tidy
 
 
 @dataclass(frozen=True)

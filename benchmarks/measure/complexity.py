@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from layoutray.architectures.pyramidion import PyramidionConfig
 from layoutray.errors import InputError
-from layoutray.nn.encoder_family import EncoderName
 
-ORDERS: Mapping[EncoderName, str] = {
+ORDERS: Mapping[str, str] = {
     "vanilla": "l·n²·d",
     "blockwise": "l·n·c·d",
     "transpooler": "l·n·c·d",
@@ -116,7 +115,7 @@ def _pooling(config: PyramidionConfig, tokens: int, padded: int) -> int:
 
 
 def _funnel_layer(config: PyramidionConfig, length: int, layer: int) -> LayerCost:
-    stride, width = 2 ** sum(config.halvings_per_layer), config.hidden
+    stride, width = 2 ** sum(config.halvings), config.hidden
     means = math.ceil(length / stride)
     tokens = length if layer < 2 else means
     keys = means * stride if layer == 1 else tokens

@@ -20,7 +20,6 @@ from layoutray import architectures
 from layoutray.architectures.pyramidion import PyramidionConfig
 from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.nn.decoder import Decoder, DecoderConfig
-from layoutray.nn.encoder_family import EncoderName
 from layoutray.tensors import Batch, Encoder
 
 _PAD, _START, _END = 0, 1, 2
@@ -61,7 +60,7 @@ class DepthTiming:
         generation: seconds to encode a batch and generate the words greedily.
     """
 
-    encoder: EncoderName
+    encoder: str
     depth: int
     training: float
     generation: float
@@ -89,7 +88,7 @@ class CopyModel(nn.Module):
         return beam_search(self.decoder, self.encoder(batch), search).tokens
 
 
-def configuration(encoder: EncoderName, depth: int, sizes: DepthSizes) -> PyramidionConfig:
+def configuration(encoder: str, depth: int, sizes: DepthSizes) -> PyramidionConfig:
     """Configuration of an encoder with `depth` layers."""
     before = min(2, max(depth - len(_HALVINGS), 0))
     halvings = ((0,) * before + _HALVINGS + (0,) * depth)[:depth]
@@ -105,19 +104,19 @@ def configuration(encoder: EncoderName, depth: int, sizes: DepthSizes) -> Pyrami
     )
 
 
-def measure_depth(sizes: DepthSizes, encoders: Sequence[EncoderName], depth: int, rounds: int) -> list[DepthTiming]:
+def measure_depth(sizes: DepthSizes, encoders: Sequence[str], depth: int, rounds: int) -> list[DepthTiming]:
     """Time all encoders in each round, so that a slower machine affects all alike; the first round is warm-up."""
     device = clock.device()
     torch.manual_seed(0)
     batch = _batch(sizes).to(device)
-    models: dict[EncoderName, CopyModel] = {
+    models: dict[str, CopyModel] = {
         encoder: _model(configuration(encoder, depth, sizes), sizes).to(device) for encoder in encoders
     }
-    steps: dict[EncoderName, Callable[[], None]] = {
+    steps: dict[str, Callable[[], None]] = {
         encoder: training_step(model, model, batch, device) for encoder, model in models.items()
     }
-    training: dict[EncoderName, list[float]] = {encoder: [] for encoder in encoders}
-    generation: dict[EncoderName, list[float]] = {encoder: [] for encoder in encoders}
+    training: dict[str, list[float]] = {encoder: [] for encoder in encoders}
+    generation: dict[str, list[float]] = {encoder: [] for encoder in encoders}
     for _ in range(rounds + 1):
         for encoder, model in models.items():
             model.train()

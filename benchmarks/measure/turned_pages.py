@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.benchmark.ocr_settings import KnownPage
+from layoutray.evaluation.ocr_settings import KnownPage
 from layoutray.metrics.word_recall import word_recall
 from layoutray.ocr import engines
 from layoutray.ocr.render import render_page

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import Delaunay, QhullError
 
+from benchmarks.measure.gabriel import gabriel_edges
 from layoutray.batching.windows import first_pieces, windows
 from layoutray.document import Page
-from layoutray.document.word_graph import Pairs, Points, gabriel_edges, word_neighbours
+from layoutray.document.word_graph import Pairs, Points, word_neighbours
 from layoutray.errors import MissingDependencyError
 from layoutray.tensors import BOX_GRID
 from layoutray.tokenizer import Tokenizer

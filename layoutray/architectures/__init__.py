@@ -62,6 +62,11 @@ class Parent:
     adapt: Adapt = unchanged
 
 
+def text_encoder(names: NameTable) -> Parent:
+    """Our `hf` architecture with a BERT or RoBERTa as the parent of an encoder with a `core`."""
+    return Parent(names, shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}})
+
+
 @dataclass(frozen=True)
 class Architecture(Generic[Config]):
     """An architecture as named by the recipe key `model.arch`.

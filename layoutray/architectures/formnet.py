@@ -42,7 +42,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import BlockMask
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges, check_winding
+from layoutray.architectures import Architecture, check_heads, check_ranges, check_winding, text_encoder
 from layoutray.document.word_graph import word_neighbours
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON, AddAndNorm, FeedForward
@@ -302,9 +302,5 @@ ARCHITECTURE = Architecture(
     build=build,
     initialise=initialise,
     find_neighbours=word_neighbours,
-    inherits={
-        "hf": Parent(
-            FROM_PEER, shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}}
-        )
-    },
+    inherits={"hf": text_encoder(FROM_PEER)},
 )

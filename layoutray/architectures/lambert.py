@@ -22,11 +22,8 @@ Departures from the paper, and choices where it does not specify:
   √n.
 - Evaluation uses the mean of D_q(p), (1 − q) p, the usual rule for dropout without rescaling. q is a buffer: a
   checkpoint stores whether the model still uses positions, and further training does not restore them.
-- `layout = "graph"` (appendix): nodes are words, not sub-word tokens; node features are boxes; neighbour lists are not
-  made mutual; LayerNorm replaces GIN's batch normalisation, which would mix documents.
-- `layout = "autoencoder"` (appendix): a word's neighbourhood is centred on the word and shows the boxes of all words of
-  its window, itself included; the height of a line is the median height of the window's words. Task `neighbourhoods`
-  trains the autoencoder first; then its encoder is trained with the model.
+- The layout embeddings of its appendix are plug-ins of `benchmarks/`: another package adds a layout embedding by an
+  entry point of group `layoutray.architectures.lambert`, whose module defines `LAYOUT`, which builds a `LayoutTerm`.
 
 The authors' release (applicaai/lambert) implements a later version of the paper. `layout_joins = "after_norm"`,
 `winding = "released"`, `position_dropout = "none"` and `relative_bias = "buckets"` reproduce it. Departures from the
@@ -36,24 +33,23 @@ release: tables of relative biases start at zero, because N(0, 1) disturbs a tra
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges, check_winding
+from layoutray import registry
+from layoutray.architectures import Architecture, check_heads, check_ranges, check_winding, text_encoder
 from layoutray.errors import InputError
-from layoutray.nn.attention import SelfAttention, mask_keys
-from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, packed_layers, packed_layers_of_targets
+from layoutray.nn.attention import BiasedScores, VisibleKeys
+from layoutray.nn.block import LAYER_NORM_EPSILON, bert_layers, packed_layers, packed_layers_of_targets
 from layoutray.nn.gentle import GentleAdapter
-from layoutray.nn.graph_embedding import GraphEmbedding
 from layoutray.nn.initialise import initialise
 from layoutray.nn.position_dropout import PositionDropout, linear_schedule
 from layoutray.nn.relative_bias import BIAS_SCALE, RelativeBias
 from layoutray.nn.weight_names.bert import FROM_PEER
 from layoutray.nn.winding_embedding import WindingEmbedding, page_scaled
-from layoutray.nn.word_bitmaps import BitmapEmbedding
 from layoutray.tensors import BOX_GRID, Batch, Encoded, Packing
 
 
@@ -63,8 +59,7 @@ class LambertConfig:
 
     Attributes:
         core: the underlying encoder, which determines the first position: pad id + 1 in `roberta`, 0 in `bert`.
-        layout: layout embedding: the paper's (`winding`), those of its appendix (`graph`, `autoencoder`), or `none`
-            (RoBERTa).
+        layout: layout embedding: the paper's (`winding`), `none` (RoBERTa), or a plug-in.
         winding: factors and order of the `winding` embedding, see `nn.winding_embedding`.
         adapter: `paper` draws L from N(0, 0.02²); `gentle` starts at zero and divides ℓ by √n, for short trainings.
         layout_joins: where L(ℓ) is added: `before_norm`, as in the paper, or `after_norm` (after LayerNorm and
@@ -85,7 +80,7 @@ class LambertConfig:
     """
 
     core: Literal["roberta", "bert"] = "roberta"
-    layout: Literal["winding", "graph", "autoencoder", "none"] = "winding"
+    layout: str = "winding"
     winding: Literal["paper", "released"] = "paper"
     adapter: Literal["paper", "gentle"] = "paper"
     layout_joins: Literal["before_norm", "after_norm"] = "before_norm"
@@ -105,6 +100,7 @@ class LambertConfig:
         check_ranges(self, smallest={})
         check_heads(self, "hidden", "heads")
         check_winding(self)
+        registry.load_part(__name__, "LAYOUT", self.layout, LAYOUTS)
 
 
 class TokenPlaces(NamedTuple):
@@ -121,7 +117,15 @@ class TokenPlaces(NamedTuple):
     word_index: Int[Tensor, "batch length"]
 
 
-def _adapter(width: int, config: LambertConfig) -> nn.Linear:
+class LayoutTerm(Protocol):
+    """L(ℓ), a module."""
+
+    adapter: nn.Linear
+
+    def __call__(self, places: TokenPlaces) -> Float[Tensor, "batch length width"]: ...
+
+
+def linear_adapter(width: int, config: LambertConfig) -> nn.Linear:
     """The linear map L from a layout embedding of `width` to the encoder's width."""
     return (GentleAdapter if config.adapter == "gentle" else nn.Linear)(width, config.hidden)
 
@@ -132,42 +136,17 @@ class WindingLayout(nn.Module):
     def __init__(self, config: LambertConfig) -> None:
         super().__init__()
         self.embedding = WindingEmbedding(config.hidden, config.winding)
-        self.adapter = _adapter(config.hidden, config)
+        self.adapter = linear_adapter(config.hidden, config)
 
     def forward(self, places: TokenPlaces) -> Float[Tensor, "batch length width"]:
         return self.adapter(self.embedding(places.scaled))
 
 
-class GraphLayout(nn.Module):
-    """L(ℓ) with ℓ from the graph networks of the paper's appendix."""
-
-    def __init__(self, config: LambertConfig) -> None:
-        super().__init__()
-        self.embedding = GraphEmbedding()
-        self.adapter = _adapter(self.embedding.width, config)
-
-    def forward(self, places: TokenPlaces) -> Float[Tensor, "batch length width"]:
-        return self.adapter(self.embedding(places.shares, places.word_index))
+def _no_layout(config: LambertConfig) -> None:
+    del config
 
 
-class AutoencoderLayout(nn.Module):
-    """L(ℓ) with ℓ from the autoencoder of the paper's appendix."""
-
-    def __init__(self, config: LambertConfig) -> None:
-        super().__init__()
-        self.embedding = BitmapEmbedding()
-        self.adapter = _adapter(self.embedding.width, config)
-
-    def forward(self, places: TokenPlaces) -> Float[Tensor, "batch length width"]:
-        return self.adapter(self.embedding(places.scaled, places.word_index))
-
-
-_LAYOUTS: Mapping[str, Callable[[LambertConfig], WindingLayout | GraphLayout | AutoencoderLayout | None]] = {
-    "winding": WindingLayout,
-    "graph": GraphLayout,
-    "autoencoder": AutoencoderLayout,
-    "none": lambda config: None,
-}
+LAYOUTS: Mapping[str, Callable[[LambertConfig], LayoutTerm | None]] = {"winding": WindingLayout, "none": _no_layout}
 
 
 class Lambert(nn.Module):
@@ -185,16 +164,16 @@ class Lambert(nn.Module):
         self.position_embedding = nn.Embedding(self.first_position + config.max_length, config.hidden)
         self.position_dropout = PositionDropout()
         self.segment_embedding = nn.Embedding(config.segments, config.hidden)
-        self.layout = _LAYOUTS[config.layout](config)
+        self.layout = registry.load_part(__name__, "LAYOUT", config.layout, LAYOUTS)(config)
         self.norm = nn.LayerNorm(config.hidden, eps=config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
         self.relative_bias = _relative_bias(config)
-        self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
+        self.layers = bert_layers(config)
 
     def forward(self, batch: Batch) -> Encoded:
         """Raises InputError if the batch has no page sizes or no word numbers."""
         if batch.packing is None or self.relative_bias is not None:
-            return self.encode(batch.input_ids, batch.mask, self._places(batch))
+            return self.encode(batch.input_ids, batch.mask, token_places(batch, self.word_embedding.weight.dtype))
         states = packed_layers(self.layers, self._packed(batch, batch.packing), batch.packing)
         return Encoded.of_all_tokens(batch.packing.tokens.unpack(states), batch.mask)
 
@@ -209,10 +188,14 @@ class Lambert(nn.Module):
         self, input_ids: Int[Tensor, "batch length"], mask: Bool[Tensor, "batch length"], places: TokenPlaces
     ) -> Encoded:
         """The states of tokens with the layout `places`."""
-        visible = mask if self.relative_bias is None else mask_keys(self.relative_bias(places.scaled), mask)
+        scorer = (
+            VisibleKeys.of_all_queries(mask)
+            if self.relative_bias is None
+            else BiasedScores.of_visible_keys(self.relative_bias(places.scaled), mask)
+        )
         states = self.embed(input_ids, places)
         for layer in self.layers:
-            states = layer(states, visible)
+            states = layer(states, scorer)
         return Encoded.of_all_tokens(states, mask)
 
     def embed(self, input_ids: Int[Tensor, "batch length"], places: TokenPlaces) -> Float[Tensor, "batch length width"]:
@@ -229,44 +212,27 @@ class Lambert(nn.Module):
             return self.dropout(self.norm(text + layout))
         return self.dropout(self.norm(text)) + layout
 
-    def layout_autoencoder(self) -> BitmapEmbedding:
-        """See `layoutray.tensors.HasLayoutAutoencoder`."""
-        if not isinstance(self.layout, AutoencoderLayout):
-            raise InputError("this LAMBERT has no autoencoder; set model.layout=autoencoder")
-        return self.layout.embedding
-
-    def encode_bitmaps(self, batch: Batch) -> tuple[Float[Tensor, "all_words 1 64 64"], Float[Tensor, "all_words 128"]]:
-        """See `layoutray.tensors.HasLayoutAutoencoder`."""
-        places, embedding = self._places(batch), self.layout_autoencoder()
-        bitmaps, _ = embedding.bitmaps(places.scaled, places.word_index)
-        return bitmaps, embedding.encode(bitmaps)
-
     def _packed(self, batch: Batch, packing: Packing) -> Float[Tensor, "1 tokens width"]:
-        return packing.tokens.pack(self.embed(batch.input_ids, self._places(batch)))
+        return packing.tokens.pack(self.embed(batch.input_ids, token_places(batch, self.word_embedding.weight.dtype)))
 
     def set_progress(self, progress: float) -> None:
         """See `layoutray.tensors.Scheduled`."""
         if self.drops_positions:
             self.position_dropout.increase_to(linear_schedule(progress))
 
-    def _places(self, batch: Batch) -> TokenPlaces:
-        if batch.page_sizes is None or batch.word_index is None:
-            raise InputError("the examples have no page sizes or no word numbers; make them with `layoutray encode`")
-        shares = batch.boxes.to(self.word_embedding.weight.dtype) / BOX_GRID
-        return TokenPlaces(shares, page_scaled(shares, batch.page_sizes), batch.word_index)
+
+def token_places(batch: Batch, dtype: torch.dtype) -> TokenPlaces:
+    """Where the tokens of a batch stand. Raises InputError if the batch has no page sizes or no word numbers."""
+    if batch.page_sizes is None or batch.word_index is None:
+        raise InputError("the examples have no page sizes or no word numbers; make them with `layoutray encode`")
+    shares = batch.boxes.to(dtype) / BOX_GRID
+    return TokenPlaces(shares, page_scaled(shares, batch.page_sizes), batch.word_index)
 
 
 def _relative_bias(config: LambertConfig) -> RelativeBias | None:
     if config.relative_bias == "none":
         return None
     return RelativeBias(config.heads, 1.0 if config.relative_bias == "buckets" else BIAS_SCALE)
-
-
-def _layer(config: LambertConfig) -> EncoderLayer:
-    attention = SelfAttention(config.hidden, config.heads, config.attention_dropout)
-    return EncoderLayer(
-        attention, config.hidden, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=config.norm_epsilon
-    )
 
 
 def build(config: LambertConfig, *, vocab_size: int, pad_id: int) -> Lambert:
@@ -305,9 +271,5 @@ ARCHITECTURE = Architecture(
     },
     build=build,
     initialise=initialise,
-    inherits={
-        "hf": Parent(
-            FROM_PEER, shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}}
-        )
-    },
+    inherits={"hf": text_encoder(FROM_PEER)},
 )

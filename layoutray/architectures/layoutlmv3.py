@@ -30,13 +30,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
+from layoutray.architectures import Architecture, check_heads, check_ranges, text_encoder
 from layoutray.errors import InputError
-from layoutray.nn.attention import SelfAttention, mask_keys
-from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
+from layoutray.nn.attention import BiasedScores
+from layoutray.nn.block import LAYER_NORM_EPSILON, bert_layers
 from layoutray.nn.gentle import scale_down
 from layoutray.nn.initialise import initialise
 from layoutray.nn.relative_bias import BIAS_SCALE, BUCKETS, pairwise_differences, relative_buckets
@@ -166,13 +166,13 @@ class LayoutLMv3(nn.Module):
         self.norm = nn.LayerNorm(config.hidden, eps=config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
         self.relative_bias = SpatialBias(config)
-        self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
+        self.layers = bert_layers(config)
 
     def forward(self, batch: Batch) -> Encoded:
         states = self.embed(batch.input_ids, batch.boxes)
-        visible = self._visible(batch.boxes, batch.mask)
+        scorer = BiasedScores.of_visible_keys(self.relative_bias(batch.boxes), batch.mask)
         for layer in self.layers:
-            states = layer(states, visible)
+            states = layer(states, scorer)
         return Encoded.of_all_tokens(states, batch.mask)
 
     def embed(
@@ -182,18 +182,6 @@ class LayoutLMv3(nn.Module):
         positions = self.position_embedding.weight[self.first_position :][: input_ids.shape[1]]
         text = self.word_embedding(input_ids) + self.segment_embedding.weight[0] + positions
         return self.dropout(self.norm(text + self.boxes(boxes)))
-
-    def _visible(
-        self, boxes: Int[Tensor, "batch length 4"], mask: Bool[Tensor, "batch length"]
-    ) -> Float[Tensor, "batch heads length length"]:
-        return mask_keys(self.relative_bias(boxes), mask)
-
-
-def _layer(config: LayoutLMv3Config) -> EncoderLayer:
-    attention = SelfAttention(config.hidden, config.heads, config.attention_dropout)
-    return EncoderLayer(
-        attention, config.hidden, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=config.norm_epsilon
-    )
 
 
 def build(config: LayoutLMv3Config, *, vocab_size: int, pad_id: int) -> LayoutLMv3:
@@ -227,9 +215,5 @@ ARCHITECTURE = Architecture(
     },
     build=build,
     initialise=initialise,
-    inherits={
-        "hf": Parent(
-            FROM_PEER, shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}}
-        )
-    },
+    inherits={"hf": text_encoder(FROM_PEER)},
 )

@@ -11,17 +11,16 @@ short enough for a decoder to attend to all of it.
     n/k         2 ** halvings[i]                number of tokens per kept token after layer i
     c           block                           number of tokens per attention block
 
-The values of `encoder` are this family and the models that the paper compares it with (Table 2):
+The values of `encoder` are the family (`nn.encoder_family`):
 
     vanilla           all tokens attend to all tokens
     blockwise         attention within blocks
     transpooler       within blocks; one pooling, after the last layer
     pyramidion        within blocks; pooling evenly over the layers
     deep_pyramidion   within blocks; pooling as in `halvings`: 8k, 8k, 2k, 512, 512, 512 tokens after the layers
-    lsh               Reformer (2001.04451): attention to tokens with the same hash
-    efficient         Efficient Attention (1812.01243): multiplies keys by values first
-    power             PoWER-BERT (2001.08950): like deep_pyramidion, but keeps, unmixed, the most attended tokens
-    funnel            Funnel-Transformer (2006.03236): means of neighbouring tokens query all tokens of the layer before
+
+Other models that the paper compares it with (Table 2) are plug-ins of `benchmarks/`: another package adds an encoder by
+an entry point of group `layoutray.architectures.pyramidion`, whose module defines a `Member` as `ENCODER`.
 
 Departures from the paper:
 - Pooling is configured by numbers of halvings, which fit any length. A text shorter than `max_length` is shortened in
@@ -29,11 +28,8 @@ Departures from the paper:
 - Padding is hidden from attention and has weight 0 in pooling. In the release it takes part in both, and the decoder
   sees it; `padding = "reference_parity"` does the same. The release's plain model (no blocks, no pooling) hides padding
   from the encoder.
-- All encoders that shorten a text shorten it by the same factor, the product of all halvings. Funnel's means attend to
-  the whole text, and the final state of a mean is added to the first-layer states of its tokens: a decoder sees every
-  token.
+- All encoders that shorten a text shorten it by the same factor, the product of all halvings.
 - The paper uses text alone; `layout` adds a layout embedding, which also influences the scores.
-- The paper's LSH has two heads with local windows; here all heads hash.
 - Scores are σ(logit) + 1e-5 and the softmax is over 20ᵛ, as in the authors' release. Outputs are in document order, as
   in the paper; the release's default differs (`order`).
 - `pairing = "neighbours"` is not in the paper. A kept state is then a mixture of adjacent tokens, so that pooling is no
@@ -54,16 +50,15 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges, check_winding
+from layoutray import registry
+from layoutray.architectures import Architecture, check_heads, check_ranges, check_winding, text_encoder
 from layoutray.errors import InputError
-from layoutray.nn import encoder_family, layout_input
+from layoutray.nn import layout_input
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
 from layoutray.nn.blockwise_attention import BlockwiseAttention, padded
-from layoutray.nn.efficient_attention import EfficientAttention
-from layoutray.nn.funnel import funnel_encode
+from layoutray.nn.encoder_family import ENCODERS, Member
 from layoutray.nn.initialise import initialise_as_fairseq
-from layoutray.nn.lsh_attention import LshAttention
-from layoutray.nn.pooling_layer import POWER, Pooling, PoolingKind, PoolingMethod
+from layoutray.nn.pooling_layer import Pooling, PoolingKind, PoolingMethod
 from layoutray.nn.positions import sinusoids
 from layoutray.nn.token_pooling import HalvingSettings, PairingName
 from layoutray.nn.token_scoring import ScorerName
@@ -84,7 +79,7 @@ class PyramidionConfig:
         dropout: on embeddings, updates and heads.
         attention_dropout: on attention probabilities.
         max_length: maximum length of a text in tokens.
-        encoder: the encoder of the family; see the module's docstring.
+        encoder: the encoder of the family, or a plug-in; see the module's docstring.
         layout: layout embedding in the input: Skimformer's (`boxes`), LAMBERT's (`winding`), or `none`, as in the
             paper.
         adapter: the linear map of `winding`: `plain`, which learns faster from scratch, or `gentle`, which divides its
@@ -93,8 +88,8 @@ class PyramidionConfig:
         halvings: per layer, how often deep_pyramidion halves the number of tokens after it: 2 turns 8192 into 2048.
         pooling: the paper's operator, hard top-k, or mean or maximum over windows (Appendix A).
         scorer: scores the tokens (Appendix A); ignored by mean and max pooling.
-        lsh_chunk: number of tokens per chunk in lsh.
-        lsh_rounds: number of hash rounds in lsh.
+        lsh_chunk: number of tokens per chunk of encoder `lsh`, a plug-in.
+        lsh_rounds: number of hash rounds of `lsh`.
         order: order of the outputs of Successive Halving: `document`, or `score`, the release's default.
         pairing: which tokens Successive Halving pairs: the strongest with the weakest (`mirrored`, the paper's), with
             the first of the weaker half (`parallel`), or each token with the next one (`neighbours`).
@@ -113,7 +108,7 @@ class PyramidionConfig:
     dropout: float = 0.1
     attention_dropout: float = 0.1
     max_length: int = 8192
-    encoder: encoder_family.EncoderName = "deep_pyramidion"
+    encoder: str = "deep_pyramidion"
     layout: layout_input.LayoutInputName = "none"
     adapter: layout_input.AdapterName = "plain"
     block: int = 512
@@ -149,39 +144,40 @@ class PyramidionConfig:
                 "pairing is 'neighbours'; then order must be 'document' and padding 'masked', not "
                 f"{self.order!r} and {self.padding!r}"
             )
-        if self.encoder == "funnel" and self.layers < 2:
-            raise InputError(
-                "layers is 1; encoder 'funnel' needs at least 2: the means are queries of the second layer"
-            )
+        _ = self.member
         if self.padding == "reference_parity":
             self._check_parity()
 
     @property
+    def member(self) -> Member:
+        """The encoder called `encoder`. Raises InputError if there is none."""
+        return registry.load_part(__name__, "ENCODER", self.encoder, ENCODERS)
+
+    @property
     def halvings_per_layer(self) -> tuple[int, ...]:
         """How often `encoder` halves the number of tokens after each layer."""
-        return encoder_family.halvings_per_layer(self.encoder, self.halvings)
+        return self.member.halvings(self.halvings)
 
     @property
     def pooling_kind(self) -> PoolingKind:
         """How `encoder` pools."""
-        if self.encoder == "power":
-            return POWER
-        return PoolingKind(self.pooling, self.scorer, HalvingSettings(order=self.order, pairing=self.pairing))
+        halving = HalvingSettings(order=self.order, pairing=self.pairing)
+        return self.member.pooling or PoolingKind(self.pooling, self.scorer, halving)
 
     @property
     def attention_block(self) -> int:
         """Number of tokens per attention block of `encoder`; 0 means one block."""
-        return 0 if self.encoder in ("vanilla", "funnel") else self.block
+        return self.block if self.member.in_blocks else 0
 
     def _check_parity(self) -> None:
         if self.core != "none":
             raise InputError(
                 f"core is {self.core!r}; with padding 'reference_parity' it must be 'none', as in the release"
             )
-        if self.encoder in ("lsh", "efficient", "power", "funnel"):
+        if self.encoder not in ENCODERS:
             raise InputError(
                 f"encoder is {self.encoder!r}; with padding 'reference_parity' it must be an encoder of the release: "
-                "vanilla, blockwise, transpooler, pyramidion or deep_pyramidion"
+                f"{', '.join(ENCODERS)}"
             )
         length = self.max_length
         for halvings in self.halvings_per_layer:
@@ -230,9 +226,14 @@ class Pyramidion(nn.Module):
         self.layout = layout_input.layout_input(config.layout, config.hidden, config.adapter)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
-        self.funnel = 2 ** sum(config.halvings_per_layer) if config.encoder == "funnel" else 0
-        pooled = () if self.funnel else enumerate(config.halvings_per_layer)
-        self.pools = nn.ModuleDict({str(layer): _pooling(config, halvings) for layer, halvings in pooled if halvings})
+        self.run = config.member.run and partial(config.member.run, config)
+        self.pools = nn.ModuleDict(
+            {
+                str(layer): Pooling(config.pooling_kind, halvings, width=config.hidden, dropout=config.dropout)
+                for layer, halvings in enumerate(config.halvings_per_layer)
+                if halvings
+            }
+        )
         self.has_mixture = any(cast(Pooling, pool).method != "max" for pool in self.pools.values())
 
     def forward(self, batch: Batch) -> Encoded:
@@ -256,8 +257,8 @@ class Pyramidion(nn.Module):
 
     def encode(self, tokens: Encoded) -> Encoded:
         """The states of the tokens that are kept after all layers."""
-        if self.funnel:
-            return funnel_encode([cast(EncoderLayer, layer) for layer in self.layers], tokens, self.funnel)
+        if self.run is not None:
+            return self.run([cast(EncoderLayer, layer) for layer in self.layers], tokens)
         for number, layer in enumerate(self.layers):
             encoded = replace(tokens, states=layer(tokens.states, tokens.mask))
             if str(number) in self.pools:
@@ -275,32 +276,20 @@ def _received_attention(layer: nn.Module, tokens: Encoded) -> Float[Tensor, "bat
     return cast(BlockwiseAttention, layer.attention).received(tokens.states, tokens.mask)
 
 
-def _pooling(config: PyramidionConfig, halvings: int) -> Pooling:
-    return Pooling(config.pooling_kind, halvings, width=config.hidden, dropout=config.dropout)
+def blockwise(config: PyramidionConfig) -> BlockwiseAttention:
+    """Attention within blocks of `config.attention_block` tokens."""
+    return BlockwiseAttention(config.hidden, config.heads, config.attention_dropout, config.attention_block)
 
 
 def _layer(config: PyramidionConfig) -> EncoderLayer:
     return EncoderLayer(
-        _attention(config),
+        (config.member.attention or blockwise)(config),
         config.hidden,
         feed_forward=config.feed_forward,
         dropout=config.dropout,
         epsilon=config.norm_epsilon,
         activation=functional.relu if config.core == "none" else functional.gelu,
     )
-
-
-def _attention(config: PyramidionConfig) -> nn.Module:
-    width, heads, dropout = config.hidden, config.heads, config.attention_dropout
-    match config.encoder:
-        case "lsh":
-            return LshAttention(
-                width, heads, dropout, longest=config.max_length, chunk=config.lsh_chunk, rounds=config.lsh_rounds
-            )
-        case "efficient":
-            return EfficientAttention(width, heads)
-        case _:
-            return BlockwiseAttention(width, heads, dropout, config.attention_block)
 
 
 def build(config: PyramidionConfig, *, vocab_size: int, pad_id: int) -> Pyramidion:
@@ -338,10 +327,5 @@ ARCHITECTURE = Architecture(
     tagging={"encoder": "blockwise", "layout": "winding"},
     # An encoder that was trained without pooling has no scorers.
     may_lack=("pools.",),
-    inherits={
-        "hf": Parent(
-            FROM_PEER,
-            shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}},
-        )
-    },
+    inherits={"hf": text_encoder(FROM_PEER)},
 )

@@ -24,8 +24,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
-from layoutray.nn.attention import SelfAttention
-from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, packed_layers, packed_layers_of_targets
+from layoutray.nn.attention import VisibleKeys
+from layoutray.nn.block import LAYER_NORM_EPSILON, bert_layers, packed_layers, packed_layers_of_targets
 from layoutray.nn.gentle import scale_down
 from layoutray.nn.initialise import initialise
 from layoutray.nn.weight_names.bert import FROM_PEER
@@ -101,15 +101,7 @@ class SkimEmbeddings(nn.Module):
         self.boxes = ProjectedBoxes(config)
         self.norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
         self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(
-            EncoderLayer(
-                SelfAttention(config.hidden, config.heads, config.attention_dropout),
-                config.hidden,
-                feed_forward=config.feed_forward,
-                dropout=config.dropout,
-            )
-            for _ in range(config.layers)
-        )
+        self.layers = bert_layers(config)
 
     def forward(self, batch: Batch) -> Encoded:
         states = self.embed(batch)
@@ -117,8 +109,9 @@ class SkimEmbeddings(nn.Module):
             tokens = batch.packing.tokens
             states = tokens.unpack(packed_layers(self.layers, tokens.pack(states), batch.packing))
             return Encoded.of_all_tokens(states, batch.mask)
+        scorer = VisibleKeys.of_all_queries(batch.mask)
         for layer in self.layers:
-            states = layer(states, batch.mask)
+            states = layer(states, scorer)
         return Encoded.of_all_tokens(states, batch.mask)
 
     def target_states(self, batch: Batch) -> Float[Tensor, "targets width"]:

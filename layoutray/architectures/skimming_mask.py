@@ -33,8 +33,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
-from layoutray.nn.attention import SelfAttention
-from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
+from layoutray.nn.attention import SelfAttention, VisibleKeys
+from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, bert_layers
 from layoutray.nn.gathered_attention import key_lists
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, BoxTables
@@ -133,14 +133,14 @@ class SkimmingMask(nn.Module):
         self.boxes = BoxTables(config.hidden, config.max_2d) if config.core == "layoutlm" else None
         self.norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
         self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(_text_layer(config) for _ in range(config.layers))
+        self.layers = bert_layers(config)
 
     def forward(self, batch: Batch) -> Encoded:
         seen = skimming_mask(self.skim(batch), batch.mask, self.top_k)
-        visible = key_lists(seen, batch.mask, self.block) if self.block else seen
+        scorer = key_lists(seen, batch.mask, self.block) if self.block else VisibleKeys(seen)
         states = self.embed(batch)
         for layer in self.layers:
-            states = layer(states, visible)
+            states = layer(states, scorer)
         return Encoded.of_all_tokens(states, batch.mask)
 
     def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
@@ -168,11 +168,6 @@ def skimming_mask(
 def _layout_layer(config: SkimmingMaskConfig) -> EncoderLayer:
     attention = SelfAttention(config.layout_hidden, config.contextualiser_heads, 0.0)
     return EncoderLayer(attention, config.layout_hidden, feed_forward=config.feed_forward, dropout=0.0)
-
-
-def _text_layer(config: SkimmingMaskConfig) -> EncoderLayer:
-    attention = SelfAttention(config.hidden, config.heads, config.attention_dropout)
-    return EncoderLayer(attention, config.hidden, feed_forward=config.feed_forward, dropout=config.dropout)
 
 
 def build(config: SkimmingMaskConfig, *, vocab_size: int, pad_id: int) -> SkimmingMask:

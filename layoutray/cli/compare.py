@@ -33,7 +33,7 @@ from layoutray.tracking.runs import Run
 from layoutray.training.job import Job
 
 _ARCHITECTURES = (
-    *("bert", "layoutlm", "lilt", "layoutlmv3", "docpolarbert"),
+    *("bert", "layoutlm", "lilt", "layoutlmv3"),
     *("lambert", "formnet", "skimformer", "skim_embeddings", "pyramidion"),
 )
 

@@ -46,10 +46,7 @@ VERBS = {
     "keys list": Verb("Print all keys of the endpoint, without their texts, as JSON.", ".keys:list_keys"),
     "keys revoke": Verb("End the validity of a key of the endpoint.", ".keys:revoke"),
     "demo": Verb("Run the whole chain on generated pages: OCR, training, evaluation, endpoint.", ".demo:main"),
-    "benchmark ingest": Verb("Measure pages per second of ingest relative to peers.", ".benchmark.ingest:main"),
-    "benchmark ocr": Verb("Measure word recall and speed of OCR settings.", ".benchmark.ocr:main"),
-    "benchmark serving": Verb("Measure latency and throughput of the endpoint.", ".benchmark.serving:main"),
-    "benchmark training": Verb("Measure the speed of training relative to a plain loop.", ".benchmark.training:main"),
+    "benchmark ocr": Verb("Measure word recall and speed of OCR settings.", ".benchmark_ocr:main"),
     "dead-letters list": Verb(
         "Count dead letters by stage and reason, and print them as JSON.", ".dead_letters:list_letters"
     ),
@@ -74,7 +71,6 @@ VERBS = {
         ".export.documents:searchable_pdf",
     ),
     "picture attention": Verb("Draw the attention from selected words over a page.", ".picture.attention:main"),
-    "picture curves": Verb("Draw a metric over training steps for several runs.", ".picture.curves:main"),
     "picture reliability": Verb("Draw the accuracy of a checkpoint over its confidence.", ".picture.reliability:main"),
     "picture words": Verb(
         "Draw the words of pages with boxes, confidences and reading order, to judge OCR.", ".picture.words:main"
@@ -83,10 +79,10 @@ VERBS = {
 """By full name; a name of two words belongs to a group."""
 
 GROUPS = {
-    "benchmark": "Measure the speed of ingest, OCR, training and serving on this machine.",
+    "benchmark": "Measure OCR on your own pages and machine.",
     "dead-letters": "List, show and retry pages and documents that failed.",
     "export": "Write pages, or a checkpoint, in the format of another program.",
     "keys": "Create, list and revoke the keys of the endpoint.",
-    "picture": "Draw recognised words, attention maps, training curves and reliability diagrams.",
+    "picture": "Draw recognised words, attention maps and reliability diagrams.",
 }
 """Summaries of the groups."""

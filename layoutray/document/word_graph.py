@@ -73,7 +73,7 @@ def word_neighbours(boxes: Int[np.ndarray, "words 4"]) -> Int[np.ndarray, "words
             the disk of a pair is an ellipse on a page that is not square.
     """
     doubled_centres = boxes[:, :2] + boxes[:, 2:]
-    word, neighbour = _neighbours(doubled_centres, MAX_NEIGHBOURS)
+    word, neighbour = neighbour_pairs(doubled_centres, MAX_NEIGHBOURS)
     rank = np.arange(len(word)) - np.searchsorted(word, word)
     nearest = no_neighbours(boxes)
     kept = rank < MAX_NEIGHBOURS
@@ -86,21 +86,13 @@ def no_neighbours(boxes: Int[np.ndarray, "words 4"]) -> Int[np.ndarray, "words 8
     return np.full((len(boxes), MAX_NEIGHBOURS), -1, np.int32)
 
 
-def gabriel_edges(points: Points) -> Pairs:
-    """All edges, sorted, smaller index first. Points with equal coordinates are neighbours of each other.
+def neighbour_pairs(points: Points, limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Point and neighbour of each edge, sorted by point, distance and neighbour.
+
+    Points with equal coordinates are neighbours of each other; the first `limit` of them are enough.
 
     Raises:
         InputError: when the points extend over more than 2²⁵, where distances would not be exact.
-    """
-    point, neighbour = _neighbours(points, len(points))
-    edges = np.stack([point, neighbour], axis=1)[point < neighbour]
-    return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-
-
-def _neighbours(points: Points, limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Point and neighbour of each edge, sorted by point, distance and neighbour.
-
-    Of points with equal coordinates, the first `limit` are enough.
     """
     if not len(points):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)

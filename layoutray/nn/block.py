@@ -1,14 +1,15 @@
 """Parts of a post-norm transformer layer, with BERT's defaults."""
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 from einops import rearrange
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.nn.attention import AttentionMask, MultiHeadAttention, PackedMask, split_heads
+from layoutray.nn.attention import AttentionScorer, MultiHeadAttention, SelfAttention, split_heads
+from layoutray.nn.packed_attention import SameWindow
 from layoutray.tensors import Packing
 
 LAYER_NORM_EPSILON = 1e-12
@@ -63,7 +64,8 @@ class EncoderLayer(nn.Module):
     """A transformer encoder layer: self-attention, then feed-forward.
 
     Args:
-        attention: maps states and a mask (an `AttentionMask`) to the update of the states.
+        attention: maps states to their update, given a scorer (`SelfAttention`), or the mask of the real tokens if it
+            has its own pattern of visible keys.
     """
 
     def __init__(
@@ -82,26 +84,40 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon, activation)
 
     def forward(
-        self, states: Float[Tensor, "batch length width"], mask: AttentionMask
+        self, states: Float[Tensor, "batch length width"], seen: AttentionScorer | Bool[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length width"]:
-        return self.feed_forward(self.join(states, self.attention(states, mask)))
+        return self.feed_forward(self.join(states, self.attention(states, seen)))
 
     def of_queries(
-        self, queries: Float[Tensor, "1 queries width"], states: Float[Tensor, "1 keys width"], mask: PackedMask
+        self, queries: Float[Tensor, "1 queries width"], states: Float[Tensor, "1 keys width"], scorer: AttentionScorer
     ) -> Float[Tensor, "1 queries width"]:
         """The layer's output for some of the tokens `states`; its attention is a `MultiHeadAttention`."""
         attention = cast(MultiHeadAttention, self.attention)
-        update = attention.attend(queries, attention.keys_and_values(states), mask)
+        update = attention.attend(queries, attention.keys_and_values(states), scorer)
         return self.feed_forward(self.join(queries, update))
+
+
+def bert_layers(config: Any) -> nn.ModuleList:
+    """The layers of a BERT or RoBERTa with an architecture's `config`; epsilon is BERT's unless it has its own."""
+    return nn.ModuleList(
+        EncoderLayer(
+            SelfAttention(config.hidden, config.heads, config.attention_dropout),
+            config.hidden,
+            feed_forward=config.feed_forward,
+            dropout=config.dropout,
+            epsilon=getattr(config, "norm_epsilon", LAYER_NORM_EPSILON),
+        )
+        for _ in range(config.layers)
+    )
 
 
 def packed_layers(
     layers: nn.ModuleList, states: Float[Tensor, "1 tokens width"], packing: Packing
 ) -> Float[Tensor, "1 tokens width"]:
     """The output of `EncoderLayer`s for the real tokens of a batch."""
-    mask = PackedMask(packing.tokens, packing.tokens)
+    scorer = SameWindow(packing.tokens, packing.tokens)
     for layer in layers:
-        states = layer(states, mask)
+        states = layer(states, scorer)
     return states
 
 
@@ -110,8 +126,8 @@ def packed_layers_of_targets(
 ) -> Float[Tensor, "targets width"]:
     """As `packed_layers`, of the tokens with targets: the last layer computes no other tokens."""
     before = packed_layers(layers[:-1], states, packing)
-    targets, mask = before[:, packing.target_index], PackedMask(packing.targets, packing.tokens)
-    return cast(EncoderLayer, layers[-1]).of_queries(targets, before, mask).squeeze(0)
+    targets, scorer = before[:, packing.target_index], SameWindow(packing.targets, packing.tokens)
+    return cast(EncoderLayer, layers[-1]).of_queries(targets, before, scorer).squeeze(0)
 
 
 class SharedAttentionLayer(nn.Module):

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from layoutray.nn.attention import MultiHeadAttention, attention_probabilities, split_heads
+from layoutray.nn.attention import MultiHeadAttention, VisibleKeys, attention_probabilities, split_heads
 from layoutray.nn.token_scoring import received_attention
 
 
@@ -27,7 +27,8 @@ class BlockwiseAttention(MultiHeadAttention):
         self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length width"]:
         blocks, visible = self._blocks(states, mask)
-        return _unblocked(self.attend(blocks, self.keys_and_values(blocks), visible[:, None, None, :]), mask)
+        scorer = VisibleKeys.of_all_queries(visible)
+        return _unblocked(self.attend(blocks, self.keys_and_values(blocks), scorer), mask)
 
     def received(
         self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray.errors import InputError
-from layoutray.nn.attention import KeysAndValues, MultiHeadAttention
+from layoutray.nn.attention import KeysAndValues, MultiHeadAttention, VisibleKeys
 from layoutray.nn.block import AddAndNorm, FeedForward
 from layoutray.nn.pointer import LONGEST_RUN, Candidates, Pointed, Pointer, of_vocabulary, run_lengths
 from layoutray.nn.positions import sinusoids
@@ -119,9 +119,9 @@ class DecoderLayer(nn.Module):
             text: keys and values of the generated text, one row per hypothesis.
             document: keys and values of the encoder's states, one row per document.
         """
-        states = self.self_join(states, self.self_attention.attend(states, text.memory, text.mask))
+        states = self.self_join(states, self.self_attention.attend(states, text.memory, VisibleKeys(text.mask)))
         queries = rearrange(states, "(batch beams) steps width -> batch (beams steps) width", batch=len(document.mask))
-        update = self.cross_attention.attend(queries, document.memory, document.mask)
+        update = self.cross_attention.attend(queries, document.memory, VisibleKeys(document.mask))
         states = self.cross_join(
             states, rearrange(update, "batch (beams steps) width -> (batch beams) steps width", steps=states.shape[1])
         )

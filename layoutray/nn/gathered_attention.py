@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import torch
 from einops import rearrange
 from jaxtyping import Bool, Float, Int, Shaped
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
+
+from layoutray.nn.attention import KeysAndValues
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,21 @@ class KeyLists:
     keys: Int[Tensor, "batch heads blocks listed"]
     seen: Bool[Tensor, "batch heads blocks block listed"]
     length: int
+
+    def context(
+        self, query: Float[Tensor, "batch heads length size"], memory: KeysAndValues, dropout: nn.Dropout
+    ) -> Float[Tensor, "batch heads length size"]:
+        """See `AttentionScorer`; equals attention under the mask passed to `key_lists`."""
+        block = self.seen.shape[-2]
+        padded = functional.pad(query, (0, 0, 0, -self.length % block))
+        context = functional.scaled_dot_product_attention(
+            rearrange(padded, "batch heads (blocks block) size -> batch heads blocks block size", block=block),
+            *(gather_positions(part, self.keys) for part in memory),
+            attn_mask=self.seen,
+            dropout_p=dropout.p if dropout.training else 0.0,
+        )
+        joined = rearrange(context, "batch heads blocks block size -> batch heads (blocks block) size")
+        return joined[:, :, : self.length]
 
     @property
     def share(self) -> float:
@@ -51,26 +68,6 @@ def key_lists(
     keys = needed.to(torch.uint8).sort(dim=-1, descending=True, stable=True).indices[..., :longest]
     seen_in_list = blocks.gather(-1, keys.unsqueeze(-2).expand(*blocks.shape[:-1], longest))
     return KeyLists(keys, seen_in_list | ~seen_in_list.any(-1, keepdim=True), length)
-
-
-def gathered_context(
-    query: Float[Tensor, "batch heads length size"],
-    key: Float[Tensor, "batch heads length size"],
-    value: Float[Tensor, "batch heads length size"],
-    lists: KeyLists,
-    dropout: float,
-) -> Float[Tensor, "batch heads length size"]:
-    """Scaled dot-product attention to the listed keys; equals attention under the mask passed to `key_lists`."""
-    block = lists.seen.shape[-2]
-    padded = functional.pad(query, (0, 0, 0, -lists.length % block))
-    context = functional.scaled_dot_product_attention(
-        rearrange(padded, "batch heads (blocks block) size -> batch heads blocks block size", block=block),
-        gather_positions(key, lists.keys),
-        gather_positions(value, lists.keys),
-        attn_mask=lists.seen,
-        dropout_p=dropout,
-    )
-    return rearrange(context, "batch heads blocks block size -> batch heads (blocks block) size")[:, :, : lists.length]
 
 
 def gather_positions(

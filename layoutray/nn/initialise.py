@@ -3,8 +3,7 @@
 import torch
 from torch import nn
 
-from layoutray.nn.attention import MultiHeadAttention
-from layoutray.nn.lsh_attention import LshAttention
+from layoutray.nn.attention import HasProjections
 
 _BERT_DEVIATION, _BERT_WIDTH = 0.02, 768
 
@@ -50,8 +49,8 @@ def initialise_as_fairseq(module: nn.Module, width: int) -> None:
             part.weight.normal_(0.0, width**-0.5)
             if part.padding_idx is not None:
                 part.weight[part.padding_idx] = 0
-        elif isinstance(part, MultiHeadAttention | LshAttention):
-            for projection in (part.query, part.value, *((part.key,) if isinstance(part, MultiHeadAttention) else ())):
+        elif isinstance(part, HasProjections):
+            for projection in part.projections():
                 nn.init.xavier_uniform_(projection.weight, gain=0.5**0.5)
             nn.init.xavier_uniform_(part.output.weight)
             part.output.bias.zero_()

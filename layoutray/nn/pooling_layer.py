@@ -33,10 +33,6 @@ class PoolingKind:
     halving: HalvingSettings
 
 
-POWER = PoolingKind("hard", "attention", HalvingSettings())
-"""Pooling of PoWER-BERT (arXiv:2001.08950): keeps the k tokens that received the most attention."""
-
-
 class Pooling(nn.Module):
     """Keeps one of every 2^halvings tokens."""
 

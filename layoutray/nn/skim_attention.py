@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from layoutray.nn.attention import attention_probabilities, by_window, in_one_row, in_windows, split_heads
+from layoutray.nn.attention import VisibleKeys, attention_probabilities, split_heads
 from layoutray.nn.block import EncoderLayer, packed_layers
+from layoutray.nn.packed_attention import by_window, in_one_row, in_windows
 from layoutray.tensors import Packing
 
 
@@ -92,7 +93,7 @@ class Contextualiser(nn.Module):
         self, layout: Float[Tensor, "batch length layout_width"], mask: Bool[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length layout_width"]:
         for layer in self.layers:
-            layout = layer(layout, self.visible(mask))
+            layout = layer(layout, VisibleKeys.of_all_queries(self.visible(mask)))
         return layout
 
     def packed(

@@ -6,6 +6,7 @@ sigmoid of the logit plus 1e-5, as in the authors' release; the paper prints the
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import torch
@@ -51,58 +52,30 @@ class NonlinearScorer(nn.Module):
         return _sigmoid_score(self.classifier(self.dropout(torch.tanh(self.dense(self.dropout(states))))))
 
 
-class RandomScorer(nn.Module):
-    """Uniform random numbers, drawn anew in each call."""
+class FixedScorer(nn.Module):
+    """A score without parameters."""
 
-    def forward(
-        self, states: Float[Tensor, "batch length width"], received: ReceivedAttention
-    ) -> Float[Tensor, "batch length"]:
-        return torch.rand(states.shape[:2], device=states.device)
-
-
-class IndexScorer(nn.Module):
-    """1 for every `step`-th token, starting with the first; 0 for the others."""
-
-    def __init__(self, step: int) -> None:
+    def __init__(self, score: Callable[[Tensor, ReceivedAttention], Tensor]) -> None:
         super().__init__()
-        self.step = step
+        self.score = score
 
     def forward(
         self, states: Float[Tensor, "batch length width"], received: ReceivedAttention
     ) -> Float[Tensor, "batch length"]:
-        is_step = torch.arange(states.shape[1], device=states.device) % self.step == 0
-        return is_step.to(states.dtype).expand(states.shape[:2])
-
-
-class CoordinateScorer(nn.Module):
-    """One fixed coordinate of the state."""
-
-    def __init__(self, coordinate: int) -> None:
-        super().__init__()
-        self.coordinate = coordinate
-
-    def forward(
-        self, states: Float[Tensor, "batch length width"], received: ReceivedAttention
-    ) -> Float[Tensor, "batch length"]:
-        return states[..., self.coordinate]
-
-
-class AttentionScorer(nn.Module):
-    """The attention that a token received, as in PoWER-BERT (arXiv:2001.08950)."""
-
-    def forward(
-        self, states: Float[Tensor, "batch length width"], received: ReceivedAttention
-    ) -> Float[Tensor, "batch length"]:
-        return received()
+        return self.score(states, received)
 
 
 def scorer(name: ScorerName, width: int, dropout: float, step: int) -> nn.Module:
     """The scorer called `name`, which maps states and `ReceivedAttention` to one score per token.
 
+    `random` draws uniform numbers anew in each call. `index` is 1 for every `step`-th token, starting with the first,
+    and 0 for the others. `embedding` is the first coordinate of the state. `attention` is what a token received, as in
+    PoWER-BERT (arXiv:2001.08950).
+
     Args:
         width: width of the states.
         dropout: dropout of `nonlinear`.
-        step: step of `index`: number of tokens per kept token.
+        step: number of tokens per kept token.
     """
     match name:
         case "linear":
@@ -110,13 +83,18 @@ def scorer(name: ScorerName, width: int, dropout: float, step: int) -> nn.Module
         case "nonlinear":
             return NonlinearScorer(width, dropout)
         case "random":
-            return RandomScorer()
+            return FixedScorer(lambda states, _: torch.rand(states.shape[:2], device=states.device))
         case "index":
-            return IndexScorer(step)
+            return FixedScorer(partial(_every, step))
         case "embedding":
-            return CoordinateScorer(0)
+            return FixedScorer(lambda states, _: states[..., 0])
         case "attention":
-            return AttentionScorer()
+            return FixedScorer(lambda _, received: received())
+
+
+def _every(step: int, states: Tensor, received: ReceivedAttention) -> Tensor:
+    is_step = torch.arange(states.shape[1], device=states.device) % step == 0
+    return is_step.to(states.dtype).expand(states.shape[:2])
 
 
 def received_attention(

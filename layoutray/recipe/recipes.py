@@ -15,7 +15,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-from layoutray import architectures, config, tasks
+from layoutray import architectures, config, registry, tasks
 from layoutray.document.filters import Filters
 from layoutray.document.word_graph import FindNeighbours
 from layoutray.errors import InputError, RecipeError
@@ -30,6 +30,8 @@ _PEERS = ("bert", "roberta", "layoutlm", "lilt", "longformer")
 
 RECIPES = importlib.resources.files("layoutray") / "recipe" / "shipped"
 """The shipped recipes, as TOML files."""
+_GROUP = "layoutray.recipe.shipped"
+"""Group of entry points: packages with further recipes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +302,8 @@ def _find(recipe: str) -> Traversable:
     path = Path(recipe)
     if path.suffix == ".toml":
         return path
-    shipped = RECIPES / f"{recipe}.toml"
-    if not shipped.is_file():
-        known = sorted(file.name.removesuffix(".toml") for file in RECIPES.iterdir())
+    shipped = {file.name: file for folder in (*registry.folders(_GROUP), RECIPES) for file in folder.iterdir()}
+    if f"{recipe}.toml" not in shipped:
+        known = sorted(name.removesuffix(".toml") for name in shipped if name.endswith(".toml"))
         raise RecipeError(f"no recipe called {recipe!r}; shipped: {', '.join(known)}; or give the path of a .toml file")
-    return shipped
+    return shipped[f"{recipe}.toml"]

@@ -102,31 +102,13 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         raise CheckpointError(f"no weights in {folder}; it needs {' or '.join(WEIGHTS)}")
     if file.suffix == ".safetensors":
         return checkpoint.read_tensors(file)
-    return tensors_by_name(read_torch(file), file)
-
-
-def read_torch(file: Path, plain: Sequence[type] = ()) -> Any:
-    """The content of a torch file. Code in the file is never run.
-
-    Args:
-        plain: classes that are allowed besides tensors and plain data; their attributes are set, and no method is
-            called.
-
-    Raises:
-        CheckpointError: if the file is damaged or contains anything else.
-    """
     try:
-        with torch.serialization.safe_globals(list(plain)):
-            return torch.load(file, map_location="cpu", weights_only=True)
+        content = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises many kinds of errors, and its message advises to run the code
         raise CheckpointError(
             f"{file} is not a torch file of plain tensors ({type(error).__name__}): "
             "it is damaged, or contains code, which is never run; save its weights as model.safetensors"
         ) from error
-
-
-def tensors_by_name(content: object, file: Path) -> dict[str, Tensor]:
-    """The `content` of `file` as a state dict. Raises CheckpointError if it is something else."""
     if not isinstance(content, dict) or not all(
         isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in content.items()
     ):

@@ -1,1 +1,1 @@
-"""Pictures for people: pages with answers, attention maps, training curves, confusion matrices."""
+"""Pictures for people: pages with answers, attention maps, confusion matrices."""

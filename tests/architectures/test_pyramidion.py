@@ -11,10 +11,9 @@ from torch import Tensor
 from layoutray import config
 from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
 from layoutray.errors import InputError
-from layoutray.nn import encoder_family
-from layoutray.nn.attention import attention_probabilities, split_heads
 from layoutray.nn.block import EncoderLayer
 from layoutray.nn.decoder import Decoder, DecoderConfig
+from layoutray.nn.encoder_family import ENCODERS
 from layoutray.nn.token_scoring import ScorerName
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Batch
@@ -27,14 +26,10 @@ def encoder_of(**changes: Any) -> Any:
     return build(ARCHITECTURE, replace(TINY, **changes)).eval()
 
 
-ENCODERS = get_args(encoder_family.EncoderName)
-
-
 @pytest.mark.parametrize("name", [name for name in ENCODERS if name != TINY.encoder])
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
 def test_every_encoder_keeps(promise: Any, name: str, tmp_path: Path) -> None:
-    # In small blocks PoWER hardly settles whom to keep, and so never learns all of them by heart.
-    promise(ARCHITECTURE, replace(TINY, encoder=name, block=0 if name == "power" else 8, lsh_chunk=8), tmp_path)
+    promise(ARCHITECTURE, replace(TINY, encoder=name, block=8), tmp_path)
 
 
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
@@ -46,11 +41,11 @@ def test_the_input_of_a_trained_encoder_keeps(promise: Any, tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ENCODERS)
 @pytest.mark.parametrize("length", [1, 9, 64, 100])
 def test_a_text_of_any_length_is_read_and_padding_beside_it_is_not(name: str, length: int) -> None:
-    encoder, batch = encoder_of(encoder=name, block=16, lsh_chunk=8, max_length=128), random_batch_of(length)
+    encoder, batch = encoder_of(encoder=name, block=16, max_length=128), random_batch_of(length)
     alone, beside_longer = encoder(batch), encoder(padded(batch, 21))
     torch.testing.assert_close(beside_longer.states[beside_longer.mask], alone.states[alone.mask], atol=1e-5, rtol=0)
     assert torch.equal(beside_longer.origin[beside_longer.mask], alone.origin[alone.mask])
-    pooled = any(encoder_family.halvings_per_layer(name, TINY.halvings)) and name != "funnel"
+    pooled = any(replace(TINY, encoder=name).halvings_per_layer)
     assert alone.mask.sum(1).tolist() == 2 * [-(-length // 4) if pooled else length]
 
 
@@ -61,27 +56,10 @@ def test_a_text_of_any_length_is_read_and_padding_beside_it_is_not(name: str, le
         ("transpooler", (0, 0, 0, 0, 0, 4)),
         ("pyramidion", (0, 1, 1, 0, 1, 1)),
         ("deep_pyramidion", (0, 0, 2, 2, 0, 0)),
-        ("power", (0, 0, 2, 2, 0, 0)),
-        ("funnel", (4, 0, 0, 0, 0, 0)),
     ],
 )
 def test_one_factor_is_spread_over_the_layers_in_each_encoders_way(name: str, expected: tuple[int, ...]) -> None:
-    assert PyramidionConfig(encoder=name).halvings_per_layer == expected  # pyright: ignore[reportArgumentType]
-
-
-@torch.no_grad()
-def test_power_keeps_the_tokens_of_the_largest_columns() -> None:
-    encoder, batch = encoder_of(encoder="power", block=0, halvings=(1, 0)), random_batch()
-    tokens, layer = encoder.embed(batch), encoder.layers[0]
-    query, key = (
-        split_heads(project(tokens.states), TINY.heads) for project in (layer.attention.query, layer.attention.key)
-    )
-    columns = attention_probabilities(query, key, batch.mask).sum((1, 2))
-    kept = columns.topk(12).indices.sort().values
-    states = layer(tokens.states, batch.mask).gather(1, kept[..., None].expand(-1, -1, TINY.hidden))
-    encoded = encoder(batch)
-    assert torch.equal(encoded.origin, kept)
-    torch.testing.assert_close(encoded.states, encoder.layers[1](states, torch.ones(2, 12, dtype=torch.bool)))
+    assert PyramidionConfig(encoder=name).halvings_per_layer == expected
 
 
 LAYOUTS = [
@@ -214,12 +192,12 @@ def test_lists_of_a_recipe_become_the_pyramid() -> None:
         ({"block": -1}, "block is -1; it must be at least 0"),
         ({"hidden": 129, "heads": 3}, "hidden is 129; it must be even"),
         ({"heads": 3}, "heads is 3; it must divide hidden"),
-        ({"encoder": "funnel", "layers": 1, "halvings": (1,)}, "layers is 1; encoder 'funnel' needs at least 2"),
         ({"layout": "winding", "hidden": 132, "heads": 3}, "hidden is 132; it must be divisible by eight"),
-        ({"encoder": "lsh", "lsh_chunk": 0}, "lsh_chunk is 0; it must be at least 1"),
+        ({"lsh_chunk": 0}, "lsh_chunk is 0; it must be at least 1"),
         (
-            {"encoder": "power", "padding": "reference_parity"},
-            "encoder is 'power'; with padding 'reference_parity' it must be",
+            {"encoder": "no_such"},
+            "unknown name 'no_such' in pyramidion; known: blockwise, .*vanilla; if it is a plug-in of another package, "
+            "install",
         ),
         ({"pairing": "neighbours", "order": "score"}, "pairing is 'neighbours'; .*, not 'score' and 'masked'"),
         ({"pairing": "neighbours", "padding": "reference_parity"}, "not 'document' and 'reference_parity'"),
@@ -266,16 +244,7 @@ def test_a_state_is_traced_back_through_all_poolings(name: str, pooling: dict[st
 
 
 @torch.no_grad()
-def test_power_keeps_tokens_whole() -> None:
-    encoded = encoder_of(encoder="power")(random_batch())
-    assert torch.equal(encoded.mixture.tokens[..., 0], encoded.origin)
-    assert bool((encoded.mixture.weights == 1).all())
-
-
-@torch.no_grad()
-@pytest.mark.parametrize(
-    "changes", [{"encoder": "vanilla"}, {"encoder": "funnel"}, {"pooling": "max"}, {"halvings": (0, 0)}]
-)
+@pytest.mark.parametrize("changes", [{"encoder": "vanilla"}, {"pooling": "max"}, {"halvings": (0, 0)}])
 def test_encoders_that_keep_no_weighted_sums_say_so(changes: dict[str, Any]) -> None:
     encoder = encoder_of(**changes)
     assert not encoder.has_mixture

@@ -11,7 +11,6 @@ from PIL import Image
 
 from layoutray import checkpoint
 from layoutray.cli import encode, evaluate, ingest, predict, synthesize
-from layoutray.cli.picture import curves
 from layoutray.cli.train import finetune, pretrain
 from layoutray.tracking import runs, stores
 from layoutray.tracking.runs import Run
@@ -110,7 +109,7 @@ def test_the_run_has_curves_scores_and_pictures(here: Path) -> None:
     contexts = {tag.value for given in kept.inputs.dataset_inputs for tag in given.tags}
     assert contexts == {"training", "test"}
     assert {"f1", "precision", "recall", "support"} <= reported.keys()
-    expected = ("loss", "confusion_test", "reliability_test", "overlay_test_1")
+    expected = ("confusion_test", "reliability_test", "overlay_test_1")
     assert {f"pictures/{name}.png" for name in expected} <= pictures(run)
     with Image.open(run.client.download_artifacts(run.run_id, "pictures/overlay_test_1.png")) as overlay:
         assert overlay.height > 500
@@ -139,12 +138,6 @@ def test_a_pretrained_model_is_measured_by_its_perplexity(here: Path) -> None:
     assert evaluate.main(["pretrained", "pages", "--split", "dev", "--json", "pretrained.json"]) == 0
     report = json.loads((here / "pretrained.json").read_text())["metrics"]
     assert report["perplexity"] > 1
-    assert pictures(run_of("pretrained")) == {"pictures/loss.png"}
-
-
-def test_a_picture_of_curves_is_in_their_runs(here: Path) -> None:
-    assert curves.main(["pretrained", "--out", "perplexity.png"]) == 0
-    assert "pictures/perplexity.png" in pictures(run_of("pretrained"))
 
 
 def test_the_registered_model_answers_every_page(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -170,7 +170,7 @@ def test_a_single_recipe_is_compared_with_several_architectures(here: Path, caps
     words = ["ingested", "small.toml", "--init", "runs/minilm", "--size", "minilm", "--set", "model.radius=32"]
     assert compare.main([*words, "--out", "planned", "--dry-run"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    names = ["bert", "layoutlm", "lilt", "layoutlmv3", "docpolarbert", "lambert", "formnet", "skimformer"]
+    names = ["bert", "layoutlm", "lilt", "layoutlmv3", "lambert", "formnet", "skimformer"]
     assert shown["plan"]["recipes"] == [*names, "skim_embeddings", "pyramidion"]
     assert (shown["recipe"]["model"]["model_type"], shown["recipe"]["model"]["hidden"]) == ("bert", 384)
     assert shown["recipe"]["tokenizer"]["path"] == str(here / "runs/minilm")

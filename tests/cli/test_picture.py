@@ -10,10 +10,7 @@ from PIL import Image
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.cli.main import main
-from layoutray.cli.picture import curves
-from layoutray.recipe import recipes
 from layoutray.tracking import runs
-from layoutray.training.reporter import JsonLines
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import page, recipe, vocabulary, write_pages
 from tests.mlflow_store import new_store
@@ -85,49 +82,6 @@ def test_what_is_not_there_is_refused_by_name(
     assert re.search(said, capsys.readouterr().err)
 
 
-def trained(folder: Path, seed: int, **train: int) -> str:
-    """What a training leaves in `folder` of its perplexity: it depends on the seed."""
-    folder.mkdir()
-    (folder / "recipe.json").write_text(recipes.to_json(dataclasses.replace(recipe("masked_lm", **train), seed=seed)))
-    lines = JsonLines(folder / "history.jsonl")
-    for step in (10, 20):
-        lines.metrics(step, {"dev.perplexity": 100.0 * seed / step})
-    lines.saved(20, folder)
-    return str(folder)
-
-
-def test_runs_that_differ_in_the_seed_alone_are_one_curve(tmp_path: Path) -> None:
-    folders = [
-        trained(tmp_path / "skim-1", 1),
-        trained(tmp_path / "skim-2", 2),
-        trained(tmp_path / "other", 3, batch_size=4),
-    ]
-    runs = {folder: curves._points(folder, "dev.perplexity") for folder in folders}
-    assert curves._by_recipe(runs) == {
-        "skim": [[(10, 10.0), (20, 5.0)], [(10, 20.0), (20, 10.0)]],
-        "other": [[(10, 30.0), (20, 15.0)]],
-    }
-    assert main(["picture", "curves", *folders, "--out", str(tmp_path / "curves.png")]) == 0
-    with Image.open(tmp_path / "curves.png") as picture:
-        assert picture.size == (960, 540 + 30), "a row of names below the axes"
-
-
-def test_folders_of_the_same_name_keep_their_curves_apart(tmp_path: Path) -> None:
-    for name in "ab":
-        (tmp_path / name).mkdir()
-    folders = [trained(tmp_path / "a/skim", 1), trained(tmp_path / "b/skim", 1, batch_size=4)]
-    assert list(curves._by_recipe({folder: [] for folder in folders})) == folders
-
-
-def test_a_folder_without_the_metric_says_what_it_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = trained(tmp_path / "skim", 1)
-    assert main(["picture", "curves", folder, "--metric", "dev.f1"]) == 1
-    assert main(["picture", "curves", str(tmp_path)]) == 1
-    said = capsys.readouterr().err
-    assert "has no metric dev.f1; it has dev.perplexity" in said
-    assert f"{tmp_path} has no history.jsonl" in said
-
-
 def test_a_model_that_labels_no_words_is_sure_of_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = recipe("masked_lm")
     model = checkpoint.build_model(chosen, vocabulary(), ())
@@ -144,4 +98,4 @@ def test_only_png_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_name_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["picture", "curve"]) == 2
-    assert "unknown verb 'picture curve'; known: attention, curves, reliability, words" in capsys.readouterr().err
+    assert "unknown verb 'picture curve'; known: attention, reliability, words" in capsys.readouterr().err

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from benchmarks.measure.gabriel import gabriel_edges
 from layoutray.document import word_graph
-from layoutray.document.word_graph import MAX_NEIGHBOURS, gabriel_edges, word_neighbours
+from layoutray.document.word_graph import MAX_NEIGHBOURS, word_neighbours
 from layoutray.errors import InputError
 
 MANY_TIES = st.integers(1, 8).flatmap(

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layoutray.nn.attention import SelfAttention, attention_probabilities, mask_keys, split_heads
+from layoutray.nn.attention import BiasedScores, SelfAttention, VisibleKeys, attention_probabilities, split_heads
 
 
 def test_split_heads_keeps_a_heads_entries_together() -> None:
@@ -39,7 +39,8 @@ def test_self_attention_equals_its_formula() -> None:
         split_heads(project(states), 3) for project in (attention.query, attention.key, attention.value)
     )
     context = attention_probabilities(query, key, mask) @ value
-    torch.testing.assert_close(attention(states, mask), attention.output(context.transpose(1, 2).reshape(2, 5, 12)))
+    expected = attention.output(context.transpose(1, 2).reshape(2, 5, 12))
+    torch.testing.assert_close(attention(states, VisibleKeys.of_all_queries(mask)), expected)
 
 
 @torch.no_grad()
@@ -47,15 +48,16 @@ def test_a_bias_is_added_to_scores_and_masked_keys_stay_masked() -> None:
     torch.manual_seed(0)
     attention = SelfAttention(12, 3, 0.0).eval()
     states, mask = torch.randn(2, 5, 12), torch.tensor([[True] * 5, [True, True, True, False, False]])
-    assert torch.equal(attention(states, mask_keys(torch.zeros(2, 3, 5, 5), mask)), attention(states, mask))
+    masked = BiasedScores.of_visible_keys(torch.zeros(2, 3, 5, 5), mask)
+    assert torch.equal(attention(states, masked), attention(states, VisibleKeys.of_all_queries(mask)))
     terms = torch.randn(2, 3, 5, 5) * 3
     query, key, value = (
         split_heads(project(states), 3) for project in (attention.query, attention.key, attention.value)
     )
     scores = (query @ key.transpose(-1, -2) / 2 + terms).masked_fill(~mask[:, None, None], -torch.inf)
     context = (scores.softmax(-1) @ value).transpose(1, 2).reshape(2, 5, 12)
-    torch.testing.assert_close(attention(states, mask_keys(terms, mask)), attention.output(context))
-    nothing = mask_keys(terms, torch.zeros_like(mask))
+    torch.testing.assert_close(attention(states, BiasedScores.of_visible_keys(terms, mask)), attention.output(context))
+    nothing = BiasedScores.of_visible_keys(terms, torch.zeros_like(mask))
     with torch.autocast("cpu", torch.bfloat16):
         assert attention(states, nothing).isfinite().all()
 
@@ -63,7 +65,7 @@ def test_a_bias_is_added_to_scores_and_masked_keys_stay_masked() -> None:
 def test_self_attention_drops_out_in_training_only() -> None:
     torch.manual_seed(0)
     attention = SelfAttention(8, 2, 0.5)
-    states, mask = torch.randn(1, 6, 8), torch.ones(1, 6, dtype=torch.bool)
-    assert not torch.equal(attention(states, mask), attention(states, mask))
+    states, scorer = torch.randn(1, 6, 8), VisibleKeys(torch.ones(1, 1, 1, 6, dtype=torch.bool))
+    assert not torch.equal(attention(states, scorer), attention(states, scorer))
     attention.eval()
-    assert torch.equal(attention(states, mask), attention(states, mask))
+    assert torch.equal(attention(states, scorer), attention(states, scorer))

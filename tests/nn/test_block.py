@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from layoutray.nn.attention import SelfAttention
+from layoutray.nn.attention import SelfAttention, VisibleKeys
 from layoutray.nn.block import AddAndNorm, EncoderLayer, FeedForward
 
 
@@ -59,4 +59,4 @@ def test_encoder_layer_is_torchs_post_norm_layer(activation: Callable[[torch.Ten
     theirs.linear2.load_state_dict(ours.feed_forward.contract.state_dict())
     states, mask = torch.randn(2, 5, 12), torch.tensor([[True] * 5, [True, True, True, False, False]])
     expected = theirs(states, src_key_padding_mask=torch.zeros(mask.shape).masked_fill(~mask, -torch.inf))
-    torch.testing.assert_close(ours(states, mask)[mask], expected[mask])
+    torch.testing.assert_close(ours(states, VisibleKeys.of_all_queries(mask))[mask], expected[mask])

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from layoutray.nn.attention import attention_probabilities, split_heads
+from layoutray.nn.attention import VisibleKeys, attention_probabilities, split_heads
 from layoutray.nn.blockwise_attention import BlockwiseAttention
 
 
@@ -27,7 +27,7 @@ def problem(length: int, block: int) -> tuple[BlockwiseAttention, Tensor, Tensor
 def test_it_equals_attention_under_a_mask(length: int, block: int) -> None:
     attention, states, mask, together = problem(length, block)
     seen = together & mask[:, None, None, :]
-    expected = attention.attend(states, attention.keys_and_values(states), seen)
+    expected = attention.attend(states, attention.keys_and_values(states), VisibleKeys(seen))
     torch.testing.assert_close(attention(states, mask)[mask], expected[mask])
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from layoutray.nn.attention import SelfAttention
+from layoutray.nn.attention import SelfAttention, VisibleKeys
 from layoutray.nn.dropout import FastDropout, use_fast_dropout
 
 COUNT = 1 << 20
@@ -64,9 +64,9 @@ def test_a_model_gets_it_everywhere_and_keeps_its_weights() -> None:
 def test_attention_with_fast_dropout_is_unbiased(masked: bool) -> None:
     torch.manual_seed(0)
     attention, states = SelfAttention(8, 2, 0.5), torch.randn(1, 5, 8)
-    mask = torch.tensor([[True, True, True, True, not masked]])
+    scorer = VisibleKeys(torch.tensor([[[[True, True, True, True, not masked]]]]))
     use_fast_dropout(attention)
     with torch.no_grad():
-        expected = attention.eval()(states, mask)
-        mean = attention.train()(states.expand(4000, -1, -1), mask.expand(4000, -1)).mean(0, keepdim=True)
+        expected = attention.eval()(states, scorer)
+        mean = attention.train()(states.expand(4000, -1, -1), scorer).mean(0, keepdim=True)
     torch.testing.assert_close(mean, expected, atol=0.03, rtol=0)

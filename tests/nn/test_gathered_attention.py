@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from layoutray.nn.attention import SelfAttention
+from layoutray.nn.attention import SelfAttention, VisibleKeys
 from layoutray.nn.gathered_attention import key_lists
 
 
@@ -23,16 +23,16 @@ def test_it_equals_the_dense_computation_on_real_tokens(length: int, block: int,
     states, seen, mask = case(length, seed)
     attention = SelfAttention(16, 4, 0.0)
     gathered = attention(states, key_lists(seen, mask, block))
-    torch.testing.assert_close(gathered[mask], attention(states, seen)[mask], atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(gathered[mask], attention(states, VisibleKeys(seen))[mask], atol=1e-6, rtol=1e-5)
 
 
 def test_gradients_equal_the_dense_ones() -> None:
     states, seen, mask = case(37)
     attention = SelfAttention(16, 4, 0.0)
     grads: list[Tensor] = []
-    for visible in (seen, key_lists(seen, mask, 8)):
+    for scorer in (VisibleKeys(seen), key_lists(seen, mask, 8)):
         leaf = states.clone().requires_grad_()
-        attention(leaf, visible)[mask].square().sum().backward()
+        attention(leaf, scorer)[mask].square().sum().backward()
         assert leaf.grad is not None
         grads.append(leaf.grad)
     torch.testing.assert_close(grads[0], grads[1], atol=1e-5, rtol=1e-4)

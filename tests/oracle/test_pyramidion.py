@@ -11,13 +11,12 @@ from torch.nn import functional
 
 from layoutray import config
 from layoutray.architectures.pyramidion import ARCHITECTURE, PyramidionConfig
-from layoutray.nn.attention import attention_probabilities, split_heads
-from layoutray.nn.weight_names.pyramidion import table
-from layoutray.releases.importers.pyramidion import encoder_settings, writing_settings
+from layoutray.nn.attention import VisibleKeys, attention_probabilities, split_heads
 from layoutray.tasks import GenerationSettings, TaskModel
 from layoutray.tasks.text_generation import TextGenerationHead
 from layoutray.tensors import Batch, Encoded
 from tests.oracle.cases import Case, files, read
+from tests.oracle.pyramidion_release import encoder_settings, table, writing_settings
 
 STATES, LOGITS, LOSS, GRADIENT = 5e-5, 2e-4, 1e-3, 1e-4
 
@@ -55,8 +54,8 @@ class Reference:
 def reference(file: Path) -> Reference:
     case = read(file)
     theirs = case.facts["args"]
-    writing = config.build(GenerationSettings, writing_settings(theirs, file))
-    return Reference(case, PyramidionConfig(**encoder_settings(theirs, file)), writing)
+    writing = config.build(GenerationSettings, writing_settings(theirs))
+    return Reference(case, PyramidionConfig(**encoder_settings(theirs)), writing)
 
 
 def record(module: nn.Module, into: list[Any]) -> None:
@@ -117,10 +116,10 @@ def test_cross_attention_of_the_decoder(file: Path) -> None:
     means: list[Tensor] = []
     attend = last.attend
 
-    def note(states: Tensor, memory: Any, seen: Tensor) -> Tensor:
+    def note(states: Tensor, memory: Any, scorer: VisibleKeys) -> Tensor:
         query = split_heads(last.query(states), last.heads)
-        means.append(attention_probabilities(query, memory.key, seen.flatten(1)).mean(1))
-        return attend(states, memory, seen)
+        means.append(attention_probabilities(query, memory.key, scorer.mask.flatten(1)).mean(1))
+        return attend(states, memory, scorer)
 
     last.attend = note
     model.head(known.case.tensors["in/prev_output_tokens"], model.encoder(known.batch))

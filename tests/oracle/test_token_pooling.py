@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from layoutray.errors import InputError
 from layoutray.nn.token_pooling import HalvingSettings, Pooled, successive_halving_topk, window_pool
-from layoutray.nn.token_scoring import CoordinateScorer, IndexScorer, LinearScorer, NonlinearScorer, received_attention
+from layoutray.nn.token_scoring import LinearScorer, NonlinearScorer, received_attention, scorer
 from tests.oracle.cases import files, read
 
 EXACT, SINGLE = 1e-12, 1e-5
@@ -101,8 +101,8 @@ class TestScorers:
                 "classifier.bias": weights["nonlinear_b2"],
             }
         )
-        for scorer, name in ((linear, "linear"), (nonlinear, "nonlinear")):
-            found = scorer(states, nobody)
+        for learned, name in ((linear, "linear"), (nonlinear, "nonlinear")):
+            found = learned(states, nobody)
             close(found.detach(), case.tensors[f"out/{name}_released_score"])
             close(torch.logit(found - 1e-5).detach(), case.tensors[f"out/{name}_logit"])
 
@@ -111,8 +111,7 @@ class TestScorers:
         states, attention, out = case.tensors["in/E"], case.tensors["in/attention"], case.group("out")
         everyone = torch.ones(states.shape[:2], dtype=torch.bool)
         close(received_attention(attention, everyone), out["power_column_sum_over_heads"])
-        close(CoordinateScorer(3)(states, nobody), out["embedding_dim3"])
-        close(IndexScorer(4)(states, nobody), out["index_every4"])
+        close(scorer("index", states.shape[-1], 0.0, 4)(states, nobody), out["index_every4"])
         for take in ("mean", "max"):
             close(window_pool(states, everyone, states.shape[1] // 4, take).states, out[f"{take}_pool4"])
 

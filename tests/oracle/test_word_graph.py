@@ -9,7 +9,8 @@ import torch
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from layoutray.document.word_graph import gabriel_edges, word_neighbours
+from benchmarks.measure.gabriel import gabriel_edges
+from layoutray.document.word_graph import word_neighbours
 from layoutray.nn.super_tokens import edge_features
 from tests.oracle.cases import files, read
 

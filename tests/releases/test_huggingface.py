@@ -32,7 +32,6 @@ LIBRARY: dict[str, dict[str, Any]] = {
 }
 OURS: dict[str, dict[str, Any]] = {
     "lambert": {"arch": "lambert"},
-    "docpolarbert": {"arch": "docpolarbert"},
     "formnet": {"arch": "formnet"},
     "skimformer": {"arch": "skimformer"},
     "longskimformer": {"arch": "longskimformer"},

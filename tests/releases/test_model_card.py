@@ -49,7 +49,7 @@ def test_its_metadata_are_the_metrics(tmp_path: Path) -> None:
 
 
 def test_it_names_what_was_not_stated_and_no_private_place(tmp_path: Path) -> None:
-    make(tmp_path, {"arch": "docpolarbert"})
+    make(tmp_path, {"arch": "skim_embeddings"})
     text = card(tmp_path).content
     for part in ("Licences of the data: not stated", "`receipts`", "minilm", "seed 3", "temperature 1.25"):
         assert part in text
@@ -67,7 +67,7 @@ def test_it_claims_no_temperature_and_no_dev_where_there_was_none(tmp_path: Path
 
 @pytest.mark.parametrize(
     "model",
-    [{"arch": "docpolarbert"}, pytest.param({"arch": "hf", "model_type": "layoutlm"}, marks=pytest.mark.slow)],
+    [{"arch": "skim_embeddings"}, pytest.param({"arch": "hf", "model_type": "layoutlm"}, marks=pytest.mark.slow)],
 )
 def test_its_example_runs(model: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In this process; `test_huggingface.py` loads folders in one that cannot import layoutray."""

@@ -14,7 +14,8 @@ from mlflow.tracking import MlflowClient
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
-from layoutray.report import curves, png
+from layoutray.report import png
+from layoutray.report.reliability import reliability
 from layoutray.store.card import Card
 from layoutray.tracking import registered, runs, stores
 from layoutray.tracking.data import DataUsed
@@ -25,7 +26,7 @@ from tests.mlflow_store import new_store
 from tests.store.test_sources import server as s3  # noqa: F401  (a fixture)
 
 CARD = Card("entities", 64, ("O", "B-a", "I-a"), ("pages",), {"train": 4}, {"train": 9}, 1, "d16e57")
-PICTURE = png.png(curves.loss_curve({"loss": [(1, 2.0), (2, 1.0)]}, "loss"))
+PICTURE = png.png(reliability({}))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_a_run_has_recipe_data_set_metrics_and_pictures(uri: str, tmp_path: Path
     run = opened(uri)
     run.log_data(examples(tmp_path))
     run.log_metrics(7, {"test.f1": 0.5})
-    run.log_picture("loss", PICTURE)
+    run.log_picture("drawn", PICTURE)
     run.finish()
     kept = run.client.get_run(run.run_id)
     assert kept.info.status == "FINISHED"
@@ -92,9 +93,9 @@ def test_a_run_has_recipe_data_set_metrics_and_pictures(uri: str, tmp_path: Path
     assert json.loads(given.dataset.source) == {"uri": str(tmp_path / "examples")}
     assert json.loads(given.dataset.profile) == {"pages": {"train": 4}}
     assert history(run, "test.f1") == [(7, 0.5)]
-    assert Path(run.client.download_artifacts(run.run_id, "pictures/loss.png")).read_bytes() == PICTURE
+    assert Path(run.client.download_artifacts(run.run_id, "pictures/drawn.png")).read_bytes() == PICTURE
     shown = [file.path for file in run.client.list_artifacts(run.run_id, "images")]
-    assert any(path.startswith("images/pictures~loss+") for path in shown), "among the charts"
+    assert any(path.startswith("images/pictures~drawn+") for path in shown), "among the charts"
 
 
 def test_runs_that_bring_the_same_new_data_set_at_once_all_have_it(uri: str, tmp_path: Path) -> None:
@@ -255,12 +256,12 @@ def test_a_relative_sqlite_file_is_the_same_one_everywhere(tmp_path: Path, monke
     new_store(tmp_path)
     monkeypatch.chdir(tmp_path)
     run = opened("sqlite:///mlflow.db")
-    run.log_picture("loss", PICTURE)
+    run.log_picture("drawn", PICTURE)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     run.log_metrics(1, {"loss": 1.0})
     assert history(run, "loss") == [(1, 1.0)]
-    assert list((tmp_path / "mlartifacts").rglob("pictures/loss.png"))
+    assert list((tmp_path / "mlartifacts").rglob("pictures/drawn.png"))
 
 
 def test_the_default_place_is_the_environments_or_a_file_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

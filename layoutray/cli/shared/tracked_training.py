@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from layoutray import checkpoint
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.options import TrainingOptions
-from layoutray.report import curves, png
 from layoutray.store import sources
 from layoutray.store.card import Card
 from layoutray.tracking import metric_names, origin, registered, runs
@@ -14,7 +13,7 @@ from layoutray.tracking.parameters import encoder_of, of_recipe
 from layoutray.tracking.runs import MlflowReporter, Run
 from layoutray.training.inputs import CheckedJob
 from layoutray.training.job import Job
-from layoutray.training.reporter import HISTORY, JsonLines, Reporter, read_history, training_minutes
+from layoutray.training.reporter import HISTORY, JsonLines, Reporter, training_minutes
 
 
 def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:
@@ -78,10 +77,7 @@ def reporters(job: Job, run: Run) -> Sequence[Reporter]:
 
 
 def close_run(job: Job, run: Run, name: str) -> None:
-    """Log loss curve and checkpoint of a finished training, register it as `name` unless empty, and close its run."""
-    series = read_history(sources.join(job.out, HISTORY))
-    losses = {name: series[name] for name in ("loss", "dev.loss") if name in series}
-    run.log_picture("loss", png.png(curves.loss_curve(losses, "loss")))
+    """Log duration and checkpoint of a finished training, register it as `name` unless empty, and close its run."""
     run.log_metrics(0, {metric_names.MINUTES: training_minutes(sources.join(job.out, HISTORY))})
     run.log_checkpoint(job.out)
     run.describe()

@@ -1,0 +1,1 @@
+"""Recipes of the plug-ins, as TOML files."""

@@ -1,1 +1,0 @@
-"""Verbs that measure speed on this machine: `layoutray benchmark NAME`."""

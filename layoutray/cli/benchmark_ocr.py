@@ -1,0 +1,54 @@
+"""Word recall and precision of OCR settings on pages with known words: annotated pictures, or your own PDF files."""
+
+import argparse
+from collections.abc import Sequence
+
+from layoutray.cli.shared import terminal
+from layoutray.errors import InputError
+from layoutray.evaluation.ocr_settings import (
+    HEADING,
+    KnownPage,
+    annotated_pictures,
+    born_digital_pages,
+    score_settings,
+    variant,
+)
+from layoutray.ocr.settings import PROFILES
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="layoutray benchmark ocr", description=__doc__)
+    parser.add_argument(
+        "reader",
+        help="`folder` for PDF files with a text layer, which is compared with OCR of their first pages; "
+        "or the reader of a data set with pictures and words, e.g. sroie, funsd, docbank",
+    )
+    parser.add_argument("root", help="folder of the files or of the data set")
+    parser.add_argument("--split", default="", help="split of the data set: train, dev or test (default: all)")
+    parser.add_argument(
+        "--limit", type=int, default=50, help="maximum number of documents, spread evenly (default: 50)"
+    )
+    parser.add_argument(
+        "--variant",
+        action="append",
+        metavar="KEY=VALUE...",
+        help="settings to measure: keys of the recipe section `recognition`, separated by spaces, for example "
+        "'engine=tesserocr tesserocr.psm=4'; repeatable (default: both profiles)",
+    )
+    options = parser.parse_args(arguments)
+    pages = _known_pages(options.reader, options.root, options.split, options.limit)
+    settings = {name: variant(name) for name in options.variant or [f"profile={profile}" for profile in PROFILES]}
+    name = f"{options.reader} {options.split}".strip()
+    rows = [score.cells() for score in score_settings(name, pages, settings)]
+    terminal.show_table("Words recognised, shares of 1", HEADING, rows)
+    return 0
+
+
+def _known_pages(reader: str, root: str, split: str, limit: int) -> list[KnownPage]:
+    if reader == "folder":
+        if pages := born_digital_pages(root, limit):
+            return pages
+        raise InputError(f"{root} has no PDF file whose first page has a usable text layer")
+    if pages := annotated_pictures(reader, root, split, limit):
+        return pages
+    raise InputError(f"{root} has no pictures with words in split {split!r}")
