@@ -235,7 +235,7 @@ def _add_resources(made: argparse.ArgumentParser, process: str, cpus: float, max
         "--max-failures",
         type=int,
         default=max_failures,
-        help=f"losses of a {process} to recover from before the training fails (default: %(default)s)",
+        help=f"how often a lost {process} is replaced before the training fails (default: %(default)s)",
     )
 
 
