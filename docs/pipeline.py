@@ -39,7 +39,7 @@ class Base:
 
 
 STAGES = (
-    Stage("read", "PAGES", "synthesize ingest mix augment dead-letters", "readers ocr prepare synthetic"),
+    Stage("read", "PAGES", "synthesize ingest mix dead-letters", "readers ocr prepare synthetic"),
     Stage("encode", "EXAMPLES", "encode", "tasks batching"),
     Stage(
         "train",

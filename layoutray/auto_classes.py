@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import tokenizers
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForTokenClassification, PreTrainedConfig, PreTrainedModel
@@ -21,11 +21,8 @@ from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import unlabelled
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.tasks import TaskModel
-from layoutray.tasks.word_labels import TokenClassificationHead
-from layoutray.tensors import BOX_GRID, Batch, Encoded, Encoder
-
-_CERTAIN = 100.0
-"""Logit of the first label (the others are 0) at tokens that the architecture dropped: they are in no entity."""
+from layoutray.tasks.word_labels import CERTAIN, TokenClassificationHead
+from layoutray.tensors import BOX_GRID, Batch, Encoder
 
 
 class LayoutrayConfig(PreTrainedConfig):
@@ -89,8 +86,8 @@ class LayoutrayForTokenClassification(PreTrainedModel):
             neighbours=page.get("neighbours"),
             page_sizes=page.get("page_sizes"),
         )
-        scores = TaskModel(self.encoder, self.head).scores(given)
-        logits = _in_input_order(*scores, input_ids.shape[1])
+        encoded, logits = TaskModel(self.encoder, self.head).scores(given)
+        logits = encoded.in_input_order(logits, input_ids.shape[1], CERTAIN)
         loss = None if labels is None else functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
         return TokenClassifierOutput(loss=cast(Any, loss), logits=cast(Any, logits))
 
@@ -139,15 +136,6 @@ def _build(stored: Any) -> TaskModel:
     head = TokenClassificationHead(encoder.width, stored.num_labels, settings.dropout)
     architecture.initialise(head, encoder.width)
     return TaskModel(encoder, head)
-
-
-def _in_input_order(
-    encoded: Encoded, logits: Float[Tensor, "batch kept labels"], length: int
-) -> Float[Tensor, "batch length labels"]:
-    ordered = logits.new_zeros(len(logits), length, logits.shape[-1])
-    ordered[..., 0] = _CERTAIN
-    row, kept = encoded.mask.nonzero(as_tuple=True)
-    return ordered.index_put((row, encoded.origin[row, kept]), logits[row, kept])
 
 
 assert IGNORED == -100, "the library's losses ignore this label"

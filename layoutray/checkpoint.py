@@ -132,7 +132,9 @@ def local_copy(folder: str | Path) -> Generator[Path]:
         yield local
         return
     with tempfile.TemporaryDirectory() as copy:
-        _fetch(address, Path(copy))
+        for name in (*FILES, EXAMPLE):
+            if (data := _read(address, name)) is not None:
+                Path(copy, name).write_bytes(data)
         try:
             yield Path(copy)
         except CheckpointError as error:
@@ -155,13 +157,6 @@ def read_vocabulary(folder: str | Path) -> Tokenizer:
         raise CheckpointError(f"no tokenizer.json at {folder}: {error}") from error
 
 
-def _fetch(address: str, folder: Path) -> None:
-    """Copy the files of a checkpoint that exist at `address` into `folder`."""
-    for name in (*FILES, EXAMPLE):
-        if (data := _read(address, name)) is not None:
-            (folder / name).write_bytes(data)
-
-
 def _read(folder: str | Path, name: str) -> bytes | None:
     """The content of a checkpoint's file; None if it does not exist."""
     try:
@@ -178,16 +173,31 @@ def _load(folder: Path) -> Checkpoint:
         raise CheckpointError(
             f"{folder} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(REQUIRED)}"
         )
-    recipe = _recipe(folder / "recipe.json")
+    values = read_json(folder / "recipe.json")
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{folder / 'recipe.json'} must contain a JSON object, not {values!r:.100}")
+    try:
+        recipe = recipes.from_stored(cast(dict[str, Any], values))
+    except RecipeError as error:
+        raise CheckpointError(
+            f"{folder / 'recipe.json'} is not a recipe that this version can read: {error}"
+        ) from error
     vocabulary = tokenizer.load(folder)
     labels = tuple(read_json(folder / "labels.json"))
     model = build_model(recipe, vocabulary, labels)
     load_weights(model, folder / "model.safetensors")
-    version = _version(folder, recipe)
     metrics = {name: float(value) for name, value in read_json(folder / "metrics.json").items()}
     provenance = read_json(folder / "provenance.json")
-    temperature = _temperature(folder / "calibration.json")
-    return Checkpoint(recipe, labels, vocabulary, model.eval(), metrics, provenance, version, temperature)
+    calibration = folder / "calibration.json"
+    match read_json(calibration) if calibration.is_file() else {"temperature": 1.0}:
+        case {"temperature": float() | int() as temperature} if 0 < temperature < math.inf:
+            pass
+        case other:
+            raise CheckpointError(
+                f"{calibration} contains {other!r:.100}; it must be an object with a temperature, a number above 0"
+            )
+    version = _version(folder, recipe)
+    return Checkpoint(recipe, labels, vocabulary, model.eval(), metrics, provenance, version, float(temperature))
 
 
 def _version(folder: Path, recipe: Recipe) -> str:
@@ -206,9 +216,7 @@ def load_weights(model: TaskModel, file: Path) -> None:
     weights = read_tensors(file)
     if problems := mismatch(weights, unique_tensors(model)):
         raise CheckpointError(f"{file} does not fit the model of its recipe: {problems}")
-    model.load_state_dict(
-        weights, strict=False
-    )  # not strict: tied tensors are stored once; all others were checked above
+    model.load_state_dict(weights, strict=False)  # tied tensors are stored once; all others were checked above
 
 
 def read_tensors(file: Path) -> dict[str, torch.Tensor]:
@@ -256,28 +264,6 @@ def unique_tensors(model: TaskModel) -> dict[str, torch.Tensor]:
             seen.add(tensor.data_ptr())
             unique[name] = tensor.contiguous()
     return unique
-
-
-def _recipe(file: Path) -> Recipe:
-    values = read_json(file)
-    if not isinstance(values, dict):
-        raise CheckpointError(f"{file} must contain a JSON object, not {values!r:.100}")
-    try:
-        return recipes.from_stored(cast(dict[str, Any], values))
-    except RecipeError as error:
-        raise CheckpointError(f"{file} is not a recipe that this version can read: {error}") from error
-
-
-def _temperature(file: Path) -> float:
-    if not file.is_file():
-        return 1.0
-    match read_json(file):
-        case {"temperature": float() | int() as temperature} if 0 < temperature < math.inf:
-            return float(temperature)
-        case other:
-            raise CheckpointError(
-                f"{file} contains {other!r:.100}; it must be an object with a temperature, a number above 0"
-            )
 
 
 def _json(content: Any) -> bytes:

@@ -6,6 +6,7 @@ LayoutrayError
 │   ├── DocumentError            an unusable file or page, with a reason code; becomes a dead letter or a 422
 │   ├── SchemaError              a data set that does not match its schema
 │   └── CheckpointError          an incomplete checkpoint, or one that does not fit
+├── TrainingError                a training that cannot go on
 ├── MissingDependencyError       a missing program or package
 └── ClusterError                 Ray cannot be started or joined
 """
@@ -94,6 +95,16 @@ class DocumentError(InputError):
     @property
     def retryable(self) -> bool:
         return self.reason in RETRYABLE
+
+
+def as_document_error(error: Exception, stage: str) -> DocumentError:
+    """The error as that of one document or page. One that concerns all of them (program, setting) is raised again."""
+    if isinstance(error, DocumentError):
+        return error
+    if isinstance(error, LayoutrayError):
+        raise error
+    failure = DocumentError(Reason.INTERNAL, f"{type(error).__name__}: {error}", stage=stage)
+    return failure.with_traceback(error.__traceback__)
 
 
 def _rebuild(reason: Reason, message: str, stage: str) -> DocumentError:

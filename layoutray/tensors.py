@@ -160,6 +160,18 @@ class Encoded:
         """The output of an encoder that keeps every token: state i belongs to token i."""
         return cls(states, mask, torch.arange(states.shape[1], device=states.device).expand(states.shape[:2]))
 
+    def in_input_order(
+        self, scores: Float[Tensor, "batch kept labels"], length: int, certain: float
+    ) -> Float[Tensor, "batch length labels"]:
+        """The scores of the labels of all tokens in the order of the input, from those of the states.
+
+        A token that the encoder has dropped is part of no entity: its first label has the score `certain`, others 0.
+        """
+        ordered = scores.new_zeros(len(scores), length, scores.shape[-1])
+        ordered[..., 0] = certain
+        row, kept = self.mask.nonzero(as_tuple=True)
+        return ordered.index_put((row, self.origin[row, kept]), scores[row, kept])
+
 
 class Encoder(Protocol):
     """The interface of an architecture's module that tasks use."""

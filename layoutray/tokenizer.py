@@ -5,9 +5,10 @@ word.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 
 import tokenizers
@@ -107,15 +108,26 @@ def train_wordpiece(words: Iterable[str], vocab_size: int) -> Tokenizer:
     normalizer = normalizers.BertNormalizer(lowercase=True)
     pre_tokenizer = pre_tokenizers.BertPreTokenizer()
 
+    # The library's WordPiece trainer numbers continuation pieces (##x) in the order of a hash table, which differs
+    # between runs. Its BPE trainer does the same work and is deterministic. During training, the characters of a word
+    # after the first are therefore shifted by `mark`, which marks them as continuations: the trainer then sorts them
+    # like other characters.
+    mark = 0x80000
+
     @lru_cache(maxsize=1 << 16)
     def training_words(word: str) -> list[str]:
         parts = (part for part, _ in pre_tokenizer.pre_tokenize_str(normalizer.normalize_str(word)))
-        return [_encode_continuation(part) for part in parts if max(part) < _CONTINUATION]
+        return [part[0] + "".join(chr(ord(c) + mark) for c in part[1:]) for part in parts if ord(max(part)) < mark]
+
+    def piece_of(trained: str) -> str:
+        plain = "".join(chr(ord(letter) % mark) for letter in trained)
+        return plain if ord(trained[0]) < mark else f"##{plain}"
 
     byte_pairs = tokenizers.Tokenizer(models.BPE())
     trainer = trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=list(SPECIAL_TOKENS), show_progress=False)
-    byte_pairs.train_from_iterator(_chunks(part for word in words for part in training_words(word)), trainer)
-    vocabulary = {_decode_continuation(piece): index for piece, index in byte_pairs.get_vocab().items()}
+    parts = (part for word in words for part in training_words(word))
+    byte_pairs.train_from_iterator(iter(lambda: list(islice(parts, 1000)), []), trainer)
+    vocabulary = {piece_of(trained): index for trained, index in byte_pairs.get_vocab().items()}
     return _wordpiece(models.WordPiece(vocabulary, **_WORDPIECE), normalizer)
 
 
@@ -213,30 +225,3 @@ _OLDER_FORMATS: dict[tuple[str, ...], Callable[..., Tokenizer]] = {
     ("vocab.txt",): _read_wordpiece,
     ("vocab.json", "merges.txt"): _read_byte_pairs,
 }
-
-
-# The library's WordPiece trainer numbers continuation pieces (##x) in the order of a hash table, which differs between
-# runs. Its BPE trainer does the same work and is deterministic. During training, the characters of a word after the
-# first are therefore shifted by this code point, which marks them as continuations: the trainer then sorts them like
-# other characters.
-_CONTINUATION = chr(0x80000)
-
-
-def _encode_continuation(word: str) -> str:
-    return word[0] + "".join(chr(ord(letter) + ord(_CONTINUATION)) for letter in word[1:])
-
-
-def _decode_continuation(piece: str) -> str:
-    plain = "".join(chr(ord(letter) - ord(_CONTINUATION)) if letter >= _CONTINUATION else letter for letter in piece)
-    return f"##{plain}" if piece[0] >= _CONTINUATION else plain
-
-
-def _chunks(words: Iterable[str], size: int = 1000) -> Iterator[list[str]]:
-    chunk: list[str] = []
-    for word in words:
-        chunk.append(word)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk

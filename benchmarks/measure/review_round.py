@@ -95,7 +95,7 @@ class ReviewRound:
 
     def counts(self, name: str) -> list[ItemCounts]:
         """Counts of the values of each test document: `before` or `after` the review."""
-        return [tuple(counts) for counts in self._read(name)]
+        return [ItemCounts(*counts) for counts in self._read(name)]
 
     def time(self, way: str) -> ReviewTime:
         """The time of `review` or of `retype`."""

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from layoutray.active_learning.reading import ReadDocument
 
@@ -42,7 +41,10 @@ def choose(candidates: Sequence[ReadDocument], labelled: Sequence[ReadDocument],
         count: at most the number of candidates.
     """
     compared = sorted(candidates, key=lambda read: -read.uncertainty)[: max(_COMPARED, count)]
-    directions = _directions([*compared, *labelled])
+    states = np.array([read.state for read in (*compared, *labelled)])
+    states -= states.mean(0)
+    lengths = np.linalg.norm(states, axis=1, keepdims=True)
+    directions = states / np.where(lengths > 0, lengths, 1)  # 0 for a state that equals the mean
     own, known = directions[: len(compared)], directions[len(compared) :]
     similarity = np.maximum(own @ own.T, 0)
     np.fill_diagonal(similarity, 1)  # also of a document whose state is the mean, which has no direction
@@ -57,11 +59,3 @@ def choose(candidates: Sequence[ReadDocument], labelled: Sequence[ReadDocument],
         left[best] = False
         nearest = np.maximum(nearest, similarity[:, best])
     return chosen
-
-
-def _directions(documents: Sequence[ReadDocument]) -> NDArray[np.float32]:
-    """The mean states (documents, width) relative to their own mean, with length 1 (0 for a state that equals it)."""
-    states = np.array([read.state for read in documents])
-    states -= states.mean(0)
-    lengths = np.linalg.norm(states, axis=1, keepdims=True)
-    return states / np.where(lengths > 0, lengths, 1)

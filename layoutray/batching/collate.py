@@ -25,12 +25,8 @@ def collate(examples: Sequence[Example], pad_id: int) -> Batch:
     """
     sizes = np.array([len(example.input_ids) for example in examples])
     boxes = _padded([example.boxes for example in examples], 0)
-    _check_boxes(boxes)
     word_index = [within_window(example.word_index) for example in examples]
-    for row, (example, index) in enumerate(zip(examples, word_index, strict=True)):
-        _check_graph(row, example.neighbours, int(index.max(initial=-1)) + 1)
-    page_sizes = np.array([example.page_size for example in examples], np.int64)
-    _check_pages(page_sizes)
+    _check(examples, boxes, word_index)
     labels = [
         example.labels if example.labels is not None else np.full(size, IGNORED)
         for example, size in zip(examples, sizes, strict=True)
@@ -43,7 +39,7 @@ def collate(examples: Sequence[Example], pad_id: int) -> Batch:
         torch.from_numpy(_padded(labels, IGNORED)) if labelled else None,
         torch.from_numpy(_padded(word_index, -1)),
         torch.from_numpy(_padded([example.neighbours for example in examples], -1)),
-        torch.from_numpy(page_sizes),
+        torch.from_numpy(np.array([example.page_size for example in examples], np.int64)),
     )
 
 
@@ -55,7 +51,10 @@ def _padded(rows: Sequence[NDArray[Any]], fill: int) -> NDArray[np.int64]:
     return array
 
 
-def _check_boxes(boxes: NDArray[np.int64]) -> None:
+def _check(
+    examples: Sequence[Example], boxes: NDArray[np.int64], word_index: Sequence[NDArray[np.integer[Any]]]
+) -> None:
+    """Raise SchemaError: see `collate`."""
     wrong = (boxes < 0) | (boxes > BOX_GRID)
     wrong[..., 2:] |= boxes[..., 2:] < boxes[..., :2]
     if wrong.any():
@@ -65,22 +64,18 @@ def _check_boxes(boxes: NDArray[np.int64]) -> None:
             f"0 <= x0 <= x1 <= {BOX_GRID} and 0 <= y0 <= y1 <= {BOX_GRID}; "
             "make the examples again with `layoutray encode`"
         )
-
-
-def _check_pages(sizes: NDArray[np.int64]) -> None:
-    if (sizes < 1).any():
-        row = int(np.argwhere((sizes < 1).any(-1))[0, 0])
-        width, height = sizes[row]
-        raise SchemaError(
-            f"the page of example {row} of the batch is {width} x {height} pixels; both must be at least 1; "
-            "make the pages again with `layoutray ingest`, then the examples with `layoutray encode`"
-        )
-
-
-def _check_graph(row: int, neighbours: NDArray[np.integer[Any]], words: int) -> None:
-    if len(neighbours) != words or neighbours.min(initial=-1) < -1 or neighbours.max(initial=-1) >= words:
-        raise SchemaError(
-            f"example {row} of the batch has {words} words and {len(neighbours)} lists of neighbours with numbers from "
-            f"{neighbours.min(initial=-1)} to {neighbours.max(initial=-1)}; it must have a list for each word, "
-            f"with numbers of at least -1 and below {words}; make the examples again with `layoutray encode`"
-        )
+    for row, (example, index) in enumerate(zip(examples, word_index, strict=True)):
+        words, neighbours = int(index.max(initial=-1)) + 1, example.neighbours
+        least, largest = neighbours.min(initial=-1), neighbours.max(initial=-1)
+        if len(neighbours) != words or least < -1 or largest >= words:
+            raise SchemaError(
+                f"example {row} of the batch has {words} words and {len(neighbours)} lists of neighbours with numbers "
+                f"from {least} to {largest}; it must have a list for each word, "
+                f"with numbers of at least -1 and below {words}; make the examples again with `layoutray encode`"
+            )
+        width, height = example.page_size
+        if width < 1 or height < 1:
+            raise SchemaError(
+                f"the page of example {row} of the batch is {width} x {height} pixels; both must be at least 1; "
+                "make the pages again with `layoutray ingest`, then the examples with `layoutray encode`"
+            )

@@ -14,10 +14,6 @@ def pack(batch: Batch) -> Batch:
         return batch
     tokens, wanted = Places.of(batch.mask), (batch.labels != IGNORED) & batch.mask
     index = tokens.pack(wanted)[0].nonzero().squeeze(1)
-    return replace(batch, packing=Packing(tokens, _as_windows(tuple(wanted.sum(1).tolist())), index))
-
-
-def _as_windows(lengths: tuple[int, ...]) -> Places:
-    """The places of so many tokens of each window, without other tokens between them."""
-    longest = torch.arange(max(lengths))
-    return Places.of(longest < torch.tensor(lengths)[:, None])
+    counts = wanted.sum(1)  # the targets, as windows without other tokens between them
+    targets = Places.of(torch.arange(int(counts.max())) < counts[:, None])
+    return replace(batch, packing=Packing(tokens, targets, index))

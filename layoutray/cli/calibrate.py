@@ -1,19 +1,15 @@
 """`layoutray calibrate`: choose on labelled pages which answers of a checkpoint are accepted without a look."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from layoutray import checkpoint, config
-from layoutray.checkpoint import Checkpoint
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
-from layoutray.cli.shared.output_folder import require_empty
-from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import Goal, choose_thresholds, measure_acceptance
-from layoutray.evaluation.evaluate import FieldEvaluation, evaluate
+from layoutray.evaluation.evaluate import evaluate
 from layoutray.metrics.acceptance import fewest_answers, highest_precision
 from layoutray.recipe import recipes
 
@@ -29,13 +25,13 @@ class CalibrateOptions(EvaluationOptions):
 
     precision: float
     risk: float
-    out: Path
+    out: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, CalibrateOptions)
     goal = Goal(chosen.precision, chosen.risk)
-    require_empty(chosen.out)
+    out = options.require_empty(chosen.out)
     tracked, selection = chosen.load(), chosen.selection()
     fields = evaluate(tracked.loaded, selection).fields
     if fields is None:
@@ -43,12 +39,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{chosen.checkpoint} answers no fields; calibrate a checkpoint whose recipe has [task.fields]"
         )
     schema = choose_thresholds(fields.schema, fields.judged, fields.scores, goal)
-    checkpoint.save(chosen.out, _with_fields(tracked.loaded, schema))
-    checkpoint.copy_example(tracked.folder, chosen.out)
+    values = tracked.loaded.recipe.to_dict()
+    values["task"]["fields"] = {name: config.to_dict(field) for name, field in schema.items()}
+    checkpoint.save(out, replace(tracked.loaded, recipe=recipes.from_stored(values)))  # its version differs
+    checkpoint.copy_example(tracked.folder, out)
     if run := tracked.run():
-        run.note(chosen.out)
+        run.note(out)
     title = f"{tracked.loaded.recipe.name} on {selection.name}, {len(fields.documents)} documents"
-    terminal.show_table(title, ("field", "answers", "accepted from", "accepted", "right"), _rows(fields, schema))
+    acceptance = measure_acceptance(fields.judged, schema)
+    rows = [
+        (
+            name,
+            acceptance.coverage[name].count,
+            "-" if field.accept_from is None else f"{field.accept_from:.4f}",
+            acceptance.precision[name].count,
+            acceptance.precision[name].right,
+        )
+        for name, field in schema.items()
+    ]
+    terminal.show_table(title, ("field", "answers", "accepted from", "accepted", "right"), rows)
     for name, field in schema.items():
         if field.accept_from is None:
             terminal.say(_why_none(name, sum(one.answer.name == name for one in fields.judged), goal))
@@ -66,29 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--risk", type=float, default=0.1, help="probability that the true precision is lower (default: 0.1)"
     )
-    parser.add_argument("--out", type=Path, required=True, help="new folder for the checkpoint with thresholds")
+    parser.add_argument("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
     return parser
-
-
-def _with_fields(loaded: Checkpoint, schema: Mapping[str, FieldType]) -> Checkpoint:
-    """The checkpoint with other fields; its version differs."""
-    values = loaded.recipe.to_dict()
-    values["task"]["fields"] = {name: config.to_dict(field) for name, field in schema.items()}
-    return replace(loaded, recipe=recipes.from_stored(values))
-
-
-def _rows(fields: FieldEvaluation, schema: Mapping[str, FieldType]) -> list[tuple[object, ...]]:
-    acceptance = measure_acceptance(fields.judged, schema)
-    return [
-        (
-            name,
-            acceptance.coverage[name].count,
-            "-" if field.accept_from is None else f"{field.accept_from:.4f}",
-            acceptance.precision[name].count,
-            acceptance.precision[name].right,
-        )
-        for name, field in schema.items()
-    ]
 
 
 def _why_none(name: str, answers: int, goal: Goal) -> str:

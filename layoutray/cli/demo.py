@@ -9,6 +9,7 @@ import contextlib
 import importlib.util
 import io
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from random import Random
 from typing import Any
 
 from layoutray.cli import encode, evaluate, import_model, ingest, synthesize, train
-from layoutray.cli.shared import options, output_folder, terminal
+from layoutray.cli.shared import options, terminal
 from layoutray.cluster.connect import connect
 from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
@@ -35,6 +36,8 @@ from layoutray.synthetic.render import render_page
 from layoutray.tasks import fields_of
 
 MODEL = "layoutray-demo"
+MARKER = ".layoutray-demo"
+"""File in the output folder of `layoutray demo`. The demo deletes no folder without this file."""
 
 _PAGE = "unseen.png"
 _OVERLAY = "overlay.png"
@@ -70,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--out",
         default="runs/demo",
-        type=Path,
+        type=options.local_folder,
         help="folder for all results: new, empty, or of a former demo, which is deleted (default: %(default)s)",
     )
     parser.add_argument("--count", default=240, type=int, help="number of pages to generate (default: %(default)s)")
@@ -78,14 +81,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--seed", default=7, type=int, help="seed of the pages and of both trainings (default: %(default)s)"
     )
     chosen = options.parse(parser, arguments, DemoOptions)
-    output_folder.start_demo_folder(chosen.out)
+    start_folder(chosen.out)
+    schema = fields_of(recipes.load("demo-finetune").task)
     demo = _Demo(chosen.out, chosen.count, chosen.seed)
     demo.train(pretrained_folder())
-    _show_scores(json.loads((demo.out / "test.json").read_text())["metrics"])
-    demo.ask_endpoint()
-    demo.show_times()
+    metrics = json.loads((demo.out / "test.json").read_text())["metrics"]
+    scores = ("field_precision", "field_recall", "field_f1")
+    suffixes = {"all": ""} | {name: f".{name}" for name in schema}
+    rows = [(name, *(metrics[f"{score}{suffix}"] for score in scores)) for name, suffix in suffixes.items()]
+    terminal.show_table("Fields of the test documents", ("field", "precision", "recall", "F1"), rows)
+    demo.ask_endpoint(schema)
+    times = [(title, f"{seconds:.0f}") for title, seconds in demo.seconds.items()]
+    times.append(("sum", f"{sum(demo.seconds.values()):.0f}"))
+    terminal.show_table("Wall time", ("step", "seconds"), times)
     terminal.say(next_steps(demo.out))
     return 0
+
+
+def start_folder(folder: Path) -> None:
+    """Make `folder` an empty folder with the demo's marker file.
+
+    Raises:
+        InputError: if `folder` is a file, or holds files and no marker of a former demo. Nothing is deleted then.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; choose a folder with --out")
+    content = list(folder.iterdir()) if folder.is_dir() else []
+    if content and not (folder / MARKER).is_file():
+        raise InputError(
+            f"{folder} is not empty and was not made by the demo (it has no file {MARKER}); "
+            "choose a new folder with --out, or delete this one yourself"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARKER).write_text("`layoutray demo` made this folder and empties it when it runs again.\n")
+    for path in content:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != MARKER:
+            path.unlink()
 
 
 def pretrained_folder() -> Path:
@@ -117,8 +150,8 @@ class _Demo:
 
     def train(self, minilm: Path) -> None:
         """Run the commands from generated pages to a registered and evaluated model."""
-        start, pages, windows, labelled = map(self._path, ("minilm", "pages", "windows", "labelled"))
-        drawn, pretrained, finetuned = map(self._path, ("drawn", "pretrained", "finetuned"))
+        names = ("minilm", "pages", "windows", "labelled", "drawn", "pretrained", "finetuned", "test.json")
+        start, pages, windows, labelled, drawn, pretrained, finetuned, report = (str(self.out / name) for name in names)
         vocabulary, seed = ["--set", f"tokenizer.path={start}"], ["--set", f"seed={self.seed}"]
         trained = [*seed, "--workers", "2", "--experiment", MODEL]
         with connect():
@@ -131,47 +164,41 @@ class _Demo:
             self._step("Encode for fine-tuning", "encode", ["demo-finetune", pages, "--out", labelled, *vocabulary])
             finetuning = ["demo-finetune", labelled, "--init", pretrained, "--out", finetuned, *trained]
             self._step("Fine-tune on 2 workers and register", "finetune", [*finetuning, "--register", MODEL])
-        with contextlib.redirect_stdout(io.StringIO()):  # the report is also written to test.json
-            self._step("Evaluate", "evaluate", [finetuned, pages, "--json", self._path("test.json")])
+        with contextlib.redirect_stdout(io.StringIO()):  # the report is also written to a file
+            self._step("Evaluate", "evaluate", [finetuned, pages, "--json", report])
 
-    def ask_endpoint(self) -> None:
-        """Post a page of no split to the registered model's endpoint; show the answer beside the truth, and draw it."""
+    def ask_endpoint(self, schema: Mapping[str, FieldType]) -> None:
+        """Serve the registered model in a process of its own, and post a page of no split to it.
+
+        Show the answer beside the truth, and draw it.
+        """
         picture, truth = render_page(Random(f"{self.seed}/a page of no split"))
         page = self.out / _PAGE
         picture.save(page)
-        answer = self._answer(page)
+        with socket.socket() as listening:
+            listening.bind(("127.0.0.1", 0))
+            port = listening.getsockname()[1]
+        arguments = [f"models:/{MODEL}@candidate", "--port", str(port)]
+        with self._timed("Serve and post a page", "serve", arguments), _server(arguments, port) as url:
+            answer = _post(f"{url}/v1/extract", page)
         fields = answer["document"]["fields"]
         columns = ("field", "true value", "found value", "correct", "confidence", "box (pixels)")
         title = f"Answer of {answer['model_id']} version {answer['model_version']} for {page}"
-        terminal.show_table(title, columns, comparison(truth["fields"], fields, _schema()))
+        terminal.show_table(title, columns, comparison(truth["fields"], fields, schema))
         overlay.draw(picture, _entities(fields)).save(self.out / _OVERLAY)
 
-    def _answer(self, page: Path) -> dict[str, Any]:
-        """Serve the registered model in a process of its own and post `page`."""
-        port = _free_port()
-        arguments = [f"models:/{MODEL}@candidate", "--port", str(port)]
-        with self._timed("Serve and post a page", _command("serve", arguments)), _server(arguments, port) as url:
-            return _post(f"{url}/v1/extract", page)
-
-    def show_times(self) -> None:
-        rows = [(title, f"{seconds:.0f}") for title, seconds in self.seconds.items()]
-        terminal.show_table("Wall time", ("step", "seconds"), [*rows, ("sum", f"{sum(self.seconds.values()):.0f}")])
-
     def _step(self, title: str, verb: str, arguments: Sequence[str]) -> None:
-        with self._timed(title, _command(verb, arguments)):
+        with self._timed(title, verb, arguments):
             status = _VERBS[verb](arguments)
         if status:
             raise LayoutrayError(f"the step {title!r} failed with exit status {status}; its messages are above")
 
     @contextlib.contextmanager
-    def _timed(self, title: str, command: str) -> Generator[None]:
-        terminal.say(f"\n== {title}\n   {command}")
+    def _timed(self, title: str, verb: str, arguments: Sequence[str]) -> Generator[None]:
+        terminal.say(f"\n== {title}\n   layoutray {verb} {' '.join(arguments)}")
         started = time.monotonic()
         yield
         self.seconds[title] = time.monotonic() - started
-
-    def _path(self, name: str) -> str:
-        return str(self.out / name)
 
 
 def comparison(
@@ -191,29 +218,11 @@ def comparison(
             rows.append((name, truth.get(name, ""), "", "no", "", ""))
             continue
         correct = "yes" if answer["value"] == expected else "no"
-        box = " ".join(str(round(side)) for side in _bounds(answer["bounding_regions"]))
-        rows.append(
-            (name, truth.get(name, ""), answer["content"], correct, f"{answer['confidence']:.0%}", box),
-        )
+        across = [x for region in answer["bounding_regions"] for x in region["polygon"][0::2]]
+        down = [y for region in answer["bounding_regions"] for y in region["polygon"][1::2]]
+        box = " ".join(str(round(side)) for side in (min(across), min(down), max(across), max(down)))
+        rows.append((name, truth.get(name, ""), answer["content"], correct, f"{answer['confidence']:.0%}", box))
     return rows
-
-
-def _bounds(regions: Sequence[Mapping[str, Any]]) -> tuple[float, float, float, float]:
-    """The box around all lines of a value."""
-    across = [x for region in regions for x in region["polygon"][0::2]]
-    down = [y for region in regions for y in region["polygon"][1::2]]
-    return min(across), min(down), max(across), max(down)
-
-
-def _schema() -> Mapping[str, FieldType]:
-    return fields_of(recipes.load("demo-finetune").task)
-
-
-def _show_scores(metrics: Mapping[str, float]) -> None:
-    names = [("all", ""), *((name, f".{name}") for name in _schema())]
-    scores = ("field_precision", "field_recall", "field_f1")
-    rows = [(name, *(metrics[f"{score}{suffix}"] for score in scores)) for name, suffix in names]
-    terminal.show_table("Fields of the test documents", ("field", "precision", "recall", "F1"), rows)
 
 
 def _entities(fields: Sequence[Mapping[str, Any]]) -> list[Entity]:
@@ -257,17 +266,22 @@ Otherwise, label the values in Label Studio first, and export the project to PRO
   layoutray ingest ingest-label-studio PROJECT runs/mine      # then as above, without [task.fields] in mine.toml"""
 
 
-def _command(verb: str, arguments: Sequence[str]) -> str:
-    return f"layoutray {verb} {' '.join(arguments)}"
-
-
 @contextlib.contextmanager
 def _server(arguments: Sequence[str], port: int) -> Generator[str]:
     """The URL of an endpoint in a process of its own, which is stopped at the end."""
     server = subprocess.Popen([sys.executable, "-m", "layoutray.cli", "serve", *arguments])
     url = f"http://127.0.0.1:{port}"
     try:
-        _wait_for(f"{url}/healthz", server)
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{url}/healthz", timeout=2).close()
+                break
+            if time.monotonic() > deadline or server.poll() is not None:
+                raise LayoutrayError(
+                    f"{url}/healthz did not answer within {_START_SECONDS} seconds; the endpoint's messages are above"
+                )
+            time.sleep(0.5)
         yield url
     finally:
         server.terminate()
@@ -275,16 +289,6 @@ def _server(arguments: Sequence[str], port: int) -> Generator[str]:
             server.wait(30)
         except subprocess.TimeoutExpired:
             server.kill()
-
-
-def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    while time.monotonic() < deadline and server.poll() is None:
-        with contextlib.suppress(OSError):
-            urllib.request.urlopen(url, timeout=2).close()
-            return
-        time.sleep(0.5)
-    raise LayoutrayError(f"{url} did not answer within {_START_SECONDS} seconds; the endpoint's messages are above")
 
 
 def _post(url: str, page: Path) -> dict[str, Any]:
@@ -298,9 +302,3 @@ def _post(url: str, page: Path) -> dict[str, Any]:
             return json.load(response)
     except urllib.error.HTTPError as error:
         raise LayoutrayError(f"{url} answered {error.code}: {error.read().decode(errors='replace')}") from error
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]

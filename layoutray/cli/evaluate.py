@@ -1,10 +1,8 @@
 """`layoutray evaluate`: measure a checkpoint on labelled pages."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from layoutray.cli.shared import options, terminal
@@ -16,7 +14,6 @@ from layoutray.evaluation.measurement import metrics_under_noise
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, confusion_picture, reliability_picture
 from layoutray.recipe.recipes import Recipe
-from layoutray.store import json_text
 from layoutray.tracking.runs import Run
 
 
@@ -34,7 +31,7 @@ class EvaluateOptions(EvaluationOptions):
     truth: Sequence[str]
     beams: int
     noise: Sequence[float]
-    json: Path | None
+    json: str | None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,10 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     metrics = evaluation.metrics | metrics_under_noise(tracked.loaded, selection, chosen.noise)
     _show(evaluation, metrics, tracked.loaded.recipe, selection)
     measured = MeasuredPages(selection)
-    text = json_text.dumps(_report(evaluation, metrics, chosen.checkpoint, measured), indent=2) + "\n"
-    sys.stdout.write(text)
-    if chosen.json:
-        chosen.json.write_text(text, encoding="utf-8")
+    terminal.show_report(_report(evaluation, metrics, chosen.checkpoint, measured), chosen.json, indent=2)
     if run := tracked.run():
         measured.log(run, int(tracked.loaded.metrics["step"]), metrics)
         _log_pictures(evaluation, run, selection.name)
@@ -74,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SHARE",
         help="also measure the F1 when this share of the characters is wrong, for example 0.05 0.1",
     )
-    parser.add_argument("--json", type=Path, help="also write the report to this file")
+    options.add_report_file(parser)
     return parser
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutray import checkpoint
-from layoutray.cli.shared import options, output_folder, terminal
+from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import RecipeOptions
 from layoutray.releases import importers
 
@@ -16,7 +16,7 @@ class ImportOptions(RecipeOptions):
 
     release: str
     folder: Path
-    out: Path
+    out: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,15 +27,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         type=Path,
         help="folder with its configuration, weights and vocabulary; a file labels.json there names the outputs",
     )
-    parser.add_argument("out", type=options.local_folder, help="checkpoint folder, new or empty")
+    parser.add_argument("out", help="checkpoint folder or s3:// address, new or empty")
     options.add_recipe_options(parser)
     chosen = options.parse(parser, arguments, ImportOptions)
     imported = importers.load(chosen.release)(chosen.folder, chosen.overrides)
     if chosen.dry_run:
-        plan = {"model from": str(chosen.folder), "checkpoint": str(chosen.out), "labels": imported.labels}
+        plan = {"model from": str(chosen.folder), "checkpoint": chosen.out, "labels": imported.labels}
         return terminal.show_plan(imported.recipe, plan)
-    output_folder.require_empty(chosen.out)
-    checkpoint.save(chosen.out, imported)
+    checkpoint.save(options.require_empty(chosen.out), imported)
     labels = f", labels {', '.join(imported.labels)}" if imported.labels else ""
     terminal.say(f"checkpoint: {chosen.out} ({imported.recipe.arch}, task {imported.recipe.task.name}{labels})")
     if fresh := imported.provenance["fresh"]:

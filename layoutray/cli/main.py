@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from layoutray.cli.verbs import GROUPS, VERBS
 
@@ -12,41 +12,27 @@ _HELP = ("-h", "--help")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the verb that the first arguments name. Returns the exit status: 2 if there is no such verb."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    known = {name: verb.summary for name, verb in VERBS.items() if " " not in name} | GROUPS
     if not given or given[0] in _HELP:
-        return _show_help("VERB", _top_level(), asked=bool(given))
+        return _show_help("VERB", known, asked=bool(given))
     if given == ["--version"]:
-        return _show_version()
+        from layoutray.version import VERSION  # read from files
+
+        sys.stdout.write(f"layoutray {VERSION}\n")
+        return 0
     name, *rest = given
     if name in GROUPS:
-        members = {verb.partition(" ")[2]: VERBS[verb].summary for verb in VERBS if verb.startswith(f"{name} ")}
+        known = {verb.partition(" ")[2]: VERBS[verb].summary for verb in VERBS if verb.startswith(f"{name} ")}
         if not rest or rest[0] in _HELP:
-            return _show_help(f"{name} NAME", members, asked=bool(rest))
+            return _show_help(f"{name} NAME", known, asked=bool(rest))
         name, rest = f"{name} {rest[0]}", rest[1:]
-        return _run(name, rest) if name in VERBS else _refuse(name, members)
-    return _run(name, rest) if name in VERBS else _refuse(name, _top_level())
-
-
-def _refuse(name: str, known: Iterable[str]) -> int:
-    sys.stderr.write(f"error: unknown verb {name!r}; known: {', '.join(known)}\n")
-    return 2
-
-
-def _run(name: str, arguments: Sequence[str]) -> int:
+    if name not in VERBS:
+        sys.stderr.write(f"error: unknown verb {name!r}; known: {', '.join(known)}\n")
+        return 2
     from layoutray.cli.shared import terminal  # not needed for `--help`
 
     module, _, function = VERBS[name].function.partition(":")
-    return terminal.run(lambda: getattr(importlib.import_module(module, __package__), function)(arguments))
-
-
-def _show_version() -> int:
-    from layoutray.version import VERSION  # read from files
-
-    sys.stdout.write(f"layoutray {VERSION}\n")
-    return 0
-
-
-def _top_level() -> dict[str, str]:
-    return {name: verb.summary for name, verb in VERBS.items() if " " not in name} | GROUPS
+    return terminal.run(lambda: getattr(importlib.import_module(module, __package__), function)(rest))
 
 
 def _show_help(usage: str, commands: Mapping[str, str], *, asked: bool) -> int:

@@ -1,10 +1,8 @@
 """`layoutray promote`: make the candidate of a registered model its champion, if it is not worse."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
@@ -12,7 +10,6 @@ from layoutray.cli.shared import options, terminal
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.replacement import Compared, Comparison, compare
-from layoutray.store import json_text
 from layoutray.tracking import aliases, registered
 from layoutray.tracking.registered import CANDIDATE, CHAMPION
 
@@ -32,7 +29,7 @@ class PromoteOptions:
     pages: Sequence[str]
     split: str
     margin: float
-    json: Path | None
+    json: str | None
     tracking_uri: str
 
 
@@ -48,9 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     terminal.show_table(title, columns, _rows(comparison))
     objections = comparison.objections(chosen.margin)
     report = _report(comparison, champion, candidate, objections)
-    sys.stdout.write(json_text.dumps(report) + "\n")
-    if chosen.json:
-        chosen.json.write_text(json_text.dumps(report, indent=2) + "\n", encoding="utf-8")
+    terminal.show_report(report, chosen.json)
     if objections:
         reasons = "\n".join(f"* {objection}" for objection in objections)
         terminal.say(f"version {candidate} is not promoted, version {champion} stays champion:\n{reasons}")
@@ -75,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         default=0.01,
         help="promote only if the documents rule out a larger loss of F1 than this (default: %(default)s)",
     )
-    parser.add_argument("--json", type=Path, help="also write the report to this file")
+    options.add_report_file(parser)
     options.add_tracking_uri(parser)
     return parser
 

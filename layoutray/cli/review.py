@@ -12,7 +12,6 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from layoutray.cli.export.documents import pages_folder
 from layoutray.cli.shared import options, terminal
 from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.review.answered_folder import answered_documents
@@ -20,6 +19,7 @@ from layoutray.review.app import add_review_page
 from layoutray.review.sessions import NoAuthenticator, Sessions
 from layoutray.review.store import ReviewStore
 from layoutray.store import sources
+from layoutray.store.answer_set import pages_folder
 
 _HOST = "127.0.0.1"
 
@@ -84,7 +84,9 @@ def commands(folder: str) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = options.parser("review")
-    parser.add_argument("answers", type=Path, help=f"local folder written by `layoutray predict`; gets {REVIEW_FILE}")
+    parser.add_argument(
+        "answers", type=options.local_folder, help=f"local folder written by `layoutray predict`; gets {REVIEW_FILE}"
+    )
     parser.add_argument(
         "--pages", metavar="FOLDER", help="pages that were answered, if `predict` did not read them from files itself"
     )

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from layoutray import checkpoint, devices
 from layoutray.active_learning.choice import ChosenDocument, choose
 from layoutray.active_learning.reading import read_documents
-from layoutray.cli.export.documents import pages_folder
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.label_studio_tasks import (
     LabelStudioOptions,
@@ -24,7 +23,8 @@ from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
 from layoutray.inference.extractor import Extractor
-from layoutray.store import codec, shards, sources
+from layoutray.store import codec, shards
+from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
 from layoutray.tracking import registered
 
@@ -53,9 +53,7 @@ class SelectOptions(LabelStudioOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, SelectOptions)
-    out = sources.absolute(chosen.out)
-    if next(sources.list_files(out), None) is not None:
-        raise InputError(f"{chosen.out} is not empty; give another folder, or delete it")
+    out = options.require_empty(chosen.out)
     extractor = _extractor(chosen)
     labelled = [read for folder in chosen.labelled for read in read_documents(extractor, _batches(folder))]
     folder = pages_folder(chosen.pages)
@@ -67,7 +65,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     documents = choose(candidates, labelled, chosen.count)
     if chosen.label_studio:
-        _write_tasks(extractor, folder, documents, chosen)
+        ranks = {one.document.doc_id: rank for rank, one in enumerate(documents)}
+        pages = sorted(
+            DataSet(folder).read_pages(_is_one_of([*ranks])), key=lambda page: (ranks[page.doc_id], page.number)
+        )
+        labels = (*extractor.entity_types, *chosen.labels)
+        answers = (answer.to_json() for answer in extractor.answers(pages))
+        write_tasks(chosen.pages, pages, suggestions(answers), replace(chosen, labels=labels))
     shards.write_bytes(_review(documents), out, REVIEW)
     terminal.say(f"{len(documents)} of {len(candidates)} documents, the first to label first: {chosen.out}/{REVIEW}")
     return 0
@@ -114,29 +118,16 @@ def _is_one_of(doc_ids: Sequence[str]) -> pc.Expression:
 
 
 def _review(documents: Sequence[ChosenDocument]) -> bytes:
-    """The documents as CSV with a header."""
+    """The documents as CSV with a header; `why` has the words whose labels are least certain, each with its label."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for rank, one in enumerate(documents, start=1):
         read = one.document
+        why = "; ".join(
+            f"{word.text} {'no entity' if word.label == OUTSIDE else word.label} {word.confidence:.2f}"
+            for word in read.doubts
+        )
         numbers = (read.words, f"{read.uncertainty:.3f}", f"{one.similarity:.3f}")
-        writer.writerow((rank, read.doc_id, read.source, *numbers, _why(one)))
+        writer.writerow((rank, read.doc_id, read.source, *numbers, why))
     return text.getvalue().encode()
-
-
-def _why(chosen: ChosenDocument) -> str:
-    """The words whose labels are least certain, each with its most probable label and the label's probability."""
-    return "; ".join(
-        f"{word.text} {'no entity' if word.label == OUTSIDE else word.label} {word.confidence:.2f}"
-        for word in chosen.document.doubts
-    )
-
-
-def _write_tasks(extractor: Extractor, folder: str, documents: Sequence[ChosenDocument], chosen: SelectOptions) -> None:
-    """Write the pages of the documents as tasks, by rank."""
-    ranks = {one.document.doc_id: rank for rank, one in enumerate(documents)}
-    pages = sorted(DataSet(folder).read_pages(_is_one_of([*ranks])), key=lambda page: (ranks[page.doc_id], page.number))
-    labels = (*extractor.entity_types, *chosen.labels)
-    answers = (answer.to_json() for answer in extractor.answers(pages))
-    write_tasks(chosen.pages, pages, suggestions(answers), replace(chosen, labels=labels))

@@ -244,6 +244,7 @@ def _parse(arguments: Sequence[str] | None) -> ServeOptions:
     _add_jobs(parser)
     parser.add_argument(
         "--review",
+        type=options.local_file,
         metavar="FILE",
         default="",
         help="show the page on which people see and correct answers at /, and keep their documents in this file "
@@ -335,11 +336,19 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
 
 def _add_access(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--keys", metavar="FILE", default="", help="every request needs a key of this file (see `layoutray keys`)"
+        "--keys",
+        type=options.local_file,
+        metavar="FILE",
+        default="",
+        help="every request needs a key of this file (see `layoutray keys`)",
     )
     parser.add_argument("--open", action="store_true", help="accept connections from the network without keys")
     parser.add_argument(
-        "--audit", metavar="FILE", default="", help="append a line of JSON for each document: who, what, outcome"
+        "--audit",
+        type=options.local_file,
+        metavar="FILE",
+        default="",
+        help="append a line of JSON for each document: who, what, outcome",
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from layoutray.cli.shared import options, terminal
 from layoutray.synthetic.forms import form
@@ -19,7 +18,7 @@ class SynthesizeOptions:
         pages: kind of pages, of `PAGES`.
     """
 
-    out: Path
+    out: str
     count: int
     seed: int
     pages: str
@@ -27,7 +26,7 @@ class SynthesizeOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = options.parser("synthesize")
-    parser.add_argument("out", type=Path, help="folder for the pages and their annotations")
+    parser.add_argument("out", help="folder or s3:// address for the pages and their annotations")
     parser.add_argument("--count", type=int, default=200, help="number of pages (default: %(default)s)")
     parser.add_argument(
         "--seed", type=int, default=7, help="seed; the same seed gives the same pages (default: %(default)s)"

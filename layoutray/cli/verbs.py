@@ -20,7 +20,6 @@ VERBS = {
     "synthesize": Verb("Draw forms and receipts with known values, to try layoutray without data.", ".synthesize:main"),
     "ingest": Verb("Read documents with OCR and write their pages, dead letters and a manifest.", ".ingest:main"),
     "mix": Verb("Combine several sets of pages into one, by the shares of a recipe.", ".mix:main"),
-    "augment": Verb("Copy annotated training pages with the errors of one's own OCR.", ".augment:main"),
     "encode": Verb("Cut pages into training examples: windows of tokens, or whole documents.", ".encode:main"),
     "pretrain": Verb("Train a model on unlabelled pages, from scratch or from checkpoints.", ".train:pretrain"),
     "finetune": Verb("Train a model for a task, usually from a pretrained checkpoint.", ".train:finetune"),
@@ -39,28 +38,24 @@ VERBS = {
     "predict": Verb("Answer a folder of files, or ingested pages, in bulk.", ".predict:main"),
     "review": Verb("Show the answers in a folder to people, who correct them in a browser.", ".review:main"),
     "serve": Verb("Serve a model over HTTP until Ctrl-C or SIGTERM.", ".serve:main"),
-    "keys create": Verb("Create a key of the endpoint and print it, once.", ".keys.create:main"),
-    "keys list": Verb("Print all keys of the endpoint, without their texts, as JSON.", ".keys.list:main"),
-    "keys revoke": Verb("End the validity of a key of the endpoint.", ".keys.revoke:main"),
+    "keys create": Verb("Create a key of the endpoint and print it, once.", ".keys:create"),
+    "keys list": Verb("Print all keys of the endpoint, without their texts, as JSON.", ".keys:list_keys"),
+    "keys revoke": Verb("End the validity of a key of the endpoint.", ".keys:revoke"),
     "demo": Verb("Run the whole chain on generated pages: OCR, training, evaluation, endpoint.", ".demo:main"),
     "benchmark ingest": Verb("Measure pages per second of ingest relative to peers.", ".benchmark.ingest:main"),
     "benchmark ocr": Verb("Measure word recall and speed of OCR settings.", ".benchmark.ocr:main"),
     "benchmark serving": Verb("Measure latency and throughput of the endpoint.", ".benchmark.serving:main"),
     "benchmark training": Verb("Measure the speed of training relative to a plain loop.", ".benchmark.training:main"),
     "dead-letters list": Verb(
-        "Count dead letters by stage and reason, and print them as JSON.", ".dead_letters.list:main"
+        "Count dead letters by stage and reason, and print them as JSON.", ".dead_letters:list_letters"
     ),
-    "dead-letters show": Verb(
-        "Print everything known about dead letters of a page or document.", ".dead_letters.show:main"
-    ),
-    "dead-letters replay": Verb(
-        "Process dead letters of an ingest again, and no other page.", ".dead_letters.replay:main"
-    ),
-    "export alto": Verb("Write the words of each document as an ALTO 4 file.", ".export.alto:main"),
+    "dead-letters show": Verb("Print everything known about dead letters of a page or document.", ".dead_letters:show"),
+    "dead-letters replay": Verb("Process dead letters of an ingest again, and no other page.", ".dead_letters:replay"),
+    "export alto": Verb("Write the words of each document as an ALTO 4 file.", ".export.documents:alto"),
     "export dataset": Verb(
         "Write labelled pages as a data set for other programs: Parquet, FUNSD or COCO.", ".export.dataset:main"
     ),
-    "export hocr": Verb("Write the words of each document as an hOCR file.", ".export.hocr:main"),
+    "export hocr": Verb("Write the words of each document as an hOCR file.", ".export.documents:hocr"),
     "export huggingface": Verb(
         "Write a checkpoint as a folder of the transformers library, with a model card.", ".export.huggingface:main"
     ),
@@ -71,15 +66,12 @@ VERBS = {
         "Write the words that occur on many pages, so that OCR reads them better.", ".export.lexicon:main"
     ),
     "export searchable-pdf": Verb(
-        "Write each document as a PDF file with its own pictures and invisible words.", ".export.searchable_pdf:main"
+        "Write each document as a PDF file with its own pictures and invisible words.",
+        ".export.documents:searchable_pdf",
     ),
     "picture attention": Verb("Draw the attention from selected words over a page.", ".picture.attention:main"),
     "picture curves": Verb("Draw a metric over training steps for several runs.", ".picture.curves:main"),
-    "picture graph": Verb("Draw the graph of a page's words, which FormNet uses.", ".picture.graph:main"),
     "picture reliability": Verb("Draw the accuracy of a checkpoint over its confidence.", ".picture.reliability:main"),
-    "picture selection": Verb(
-        "Draw which words dominate what a text-generating model keeps of a document.", ".picture.selection:main"
-    ),
     "picture words": Verb(
         "Draw the words of pages with boxes, confidences and reading order, to judge OCR.", ".picture.words:main"
     ),
@@ -91,6 +83,6 @@ GROUPS = {
     "dead-letters": "List, show and retry pages and documents that failed.",
     "export": "Write pages, or a checkpoint, in the format of another program.",
     "keys": "Create, list and revoke the keys of the endpoint.",
-    "picture": "Draw recognised words, attention maps, training curves, word graphs and reliability diagrams.",
+    "picture": "Draw recognised words, attention maps, training curves and reliability diagrams.",
 }
 """Summaries of the groups."""

@@ -110,7 +110,7 @@ def _date(text: str, field: FieldType) -> str | None:
                 yearfirst=year_first,
                 ignoretz=True,
             )
-        except (parser.ParserError, OverflowError):
+        except (parser.ParserError, ArithmeticError):
             return None
         dates.add(parsed.date().isoformat())
     return dates.pop() if len(dates) == 1 else None

@@ -64,6 +64,11 @@ def to_bioes(entities: Iterable[Span], length: int) -> list[str]:
     return tags
 
 
+def word_tag(kind: str, position: int) -> str:
+    """The IOB2 tag of a word of an entity. `position`: of the word in its entity, from 0."""
+    return OUTSIDE if kind == OUTSIDE else f"{'I' if position else 'B'}-{kind}"
+
+
 def kind_of(label: str) -> str:
     """The entity type of a tag; any other label is returned unchanged."""
     return label[2:] if label[:1] in _PREFIXES and label[1:2] == "-" else label

@@ -1,14 +1,12 @@
 """Which answers of a checkpoint need no look: chooses the thresholds of fields, and measures what they accept."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
-from layoutray.evaluation.fields import FieldScores, JudgedAnswer, Schema
-from layoutray.metrics.acceptance import Interval, acceptance_threshold, interval
+from layoutray.evaluation.fields import FieldScores, JudgedAnswer, Schema, certainties
+from layoutray.metrics.acceptance import Proportion, acceptance_threshold, proportion
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,8 @@ class Acceptance:
         precision: the share of right answers among the accepted ones, by the same names.
     """
 
-    coverage: Mapping[str, Interval]
-    precision: Mapping[str, Interval]
+    coverage: Mapping[str, Proportion]
+    precision: Mapping[str, Proportion]
 
     def metrics(self) -> dict[str, float]:
         """By the names of reports: `accepted` and `accepted_precision` with bounds, `accepted.total` of one field, …
@@ -67,8 +65,8 @@ def measure_acceptance(judged: Sequence[JudgedAnswer], schema: Schema) -> Accept
         for name, group in groups.items()
     }
     return Acceptance(
-        {name: interval(len(accepted[name]), len(group)) for name, group in groups.items()},
-        {name: interval(sum(one.correct for one in group), len(group)) for name, group in accepted.items()},
+        {name: proportion(len(accepted[name]), len(group)) for name, group in groups.items()},
+        {name: proportion(sum(one.correct for one in group), len(group)) for name, group in accepted.items()},
     )
 
 
@@ -83,14 +81,8 @@ def choose_thresholds(
     return {
         name: replace(
             field,
-            accept_from=_threshold((one for one in judged if one.answer.name == name), goal),
+            accept_from=acceptance_threshold(*certainties(judged, name), goal.precision, goal.risk),
             min_score=max(field.min_score, scores.best_min_scores.get(name, 0.0)),
         )
         for name, field in schema.items()
     }
-
-
-def _threshold(judged: Iterable[JudgedAnswer], goal: Goal) -> float | None:
-    pairs = [(one.answer.confidence, one.correct) for one in judged]
-    confidences, correct = np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs], np.bool_)
-    return acceptance_threshold(confidences, correct, goal.precision, goal.risk)

@@ -1,15 +1,12 @@
 """How far the confidences of a checkpoint can be trusted: those of its word labels and of its answered fields."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from layoutray.evaluation.capabilities import word_tagger
-from layoutray.evaluation.fields import JudgedAnswer, Schema
+from layoutray.evaluation.fields import JudgedAnswer, Schema, certainties
 from layoutray.evaluation.predictions import Predictions
 from layoutray.metrics.calibration import Bin, accepted_share, bins, calibration_error
-from layoutray.tasks import Confidences
 
 PRECISION = 0.99
 """Of the answers that `accepted_at_99` accepts."""
@@ -67,15 +64,9 @@ def calibrate_words(predictions: Predictions) -> WordCalibration:
 
 def calibrate_fields(judged: Sequence[JudgedAnswer], schema: Schema) -> FieldCalibration:
     """The calibration of the answers to the fields of `schema`."""
-    by_field = {name: _certainties(one for one in judged if one.answer.name == name) for name in schema}
-    every = _certainties(judged)
+    every = certainties(judged)
     return FieldCalibration(
         bins(*every),
         accepted_share(*every, PRECISION),
-        {name: accepted_share(*certainties, PRECISION) for name, certainties in by_field.items()},
+        {name: accepted_share(*certainties(judged, name), PRECISION) for name in schema},
     )
-
-
-def _certainties(judged: Iterable[JudgedAnswer]) -> Confidences:
-    pairs = [(one.answer.confidence, one.correct) for one in judged]
-    return np.array([pair[0] for pair in pairs], np.float64), np.array([pair[1] for pair in pairs], np.bool_)

@@ -9,7 +9,7 @@ model that generates texts copies what it reads.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ from layoutray.document.character_noise import noisy
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import generates_texts, word_tagger
 from layoutray.evaluation.fields import (
-    AnsweredDocument,
     Schema,
     answer_from_entities,
     generate_answers,
@@ -31,13 +30,13 @@ from layoutray.evaluation.page_selection import PageSelection
 from layoutray.inference.extractor import Extractor
 from layoutray.inference.generation import Text, TextGenerator
 from layoutray.metrics.field_f1 import exact_items
-from layoutray.metrics.item_counts import ItemCounts, count_items
+from layoutray.metrics.item_counts import count_items
 from layoutray.store import codec
 from layoutray.tasks import TagsWords, document_fields_of
 from layoutray.training import world
 
-DocumentCounts = Mapping[str, ItemCounts]
-"""The counts of each document, by its id."""
+DocumentCounts = Mapping[str, tuple[int, int, int]]
+"""The counts of each document, by its id; see `ItemCounts`."""
 
 
 class EntityItem(NamedTuple):
@@ -59,7 +58,8 @@ def count_by_document(loaded: Checkpoint, selection: PageSelection, noise: float
     """
     if schema := document_fields_of(loaded.recipe.task):
         return _count_fields(loaded, selection, schema, noise)
-    return _count_entities(_Tagger.of(loaded, noise), word_tagger(loaded), selection)
+    items = entity_items(selection, word_tagger(loaded), _Tagger.of(loaded, noise).entities)
+    return {doc_id: count_items(expected, answered) for doc_id, (expected, answered) in items.items()}
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,13 @@ def _count_fields(loaded: Checkpoint, selection: PageSelection, schema: Schema, 
         answered = generate_answers(selection, expected, schema, write)
     else:
         answered = answer_from_entities(selection, expected, schema, _Tagger.of(loaded, noise).entities)
-    return {doc_id: _count_answers(document, schema) for doc_id, document in zip(expected, answered, strict=True)}
-
-
-def _count_answers(document: AnsweredDocument, schema: Schema) -> ItemCounts:
-    answers = (Field(answer.name, answer.value) for answer in document.answers)
-    return count_items(exact_items(normal_fields(document.expected, schema)), exact_items(answers))
+    return {
+        doc_id: count_items(
+            exact_items(normal_fields(document.expected, schema)),
+            exact_items(Field(answer.name, answer.value) for answer in document.answers),
+        )
+        for doc_id, document in zip(expected, answered, strict=True)
+    }
 
 
 def entity_items(
@@ -112,28 +113,14 @@ def entity_items(
         InputError: when no selected page has a tagged entity.
     """
     items: dict[str, tuple[list[EntityItem], list[EntityItem]]] = defaultdict(lambda: ([], []))
-    for pages in _tagged_pages(selection):
+    for table in selection.tables():
+        pages = [page for page in codec.pages_of(table) if all(word.tag is not None for word in page.words)]
         for page, found in zip(pages, entities(pages), strict=True):
             true = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
-            expected, answered = items[page.doc_id]
-            expected += _items(page, true)
-            answered += _items(page, found)
+            for of_document, of_page in zip(items[page.doc_id], (true, found), strict=True):
+                of_document += [EntityItem(entity.type, page.number, entity.words) for entity in of_page]
     if not any(expected for expected, _ in items.values()):
         raise InputError(
             f"no selected page of {', '.join(selection.folders)} has a tagged entity; choose a labelled data set"
         )
     return items
-
-
-def _count_entities(tagger: _Tagger, task: TagsWords, selection: PageSelection) -> DocumentCounts:
-    items = entity_items(selection, task, tagger.entities)
-    return {doc_id: count_items(expected, answered) for doc_id, (expected, answered) in items.items()}
-
-
-def _tagged_pages(selection: PageSelection) -> Iterator[list[Page]]:
-    for table in selection.tables():
-        yield [page for page in codec.pages_of(table) if all(word.tag is not None for word in page.words)]
-
-
-def _items(page: Page, entities: Iterable[Entity]) -> list[EntityItem]:
-    return [EntityItem(entity.type, page.number, entity.words) for entity in entities]

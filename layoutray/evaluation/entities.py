@@ -1,11 +1,8 @@
 """Entities that text recognition has lost, counted as misses."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pyarrow.compute as pc
-
-from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection, page_tables
 from layoutray.metrics.entity_f1 import Score, with_missed
@@ -43,26 +40,20 @@ def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, trut
         raise InputError(
             "--truth counts lost entities, but the task of this checkpoint scores no entities; omit --truth"
         )
-    score = Score(metrics["precision"], metrics["recall"], metrics["f1"], int(metrics["support"]))
-    lost = _count_lost(selection, truth)
-    return ScoreWithLost(lost, with_missed(score, lost))
-
-
-def _count_lost(selection: PageSelection, truth: Sequence[str]) -> int:
-    """Number of entities in `truth` that no word of the same selected page stands for.
-
-    All entities of a page that is missing from the selected pages are lost.
-    """
-    recognised = {(page.doc_id, page.number): page.words for page in _pages(selection.folders, selection.rows)}
-    annotated = {(page.doc_id, page.number): page.words for page in _pages(truth, selection.rows)}
+    recognised, annotated = (
+        {
+            (page.doc_id, page.number): page.words
+            for table in page_tables(folders, selection.rows)
+            for page in codec.pages_of(table)
+        }
+        for folders in (selection.folders, truth)
+    )
     if unknown := recognised.keys() - annotated.keys():
         raise InputError(
             f"{len(unknown)} pages of {', '.join(selection.folders)} are not in --truth {', '.join(truth)}; "
             "ingest the same documents with --set words=annotation and the same splits"
         )
-    return sum(transfer_tags(recognised.get(key, ()), words).lost_entities for key, words in annotated.items())
-
-
-def _pages(folders: Sequence[str], rows: pc.Expression) -> Iterator[Page]:
-    for table in page_tables(folders, rows):
-        yield from codec.pages_of(table)
+    # All entities of a page that is missing from the selected pages are lost.
+    lost = sum(transfer_tags(recognised.get(key, ()), words).lost_entities for key, words in annotated.items())
+    score = Score(metrics["precision"], metrics["recall"], metrics["f1"], int(metrics["support"]))
+    return ScoreWithLost(lost, with_missed(score, lost))

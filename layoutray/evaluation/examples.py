@@ -1,6 +1,5 @@
 """Turns the selected pages into the examples that a checkpoint reads."""
 
-from collections import Counter
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -30,15 +29,12 @@ class EncodedPages:
     @property
     def cut_documents(self) -> int:
         """Number of documents with more tokens than the model reads."""
-        return self._count(Reason.CUT)
+        return sum(letter.reason == Reason.CUT for letter in self.letters)
 
     @property
     def cut_texts(self) -> int:
         """Number of expected texts with more tokens than the model generates."""
-        return self._count(Reason.TEXT_CUT)
-
-    def _count(self, reason: Reason) -> int:
-        return Counter(letter.reason for letter in self.letters)[reason]
+        return sum(letter.reason == Reason.TEXT_CUT for letter in self.letters)
 
 
 def encode_pages(loaded: Checkpoint, selection: PageSelection, max_length: int = 0) -> EncodedPages:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from layoutray.document import Document, Field, Page
+from layoutray.document import Field, Page
 from layoutray.document.answers import Entity, FieldAnswer
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
@@ -14,8 +14,10 @@ from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.inference.generation import Text
 from layoutray.metrics.calibration import best_threshold
-from layoutray.metrics.field_f1 import FieldScore, exact_items, field_f1, geval_items
+from layoutray.metrics.field_f1 import exact_items, field_f1, geval_items
+from layoutray.metrics.item_counts import ItemCounts
 from layoutray.prepare.whole_documents import document_groups
+from layoutray.tasks import Confidences
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
 
@@ -51,9 +53,9 @@ class FieldScores:
         best_min_scores: the `min_score` with the highest F1 on these documents, for each field of many values.
     """
 
-    normal: Mapping[str, FieldScore]
-    geval: FieldScore
-    exact: FieldScore
+    normal: Mapping[str, ItemCounts]
+    geval: ItemCounts
+    exact: ItemCounts
     best_min_scores: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def metrics(self) -> dict[str, float]:
@@ -87,7 +89,11 @@ def labelled_documents(selection: PageSelection, schema: Schema) -> dict[str, li
             f"{', '.join(schema)}; fields of these documents: {', '.join(sorted(names)) or 'none'}; "
             "choose a data set that has values of the checkpoint's fields"
         )
-    return {document.doc_id: _wanted(document, schema) for document in documents if document.fields}
+    return {
+        document.doc_id: [value for value in document.fields if value.name in schema]
+        for document in documents
+        if document.fields
+    }
 
 
 def answer_from_entities(
@@ -107,10 +113,11 @@ def answer_from_entities(
     for pages in selection.pages_of(expected):
         for page, of_page in zip(pages, entities(pages), strict=True):
             found[page.doc_id][page.number] = of_page
-    return [
-        AnsweredDocument(fields, field_answers(_in_page_order(found.get(doc_id, {})), schema))
-        for doc_id, fields in expected.items()
-    ]
+    answered: list[AnsweredDocument] = []
+    for doc_id, fields in expected.items():
+        in_order = [entity for _, of_page in sorted(found[doc_id].items()) for entity in of_page]
+        answered.append(AnsweredDocument(fields, field_answers(in_order, schema)))
+    return answered
 
 
 def generate_answers(
@@ -163,6 +170,13 @@ def judge(documents: Sequence[AnsweredDocument], schema: Schema) -> list[JudgedA
     ]
 
 
+def certainties(judged: Sequence[JudgedAnswer], name: str | None = None) -> Confidences:
+    """The confidences of the answers, and whether each is correct; of one field if `name` is given."""
+    chosen = [one for one in judged if name in (None, one.answer.name)]
+    confidences = np.array([one.answer.confidence for one in chosen], np.float64)
+    return confidences, np.array([one.correct for one in chosen], np.bool_)
+
+
 def normal_fields(fields: Sequence[Field], schema: Schema) -> list[Field]:
     """Expected fields with the normal forms of their values; a value without a normal form is unchanged."""
     return [Field(one.name, normal_form(one.value, schema[one.name]) or one.value) for one in fields]
@@ -175,11 +189,3 @@ def _best_min_score(name: str, judged: Sequence[JudgedAnswer], expected: Sequenc
         np.array([correct for _, correct in pairs], np.bool_),
         sum(value.name == name for fields in expected for value in fields),
     )
-
-
-def _wanted(document: Document, schema: Schema) -> list[Field]:
-    return [value for value in document.fields if value.name in schema]
-
-
-def _in_page_order(entities: Mapping[int, Sequence[Entity]]) -> list[Entity]:
-    return [entity for number in sorted(entities) for entity in entities[number]]

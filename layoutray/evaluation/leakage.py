@@ -45,12 +45,26 @@ def known(held_out: Texts, training: Texts) -> Known:
     templates = [_without_digits(words) for words in training.values()]
     texts = {_text(words) for words in training.values()} - {""}
     headers = {words[:HEADER_WORDS] for words in templates} - {()}
-    index = _Index(templates)
+    # Documents by shingle, so that a document is compared only with those that share a shingle.
+    sizes: list[int] = []
+    documents: dict[_Words, list[int]] = defaultdict(list)
+    for number, words in enumerate(templates):
+        shingles = _shingles(words)
+        sizes.append(len(shingles))
+        for shingle in shingles:
+            documents[shingle].append(number)
+
+    def similarity(words: _Words) -> float:
+        """Highest Jaccard similarity to any training document; 0 if none shares a shingle."""
+        shingles = _shingles(words)
+        shared = Counter(number for shingle in shingles for number in documents.get(shingle, ()))
+        return max((count / (len(shingles) + sizes[number] - count) for number, count in shared.items()), default=0.0)
+
     copies = frozenset(doc_id for doc_id, words in held_out.items() if doc_id in training or _text(words) in texts)
     same_template = {
         doc_id
         for doc_id, words in ((doc_id, _without_digits(words)) for doc_id, words in held_out.items())
-        if words[:HEADER_WORDS] in headers or index.similarity(words) >= SAME_TEMPLATE
+        if words[:HEADER_WORDS] in headers or similarity(words) >= SAME_TEMPLATE
     }
     return Known(copies, copies | same_template)
 
@@ -65,27 +79,6 @@ def document_words(data_set: DataSet, splits: Collection[str]) -> dict[str, list
         doc_id: [word for number in sorted(by_number) for word in by_number[number]]
         for doc_id, by_number in pages.items()
     }
-
-
-class _Index:
-    """Documents by shingle, so that a document is compared only with those that share a shingle."""
-
-    def __init__(self, documents: Sequence[_Words]) -> None:
-        self._documents: dict[_Words, list[int]] = defaultdict(list)
-        self._sizes: list[int] = []
-        for number, words in enumerate(documents):
-            shingles = _shingles(words)
-            self._sizes.append(len(shingles))
-            for shingle in shingles:
-                self._documents[shingle].append(number)
-
-    def similarity(self, words: _Words) -> float:
-        """Highest Jaccard similarity to any of the documents; 0 if no document shares a shingle."""
-        shingles = _shingles(words)
-        shared = Counter(number for shingle in shingles for number in self._documents.get(shingle, ()))
-        return max(
-            (count / (len(shingles) + self._sizes[number] - count) for number, count in shared.items()), default=0.0
-        )
 
 
 def _text(words: Sequence[str]) -> str:

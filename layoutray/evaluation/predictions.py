@@ -71,15 +71,13 @@ class Predictions:
         """
         kept = [self.outputs.of_page(page) for page in pages]
         missing = [page for page, windows in zip(pages, kept, strict=True) if windows is None]
-        extracted = iter(self._extract(missing) if missing else ())
+        device = world.single_process().device
+        extracted = iter(Extractor(self.loaded, self.loaded.recipe.name, device).extract(missing) if missing else ())
         task, labels = word_tagger(self.loaded), self.loaded.labels
         return [
             next(extracted) if windows is None else task.answer(page, windows, labels)
             for page, windows in zip(pages, kept, strict=True)
         ]
-
-    def _extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
-        return Extractor(self.loaded, self.loaded.recipe.name, world.single_process().device).extract(pages)
 
 
 class _OneForwardPass(TaskModel):

@@ -16,7 +16,7 @@ from layoutray.document.record_type import RecordType
 from layoutray.evaluation.capabilities import word_tagger
 from layoutray.evaluation.page_selection import PageSelection, page_tables
 from layoutray.evaluation.predictions import Predictions
-from layoutray.metrics.field_f1 import FieldScore
+from layoutray.metrics.item_counts import ItemCounts
 from layoutray.metrics.record_f1 import Fields, record_f1, record_field_f1, ungrouped_field_f1
 from layoutray.metrics.tree_edit import Nested, tree_accuracy
 from layoutray.store import codec
@@ -36,9 +36,9 @@ class RecordScores:
             where the truth is values of documents.
     """
 
-    whole: FieldScore
-    fields: FieldScore
-    ungrouped: FieldScore
+    whole: ItemCounts
+    fields: ItemCounts
+    ungrouped: ItemCounts
     tree_accuracy: float | None = None
 
     def metrics(self) -> dict[str, float]:
@@ -90,18 +90,30 @@ class RecordTruth:
         if not schema:
             return cls()
         if fields_of(task):
-            return cls(documents=_records_of_documents(selection, schema))
+            owners = {kind: name for name, record_type in schema.items() for kind in record_type.fields}
+            documents: dict[str, dict[tuple[str, int], list[Field]]] = {}
+            for document in selection.documents():
+                for value in document.fields:
+                    if value.row is not None and value.name in owners:
+                        records = documents.setdefault(document.doc_id, {})
+                        records.setdefault((owners[value.name], value.row), []).append(value)
+            return cls(documents=documents)
         rows = selection.rows & pc.field("groups").is_valid()
         return cls([page for table in page_tables(selection.folders, rows) for page in codec.pages_of(table)])
 
     def score(self, predictions: Predictions, selection: PageSelection) -> RecordScores | None:
         """The scores of the predicted records; None without any true record."""
+        task = predictions.loaded.recipe.task
+        schema = records_of(task)
         if self.documents:
-            answered = _found_in(self.documents, predictions, selection)
-            return score_documents(self.documents, answered, fields_of(predictions.loaded.recipe.task))
+            # Records are found on each page for itself.
+            answered: dict[str, list[Record]] = {doc_id: [] for doc_id in self.documents}
+            for pages in selection.pages_of(answered):
+                for page, found in zip(pages, predictions.entities(pages), strict=True):
+                    answered[page.doc_id] += find_records(page, found, schema)
+            return score_documents(self.documents, answered, fields_of(task))
         if self.pages:
-            task = word_tagger(predictions.loaded)
-            return score_records(self.pages, task, records_of(task), predictions.entities)
+            return score_records(self.pages, word_tagger(predictions.loaded), schema, predictions.entities)
         return None
 
 
@@ -128,8 +140,10 @@ def score_records(
         accuracies.append(tree_accuracy(_nested(truth, expected[-1], schema), _nested(found, answered[-1], schema)))
     if not any(expected):
         return None
-    plain = [[_fields(record) for record in records] for records in expected]
-    given = [[_fields(record) for record in records] for records in answered]
+    plain, given = (
+        [[[(entity.type, entity.content) for entity in record.fields] for record in records] for records in pages]
+        for pages in (expected, answered)
+    )
     return RecordScores.of(plain, given, float(np.mean(accuracies)))
 
 
@@ -159,33 +173,6 @@ def score_documents(
             for doc_id in expected
         ],
     )
-
-
-def _records_of_documents(
-    selection: PageSelection, schema: Mapping[str, RecordType]
-) -> dict[str, dict[tuple[str, int], list[Field]]]:
-    owners = {kind: name for name, record_type in schema.items() for kind in record_type.fields}
-    documents: dict[str, dict[tuple[str, int], list[Field]]] = {}
-    for document in selection.documents():
-        for value in document.fields:
-            if value.row is not None and value.name in owners:
-                records = documents.setdefault(document.doc_id, {})
-                records.setdefault((owners[value.name], value.row), []).append(value)
-    return documents
-
-
-def _found_in(doc_ids: Iterable[str], predictions: Predictions, selection: PageSelection) -> dict[str, list[Record]]:
-    """The records of each document. They are found on each page for itself."""
-    schema = records_of(predictions.loaded.recipe.task)
-    records: dict[str, list[Record]] = {doc_id: [] for doc_id in doc_ids}
-    for pages in selection.pages_of(records):
-        for page, found in zip(pages, predictions.entities(pages), strict=True):
-            records[page.doc_id] += find_records(page, found, schema)
-    return records
-
-
-def _fields(record: Record) -> Fields:
-    return [(entity.type, entity.content) for entity in record.fields]
 
 
 def _nested(entities: Iterable[Entity], records: Iterable[Record], schema: Mapping[str, RecordType]) -> Nested:

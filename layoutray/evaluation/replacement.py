@@ -4,7 +4,7 @@ The items that are compared are the fields of documents if the present version a
 pages. Resamples draw documents with replacement; both versions get the same draws (see `layoutray.metrics.bootstrap`).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,20 +13,19 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import word_tagger
-from layoutray.evaluation.document_counts import EntityItem, entity_items
+from layoutray.evaluation.document_counts import entity_items
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.fields import AnsweredDocument, normal_fields
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.inference.extractor import Extractor
-from layoutray.metrics.bootstrap import Estimate, Interval, f1
+from layoutray.metrics.bootstrap import Interval, f1
 from layoutray.metrics.field_f1 import exact_items
-from layoutray.metrics.item_counts import ItemCounts, count_items
+from layoutray.metrics.item_counts import ItemCounts, count_items, summed
 from layoutray.tasks import document_fields_of
 from layoutray.training import world
 
 CONFIDENCE = 0.95
 
-_NO_ITEMS: ItemCounts = 0, 0, 0
 _CountsByName = Mapping[str, ItemCounts]
 """The counts of one document, by the name of a field or the type of an entity."""
 _CountsOfBoth = tuple[_CountsByName, _CountsByName]
@@ -102,22 +101,14 @@ def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelectio
 
     def compared(chosen: Collection[str]) -> Compared:
         """F1 of the items of the `chosen` names together."""
-        summed = np.array([[_sum(counts, chosen) for counts in both] for both in documents])
-        return _compared(f1(summed[None, :, 0]), f1(summed[None, :, 1]))
+        counts = [[summed(counts[name] for name in chosen if name in counts) for counts in both] for both in documents]
+        of_both = np.array(counts)
+        before, after = f1(of_both[None, :, 0]), f1(of_both[None, :, 1])
+        difference = after.minus(before)
+        drawn = difference.resampled[~np.isnan(difference.resampled)]
+        return Compared(before.value, after.value, difference.interval, float((drawn >= 0).mean()))
 
     return Comparison(len(documents), compared(every), {name: compared([name]) for name in expected})
-
-
-def _compared(before: Estimate, after: Estimate) -> Compared:
-    difference = after.minus(before)
-    drawn = difference.resampled[~np.isnan(difference.resampled)]
-    return Compared(before.value, after.value, difference.interval, float((drawn >= 0).mean()))
-
-
-def _sum(counts: _CountsByName, names: Iterable[str]) -> ItemCounts:
-    of_names = [counts.get(name, _NO_ITEMS) for name in names]
-    correct, expected, answered = map(sum, zip(*of_names, strict=True))
-    return correct, expected, answered
 
 
 def _of_fields(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> list[_CountsOfBoth]:
@@ -130,7 +121,9 @@ def _of_fields(champion: Checkpoint, candidate: Checkpoint, selection: PageSelec
     def counts(expected: Sequence[Field], document: AnsweredDocument) -> _CountsByName:
         answers = [Field(answer.name, answer.value) for answer in document.answers if answer.name in schema]
         return {
-            name: count_items(exact_items(_of(name, expected)), exact_items(_of(name, answers)))
+            name: count_items(
+                *(exact_items(field for field in fields if field.name == name) for fields in (expected, answers))
+            )
             for name in {field.name for field in (*expected, *answers)}
         }
 
@@ -141,29 +134,21 @@ def _of_fields(champion: Checkpoint, candidate: Checkpoint, selection: PageSelec
     ]
 
 
-def _of(name: str, fields: Iterable[Field]) -> list[Field]:
-    return [field for field in fields if field.name == name]
-
-
 def _of_entities(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> list[_CountsOfBoth]:
-    before, after = _count_entities(champion, selection), _count_entities(candidate, selection)
-    return [(counts, after[doc_id]) for doc_id, counts in before.items()]
+    def counts(loaded: Checkpoint) -> dict[str, _CountsByName]:
+        """By document id."""
+        extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
+        items = entity_items(selection, word_tagger(loaded), extractor.extract)
+        return {
+            doc_id: {
+                name: count_items(*([item for item in side if item.type == name] for side in both))
+                for name in {item.type for side in both for item in side}
+            }
+            for doc_id, both in items.items()
+        }
 
-
-def _count_entities(loaded: Checkpoint, selection: PageSelection) -> dict[str, _CountsByName]:
-    """By document id."""
-    extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
-    items = entity_items(selection, word_tagger(loaded), extractor.extract)
-    return {doc_id: _by_type(expected, answered) for doc_id, (expected, answered) in items.items()}
-
-
-def _by_type(expected: Sequence[EntityItem], answered: Sequence[EntityItem]) -> _CountsByName:
-    return {
-        name: count_items(
-            [item for item in expected if item.type == name], [item for item in answered if item.type == name]
-        )
-        for name in {item.type for item in (*expected, *answered)}
-    }
+    before, after = counts(champion), counts(candidate)
+    return [(of_document, after[doc_id]) for doc_id, of_document in before.items()]
 
 
 def _shown(difference: Interval) -> str:

@@ -173,10 +173,9 @@ class Extractor:
             windows: of each page.
         """
         examples = [example for of_page in windows for example in of_page]
+        lengths = [len(example.input_ids) for example in examples]
         found: dict[int, WindowOutput] = {}
-        for numbers in batches_by_length(
-            [len(example.input_ids) for example in examples], _TOKENS_PER_PASS[self._device.type]
-        ):
+        for numbers in batches_by_length(lengths, _TOKENS_PER_PASS[self._device.type]):
             found |= zip(numbers, self._of_batch([examples[number] for number in numbers]), strict=True)
         return [found[number] for number in range(len(examples))]
 
@@ -186,7 +185,9 @@ class Extractor:
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
             encoded, logits = self._model.scores(batch)
         probabilities = token_probabilities(encoded, logits, examples, self._temperature)
-        return [WindowOutput(*one) for one in zip(probabilities, _mean_states(encoded), strict=True)]
+        real = encoded.mask[..., None]
+        states = (encoded.states.float().where(real, 0.0).sum(1) / real.sum(1)).cpu()
+        return [WindowOutput(*one) for one in zip(probabilities, states, strict=True)]
 
 
 def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
@@ -244,22 +245,7 @@ def token_probabilities(
 
     A token that the architecture has dropped has the first label with probability 1: it is part of no entity.
     """
-    kept = functional.softmax(logits.float() / temperature, -1).cpu()
-    origin, real = encoded.origin.cpu(), encoded.mask.cpu()
-    return [
-        _in_input_order(kept[row, real[row]], origin[row, real[row]], len(example.input_ids))
-        for row, example in enumerate(examples)
-    ]
-
-
-def _mean_states(encoded: Encoded) -> Float[Tensor, "batch width"]:
-    """The mean of each window's states, without padding, on the CPU."""
-    real = encoded.mask[..., None]
-    return (encoded.states.float().where(real, 0.0).sum(1) / real.sum(1)).cpu()
-
-
-def _in_input_order(kept: Tensor, origin: Tensor, length: int) -> Tensor:
-    ordered = torch.zeros(length, kept.shape[-1])
-    ordered[:, 0] = 1.0
-    ordered[origin] = kept
-    return ordered
+    probabilities = functional.softmax(logits.float() / temperature, -1)
+    lengths = [len(example.input_ids) for example in examples]
+    ordered = encoded.in_input_order(probabilities, max(lengths), 1.0).cpu()
+    return [of_window[:length] for of_window, length in zip(ordered, lengths, strict=True)]

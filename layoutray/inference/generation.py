@@ -1,14 +1,14 @@
 """A trained model that generates texts: documents in, texts out."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.nn import functional
 
 from layoutray import checkpoint, devices
@@ -111,7 +111,9 @@ class TextGenerator:
     def write(self, documents: Sequence[Sequence[Page]]) -> list[Text]:
         """The text about each document; a document is given as its pages in order."""
         prepared = list(map(self._example, documents))
-        texts = self._texts([example for example, _ in prepared if example is not None])
+        read = [example for example, _ in prepared if example is not None]
+        batches = (read[at : at + _DOCUMENTS_PER_PASS] for at in range(0, len(read), _DOCUMENTS_PER_PASS))
+        texts = chain.from_iterable(map(self._generated, batches))
         return [
             self._text(next(texts), length, len(example.input_ids)) if example else Text("", 0, 0)
             for example, length in prepared
@@ -135,12 +137,8 @@ class TextGenerator:
     def _example(self, pages: Sequence[Page]) -> tuple[Example | None, int]:
         return unlabelled_document(pages, self._vocabulary, self._max_length, self._find_neighbours)
 
-    def _texts(self, examples: Sequence[Example]) -> Iterator[_Generated]:
-        for at in range(0, len(examples), _DOCUMENTS_PER_PASS):
-            yield from self._texts_of_batch(examples[at : at + _DOCUMENTS_PER_PASS])
-
     @torch.inference_mode()
-    def _texts_of_batch(self, examples: Sequence[Example]) -> list[_Generated]:
+    def _generated(self, examples: Sequence[Example]) -> list[_Generated]:
         pad_id, encoded = self._vocabulary.pad_id, self._encoded(examples)
         decoder = cast(TextGenerationHead, self._model.head).decoder
         hypotheses = beam_search(decoder, encoded, self._search)
@@ -148,35 +146,30 @@ class TextGenerator:
         previous = functional.pad(texts[:, :-1], (1, 0), value=self._search.start_id)
         sources = decoder.sources(previous, texts, encoded).cpu().numpy()
         best = zip(texts.cpu(), hypotheses.log_probabilities[:, 0].tolist(), sources, examples, strict=True)
-        return [
-            _Generated(ids[real].tolist(), sums, _words(places[real.numpy()], example))
-            for ids, sums, places, example in best
-            for real in (ids != pad_id,)
-        ]
+        generated: list[_Generated] = []
+        for ids, sums, places, example in best:
+            real = ids != pad_id
+            copied = places[real.numpy()]
+            words = np.where(copied < 0, -1, example.word_index[copied])
+            generated.append(_Generated(ids[real].tolist(), sums, words.tolist()))
+        return generated
 
     def _text(self, generated: _Generated, tokens: int, tokens_read: int) -> Text:
         # A start token ends a line.
         ids, start_id = generated.ids, self._vocabulary.start_id
         ends = [*(place for place, token in enumerate(ids) if token == start_id), len(ids)]
-        lines = (
-            self._line(ids[begin:end], generated.words[begin:end], math.exp(generated.sums[end] - before))
-            for begin, end, before in zip(
-                [0, *(end + 1 for end in ends)], ends, [0.0, *(generated.sums[end] for end in ends)], strict=False
+        lines: list[TextLine] = []
+        begin, before = 0, 0.0
+        for end in ends:
+            copies = tuple(
+                Copy(len(self._vocabulary.ids_to_text(ids[begin : place + 1])), generated.words[place])
+                for place in range(begin, end)
+                if generated.words[place] >= 0
             )
-        )
+            probability = math.exp(generated.sums[end] - before)
+            lines.append(TextLine(self._vocabulary.ids_to_text(ids[begin:end]), probability, copies))
+            begin, before = end + 1, generated.sums[end]
         return Text(self._vocabulary.ids_to_text(ids), tokens, tokens_read, tuple(lines))
-
-    def _line(self, ids: list[int], words: list[int], probability: float) -> TextLine:
-        def text_of(count: int) -> str:
-            return self._vocabulary.ids_to_text(ids[:count])
-
-        copies = (Copy(len(text_of(place + 1)), word) for place, word in enumerate(words) if word >= 0)
-        return TextLine(text_of(len(ids)), probability, tuple(copies))
 
     def _encoded(self, examples: Sequence[Example]) -> Encoded:
         return self._model.encoded(collate(examples, self._vocabulary.pad_id).to(self._device))
-
-
-def _words(places: NDArray[np.int64], example: Example) -> list[int]:
-    """The word of each input token in `places`; -1 for places of -1."""
-    return np.where(places < 0, -1, example.word_index[places]).tolist()

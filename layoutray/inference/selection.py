@@ -50,14 +50,10 @@ def selections(encoded: Encoded, word_index: Sequence[Int[np.ndarray, " length"]
     largest, positions = encoded.mixture.weights.float().max(-1)
     tokens = encoded.mixture.tokens.gather(-1, positions[..., None])[..., 0]
     for kept, weights, dominant, words in zip(encoded.mask, largest, tokens, word_index, strict=True):
-        yield _selection(words[dominant[kept].cpu().numpy()], weights[kept].cpu().numpy(), int(words.max()) + 1)
-
-
-def _selection(words: Int[np.ndarray, " kept"], weights: np.ndarray, read: int) -> Selection:
-    """The selection from the dominating word and its weight in each kept state, and the number of read words."""
-    numbers, states = np.unique(words[words >= 0], return_counts=True)
-    selected = (
-        SelectedWord(int(number), int(count), float(weights[words == number].sum()))
-        for number, count in zip(numbers, states, strict=True)
-    )
-    return Selection(len(words), read, tuple(selected))
+        dominating, strength = words[dominant[kept].cpu().numpy()], weights[kept].cpu().numpy()
+        numbers, states = np.unique(dominating[dominating >= 0], return_counts=True)
+        selected = (
+            SelectedWord(int(number), int(count), float(strength[dominating == number].sum()))
+            for number, count in zip(numbers, states, strict=True)
+        )
+        yield Selection(len(dominating), int(words.max()) + 1, tuple(selected))

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from layoutray import architectures, registry
-from layoutray.architectures import Architecture
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import unlabelled
 from layoutray.checkpoint import Checkpoint
@@ -72,17 +70,12 @@ def _attention_function(
         return encoder.skim
     if isinstance(encoder, HasLayerAttention):
         return partial(encoder.attention, layer=len(encoder.layers) - 1 if layer is None else layer)
+    providing: list[str] = []
+    for name in registry.names(architectures.__name__, "ARCHITECTURE"):
+        architecture = architectures.load(name)
+        tiny = architecture.build(architecture.sizes["tiny"], vocab_size=1, pad_id=0)
+        if isinstance(tiny, HasSkimAttention | HasLayerAttention):
+            providing.append(name)
     raise InputError(
-        f"architecture {loaded.recipe.arch} does not provide its attention; "
-        f"use a checkpoint of {', '.join(_architectures_with_attention())}"
+        f"architecture {loaded.recipe.arch} does not provide its attention; use a checkpoint of {', '.join(providing)}"
     )
-
-
-def _architectures_with_attention() -> list[str]:
-    """Names of the architectures that provide their attention."""
-    names = registry.names(architectures.__name__, "ARCHITECTURE")
-    return [name for name in names if isinstance(_tiny(architectures.load(name)), HasSkimAttention | HasLayerAttention)]
-
-
-def _tiny(architecture: Architecture[Any]) -> nn.Module:
-    return architecture.build(architecture.sizes["tiny"], vocab_size=1, pad_id=0)

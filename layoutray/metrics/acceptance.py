@@ -17,7 +17,7 @@ from scipy import stats
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Proportion:
     """The share of `right` of `count` answers, with bounds: exact by Clopper and Pearson, 95 %."""
 
     right: int
@@ -31,12 +31,12 @@ class Interval:
         return self.right / self.count if self.count else math.nan
 
 
-def interval(right: int, count: int) -> Interval:
+def proportion(right: int, count: int) -> Proportion:
     """The share with its bounds; without answers, the bounds are 0 and 1."""
     if not count:
-        return Interval(0, 0, 0.0, 1.0)
+        return Proportion(0, 0, 0.0, 1.0)
     bounds = stats.binomtest(right, count).proportion_ci(0.95, "exact")
-    return Interval(right, count, bounds.low, bounds.high)
+    return Proportion(right, count, bounds.low, bounds.high)
 
 
 def fewest_answers(precision: float, risk: float) -> int:
@@ -64,21 +64,15 @@ def acceptance_threshold(
     # A threshold accepts all answers of equal confidence, or none of them.
     accepted = np.flatnonzero(np.diff(confidences[order], append=-np.inf)) + 1
     wrong = np.cumsum(~correct[order])[accepted - 1]
-    starts = _starts(len(confidences), precision, risk)
-    probabilities = stats.binom.cdf(wrong, accepted, 1 - precision)
-    passed = 0
-    for start in starts:
-        series = accepted >= start
-        failures = np.flatnonzero(probabilities[series] > risk / len(starts))
-        shown = accepted[series][: failures[0]] if len(failures) else accepted[series]
-        passed = max(passed, int(shown[-1]) if len(shown) else 0)
-    return float(confidences[order][passed - 1]) if passed else None
-
-
-def _starts(count: int, precision: float, risk: float) -> list[int]:
-    """The numbers of accepted answers, of `count`, at which a series of tests starts."""
     series = 1
-    while fewest_answers(precision, risk / (series + 1)) * 2**series <= count:
+    while fewest_answers(precision, risk / (series + 1)) * 2**series <= len(confidences):
         series += 1
     fewest = fewest_answers(precision, risk / series)
-    return [fewest * 2**number for number in range(series)]
+    probabilities = stats.binom.cdf(wrong, accepted, 1 - precision)
+    passed = 0
+    for number in range(series):
+        tested = accepted >= fewest * 2**number
+        failures = np.flatnonzero(probabilities[tested] > risk / series)
+        shown = accepted[tested][: failures[0]] if len(failures) else accepted[tested]
+        passed = max(passed, int(shown[-1]) if len(shown) else 0)
+    return float(confidences[order][passed - 1]) if passed else None

@@ -9,36 +9,11 @@ GEval's conventions: precision without answers and recall without expected items
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from layoutray.document import Field
+from layoutray.metrics.item_counts import ItemCounts, summed
 
 _NOT_IN_ITEMS = re.compile(r"[\s:]+")
-
-
-@dataclass(frozen=True, slots=True)
-class FieldScore:
-    """Numbers of items: answered and expected (`correct`), expected, and answered."""
-
-    correct: int
-    expected: int
-    answered: int
-
-    @property
-    def precision(self) -> float:
-        """0..1."""
-        return self.correct / self.answered if self.answered else 1.0
-
-    @property
-    def recall(self) -> float:
-        """0..1."""
-        return self.correct / self.expected if self.expected else 1.0
-
-    @property
-    def f1(self) -> float:
-        """0..1."""
-        total = self.precision + self.recall
-        return 2 * self.precision * self.recall / total if total else 0.0
 
 
 def geval_items(fields: Iterable[Field]) -> list[str]:
@@ -53,40 +28,23 @@ def exact_items(fields: Iterable[Field]) -> list[str]:
 
 def field_f1(
     expected: Sequence[Iterable[str]], answered: Sequence[Iterable[str]], *, upper: bool = False
-) -> dict[str, FieldScore]:
+) -> dict[str, ItemCounts]:
     """Scores by field name (the part of an item before its first `=`), and under `micro` the score of all fields.
 
     Args:
         expected, answered: the items of each document.
-        upper: compare in upper case.
+        upper: compare values in upper case; names are unchanged because they name the scores.
     """
+
+    def bag(items: Iterable[str]) -> Counter[tuple[str, str]]:
+        named = (item.partition("=") for item in items)
+        return Counter((name, value.upper() if upper else value) for name, _, value in named)
+
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for expected_bag, answered_bag in _bags(expected, answered, upper):
-        for column, bag in enumerate((expected_bag & answered_bag, expected_bag, answered_bag)):
-            for item, count in bag.items():
-                counts[item.partition("=")[0]][column] += count
-    scores = {name: FieldScore(*counts[name]) for name in sorted(counts)}
-    return scores | {"micro": FieldScore(*map(sum, zip((0, 0, 0), *counts.values(), strict=True)))}
-
-
-def mean_f1(expected: Sequence[Iterable[str]], answered: Sequence[Iterable[str]], *, upper: bool = False) -> float:
-    """The mean over documents of the document's F1; 1 without documents. The arguments are those of `field_f1`."""
-    scores = [
-        FieldScore((expected_bag & answered_bag).total(), expected_bag.total(), answered_bag.total()).f1
-        for expected_bag, answered_bag in _bags(expected, answered, upper)
-    ]
-    return sum(scores) / len(scores) if scores else 1.0
-
-
-def _bags(
-    expected: Sequence[Iterable[str]], answered: Sequence[Iterable[str]], upper: bool
-) -> Iterable[tuple[Counter[str], Counter[str]]]:
     for expected_items, answered_items in zip(expected, answered, strict=True):
-        yield Counter(_cased(expected_items, upper)), Counter(_cased(answered_items, upper))
-
-
-def _cased(items: Iterable[str], upper: bool) -> list[str]:
-    """Items, with values in upper case when `upper` is set; names are unchanged because they name the scores."""
-    return [
-        "=".join((name, value.upper())) if upper else item for item in items for name, _, value in [item.partition("=")]
-    ]
+        expected_bag, answered_bag = bag(expected_items), bag(answered_items)
+        for column, found in enumerate((expected_bag & answered_bag, expected_bag, answered_bag)):
+            for (name, _), count in found.items():
+                counts[name][column] += count
+    scores = {name: ItemCounts(*counts[name]) for name in sorted(counts)}
+    return scores | {"micro": summed(scores.values())}

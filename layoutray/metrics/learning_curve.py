@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from layoutray.metrics.bootstrap import Estimate
 
@@ -28,12 +27,9 @@ def extrapolated(measured: Mapping[int, Estimate], size: int, best: Literal["min
     sizes = np.array([*measured], np.float64)
     values = np.stack([np.append(one.resampled, one.value) for one in measured.values()])
     errors = 1 - values if best == "max" else values
-    error = errors[-1] * (size / sizes[-1]) ** _powers(sizes, errors)
+    centred = np.log(sizes) - np.log(sizes).mean()
+    # The slope of log(error) over log(size), for each column.
+    powers = centred @ np.log(np.maximum(errors, _LEAST_ERROR)) / (centred @ centred)
+    error = errors[-1] * (size / sizes[-1]) ** powers
     *resampled, value = 1 - error if best == "max" else error
     return Estimate(float(value), np.array(resampled))
-
-
-def _powers(sizes: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The slope of log(error) over log(size), for each column of `errors`."""
-    centred = np.log(sizes) - np.log(sizes).mean()
-    return centred @ np.log(np.maximum(errors, _LEAST_ERROR)) / (centred @ centred)

@@ -6,59 +6,44 @@ one-to-one matchings of a page's records, the one with the most common fields co
 counts as often as it is in both.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from layoutray.metrics.field_f1 import FieldScore
+from layoutray.metrics.item_counts import ItemCounts, count_items, summed
 
 Fields = Sequence[tuple[str, str]]
 """Name and value of each field of a record, in any order."""
 
 
-def record_f1(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequence[Fields]]) -> FieldScore:
+def record_f1(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequence[Fields]]) -> ItemCounts:
     """The score of whole records.
 
     Args:
         expected, answered: the records of each page.
     """
-    return _score(
-        _common((tuple(sorted(fields)) for fields in one), (tuple(sorted(fields)) for fields in other))
+    return summed(
+        count_items((tuple(sorted(fields)) for fields in one), (tuple(sorted(fields)) for fields in other))
         for one, other in zip(expected, answered, strict=True)
     )
 
 
-def record_field_f1(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequence[Fields]]) -> FieldScore:
+def record_field_f1(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequence[Fields]]) -> ItemCounts:
     """The score of the fields in matched records. Arguments as `record_f1`."""
-    return _score(
-        FieldScore(_most_common_fields(one, other), sum(map(len, one)), sum(map(len, other)))
-        for one, other in zip(expected, answered, strict=True)
-    )
+    pages: list[ItemCounts] = []
+    for one, other in zip(expected, answered, strict=True):
+        shared = np.array([[count_items(left, right).correct for right in other] for left in one], np.int64)
+        shared = shared.reshape(len(one), len(other))
+        correct = int(shared[linear_sum_assignment(shared, maximize=True)].sum())
+        pages.append(ItemCounts(correct, sum(map(len, one)), sum(map(len, other))))
+    return summed(pages)
 
 
-def ungrouped_field_f1(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequence[Fields]]) -> FieldScore:
+def ungrouped_field_f1(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequence[Fields]]) -> ItemCounts:
     """The score of the same fields, whatever their records: no grouping can reach more. Arguments as `record_f1`."""
-    return _score(
-        _common((field for fields in one for field in fields), (field for fields in other for field in fields))
+    return summed(
+        count_items(chain.from_iterable(one), chain.from_iterable(other))
         for one, other in zip(expected, answered, strict=True)
-    )
-
-
-def _common(expected: Iterable[object], answered: Iterable[object]) -> FieldScore:
-    one, other = Counter(expected), Counter(answered)
-    return FieldScore((one & other).total(), one.total(), other.total())
-
-
-def _most_common_fields(expected: Sequence[Fields], answered: Sequence[Fields]) -> int:
-    shared = np.array([[_common(one, other).correct for other in answered] for one in expected], np.int64)
-    shared = shared.reshape(len(expected), len(answered))
-    return int(shared[linear_sum_assignment(shared, maximize=True)].sum())
-
-
-def _score(pages: Iterable[FieldScore]) -> FieldScore:
-    every = list(pages)
-    return FieldScore(
-        sum(page.correct for page in every), sum(page.expected for page in every), sum(page.answered for page in every)
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from layoutray.document import LabelledArea, Word
 from layoutray.document.geometry import smallest_around
-from layoutray.document.tags import OUTSIDE, are_entity_tags, spans
+from layoutray.document.tags import OUTSIDE, are_entity_tags, spans, word_tag
 
 _MIN_OVERLAP = 0.5
 """Two words match if they share at least this fraction of the smaller word's area."""
@@ -60,7 +60,7 @@ def _with_entities(recognised: Sequence[Word], truth: Sequence[Word], matches: l
     owner = {index: number for number, (_, start, end) in enumerate(entities) for index in range(start, end)}
     owners = [owner.get(match, -1) for match in matches]
     tags = [
-        OUTSIDE if now < 0 else f"{'I' if now == before else 'B'}-{entities[now][0]}"
+        OUTSIDE if now < 0 else word_tag(entities[now][0], int(now == before))
         for before, now in pairwise([-1, *owners])
     ]
     return _alignment(recognised, truth, matches, tags, set(owners) - {-1}, set(range(len(entities))))

@@ -4,22 +4,18 @@ A name is made from the identities of the rows. So a repeated run finds the shar
 changed since have a shard of another name, which is missing.
 """
 
-import json
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from layoutray.prepare.whole_documents import page_shards
 from layoutray.store import codec, shards
 from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
-from layoutray.store.spilled import SpilledDict, TextCodec
 
 _PAGES_PER_UNIT = 64
 """Pages of a shard of answers, at most: as many as `ingest` puts into a shard by default."""
 _DOCUMENTS_PER_UNIT = 32
-
-_Located = dict[str, list[str]]
-"""Page ids of a document by the URI of their shard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +88,7 @@ def page_units(data_set: DataSet) -> Iterator[Unit]:
 
 def document_units(data_set: DataSet) -> Iterator[Unit]:
     """The documents of a data set in units. Raises SchemaError if it has no documents."""
-    located = _located_pages(data_set)
+    located = page_shards(data_set)
     for uri in shards.existing(data_set.documents):
         for start, table in shards.scan_shard(uri, DOCUMENTS, ["doc_id"], _DOCUMENTS_PER_UNIT):
             ids = table["doc_id"].to_pylist()
@@ -112,19 +108,6 @@ def failures(data_set: DataSet, *, of_documents: bool) -> Iterator[tuple[str, li
         letters = [letter for letter in codec.dead_letters_of(table) if not of_documents or letter.page is None]
         if letters:
             yield _name(f"dead {letter.source} {letter.page} {letter.message}" for letter in letters), letters
-
-
-def _located_pages(data_set: DataSet) -> SpilledDict[_Located]:
-    """Where the pages of each document are, on the local disk."""
-    codec_of_located: TextCodec[_Located] = TextCodec(json.dumps, json.loads)
-    located = SpilledDict(codec_of_located)
-    for uri, table in shards.read_each(data_set.pages, PAGES, ["doc_id", "page_id"]):
-        in_shard: dict[str, list[str]] = {}
-        for doc_id, page_id in zip(table["doc_id"].to_pylist(), table["page_id"].to_pylist(), strict=True):
-            in_shard.setdefault(doc_id, []).append(page_id)
-        for doc_id, page_ids in in_shard.items():
-            located[doc_id] = located.get(doc_id, {}) | {uri: page_ids}
-    return located
 
 
 def _name(ids: Iterable[str]) -> str:

@@ -17,8 +17,8 @@ from layoutray.checkpoint import Fetch
 from layoutray.document import Document, Page
 from layoutray.document.field_lines import parse, to_lines
 from layoutray.document.filters import Filters
-from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.prepare.field_truth import tagged_pages
+from layoutray.errors import DocumentError, InputError, Reason, as_document_error
+from layoutray.prepare.field_truth import TaggedPages, tagged_pages
 from layoutray.prepare.whole_documents import read_documents, whole_documents
 from layoutray.recipe.recipes import TokenizerRecipe
 from layoutray.store import codec
@@ -68,14 +68,16 @@ class Encoder:
 
     def _pages(self, pages: Sequence[Page], page_ids: Sequence[str], vocabulary: Tokenizer) -> _RowsAndLetters:
         rows: list[dict[str, Any]] = []
-        letters: list[DeadLetter] = []
-        if fields := fields_of(self.task):
-            pages, letters = tagged_pages(pages, self.data_sets, fields)
-        for page, page_id in zip(pages, page_ids, strict=True):
-            numbered = enumerate(windows(page, vocabulary, self.max_length))
+        fields = fields_of(self.task)
+        tagged = tagged_pages(pages, self.data_sets, fields) if fields else TaggedPages(pages, (), {})
+        letters = list(tagged.letters)
+        for page, page_id in zip(tagged.pages, page_ids, strict=True):
             try:
+                if failure := tagged.failures.get(page.doc_id):
+                    raise failure
+                numbered = enumerate(windows(page, vocabulary, self.max_length))
                 rows += [row_of(page, number, window, self._targets(page, window)) for number, window in numbered]
-            except DocumentError as error:
+            except Exception as error:
                 letters.append(_letter(error, page, page_id))
         return rows, letters
 
@@ -93,7 +95,7 @@ class Encoder:
                 continue
             try:
                 row, cuts = self._document(document, document_pages, vocabulary)
-            except DocumentError as error:
+            except Exception as error:
                 letters.append(_letter(error, first, page_id))
             else:
                 rows += row
@@ -111,8 +113,9 @@ class Encoder:
         return [row_of(pages[0], 0, window, labels)] if window else [], list(_cuts(document, lengths))
 
 
-def _letter(error: DocumentError, page: Page, page_id: str) -> DeadLetter:
-    return DeadLetter.of(error, source=page.source, doc_id=page.doc_id, page_id=page_id, page=page.number)
+def _letter(error: Exception, page: Page, page_id: str) -> DeadLetter:
+    failure = as_document_error(error, "encode")
+    return DeadLetter.of(failure, source=page.source, doc_id=page.doc_id, page_id=page_id, page=page.number)
 
 
 def _cuts(document: Document, lengths: Mapping[Reason, tuple[int, int]]) -> Iterator[DeadLetter]:

@@ -2,41 +2,58 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from layoutray.document import Document, Field, Page
 from layoutray.document.field_type import FieldType
-from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.errors import DocumentError, InputError, Reason, as_document_error
 from layoutray.prepare.tag_fields import tag_fields
 from layoutray.prepare.whole_documents import read_documents, whole_documents
 from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 
 
-def tagged_pages(
-    pages: Sequence[Page], data_sets: Sequence[DataSet], schema: Mapping[str, FieldType]
-) -> tuple[list[Page], list[DeadLetter]]:
+@dataclass(frozen=True, slots=True)
+class TaggedPages:
+    """Pages with the tags of their documents' fields.
+
+    Attributes:
+        pages: in the order of the call.
+        letters: one without a page for each expected value that occurs on no page of its document, or that contradicts
+            another one. A letter is reported with the first page of its document only.
+        failures: errors by the id of documents that could not be tagged. Their pages have no valid tags.
+    """
+
+    pages: Sequence[Page]
+    letters: Sequence[DeadLetter]
+    failures: Mapping[str, DocumentError]
+
+
+def tagged_pages(pages: Sequence[Page], data_sets: Sequence[DataSet], schema: Mapping[str, FieldType]) -> TaggedPages:
     """`pages` with IOB2 tags of their documents' fields. Pages of documents without fields have no tags.
 
     A document is tagged as a whole, so the tags of a page do not depend on the other pages of the batch.
 
     Args:
         data_sets: where the documents and their other pages are.
-
-    Returns:
-        The pages in the same order, and one dead letter without a page for each expected value that occurs on no page
-        of its document, or that contradicts another one. A letter is reported with the first page of its document only.
     """
     tagged: dict[tuple[str, int], Page] = {}
     letters: list[DeadLetter] = []
+    failures: dict[str, DocumentError] = {}
     requested = {(page.doc_id, page.number) for page in pages}
     for document, document_pages in whole_documents(data_sets, {page.doc_id for page in pages}, pages):
-        if document.fields:
+        if not document.fields:
+            continue
+        try:
             result = tag_fields(document_pages, document.fields, schema)
-            tagged |= {(page.doc_id, page.number): page for page in result.pages}
-            if (document.doc_id, document_pages[0].number) in requested:
-                letters += [_not_found(document, field) for field in result.missing]
-                letters += [_contradictory(document, field) for field in result.contradictory]
-    return [tagged.get((page.doc_id, page.number), page) for page in pages], letters
+        except Exception as error:
+            failures[document.doc_id] = as_document_error(error, "encode")
+            continue
+        tagged |= {(page.doc_id, page.number): page for page in result.pages}
+        if (document.doc_id, document_pages[0].number) in requested:
+            letters += [_not_found(document, field) for field in result.missing]
+            letters += [_contradictory(document, field) for field in result.contradictory]
+    return TaggedPages([tagged.get((page.doc_id, page.number), page) for page in pages], letters, failures)
 
 
 def count_values(data_sets: Sequence[DataSet], schema: Mapping[str, FieldType]) -> int:

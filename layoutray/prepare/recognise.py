@@ -10,7 +10,7 @@ from typing import Protocol, Self
 
 from layoutray import readers
 from layoutray.document import Page, Word
-from layoutray.errors import DocumentError, LayoutrayError, Reason
+from layoutray.errors import DocumentError, Reason, as_document_error
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.prepare.align import label_by_area, transfer_tags
@@ -164,7 +164,7 @@ def open_document(words: WordSource, reference: DocumentRef) -> OpenedDocument:
             annotation = sources.content_id(sources.read_bytes(reference.annotation)) if reference.annotation else ""
             return replace(words.open(reference), annotation=annotation)
         except Exception as error:
-            failure = _as_document_error(error, "open")
+            failure = as_document_error(error, "open")
             if not failure.retryable or attempt == ATTEMPTS:
                 return OpenedDocument(reference, None, DeadLetter.of(failure, reference.source, attempts=attempt))
         time.sleep(_PAUSE)
@@ -177,7 +177,7 @@ def recognise_page(words: WordSource, task: PageTask) -> Page | DeadLetter:
         try:
             return words.page(task)
         except Exception as error:
-            failure = _as_document_error(error, words.stage)
+            failure = as_document_error(error, words.stage)
             if not failure.retryable or attempt == ATTEMPTS:
                 return DeadLetter.of(
                     failure,
@@ -189,16 +189,6 @@ def recognise_page(words: WordSource, task: PageTask) -> Page | DeadLetter:
                 )
         time.sleep(_PAUSE)
     raise AssertionError("every attempt returns")
-
-
-def _as_document_error(error: Exception, stage: str) -> DocumentError:
-    """The failure of one page. An error that concerns every page (missing program, wrong setting) is raised again."""
-    if isinstance(error, DocumentError):
-        return error
-    if isinstance(error, LayoutrayError):
-        raise error
-    failure = DocumentError(Reason.INTERNAL, f"{type(error).__name__}: {error}", stage=stage)
-    return failure.with_traceback(error.__traceback__)
 
 
 def _bad_annotation(message: str) -> DocumentError:

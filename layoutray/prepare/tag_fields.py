@@ -107,8 +107,9 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
     for field, (number, span) in placed.items():
         owners[number].setdefault(span, field)
     for field, of_pages in found.items():
-        for owned, spans in zip(owners, of_pages, strict=True) if field.row is None else ():
-            owned |= {span: field for span in spans if span not in owned}
+        if field.row is None:
+            for owned, spans in zip(owners, of_pages, strict=True):
+                owned |= {span: field for span in spans if span not in owned}
     return Tagged(tuple(map(_tagged, pages, owners, chosen)), missing, unusable)
 
 
@@ -162,8 +163,10 @@ def _spans_with_form(form: str, field: FieldType, words: Sequence[Word], forms_o
     lasts = [candidates.last.search(word.text) is not None for word in words]
     spans: list[Span] = []
     for start, first in enumerate(firsts):
-        for end in range(start + 1, min(start + candidates.max_words, len(words)) + 1) if first else ():
-            if first and lasts[end - 1]:
+        if not first:
+            continue
+        for end in range(start + 1, min(start + candidates.max_words, len(words)) + 1):
+            if lasts[end - 1]:
                 text = " ".join(word.text for word in words[start:end])
                 if _may_state(form, field, text) and form in forms_of(text, first.start(), field):
                     spans.append((start, end))
@@ -229,8 +232,9 @@ class _PageText:
         if match is None or match.dest_start == match.dest_end:
             return 0.0, (0, 0)
         first, last = self._nearest_bound(match.dest_start), self._nearest_bound(match.dest_end)
-        similarity = fuzz.ratio(key, self._text[self._bounds[first] : self._bounds[last]])
-        return similarity, self._span(first, max(last, first + 1))
+        if first == last:  # a part of one word
+            return 0.0, (0, 0)
+        return fuzz.ratio(key, self._text[self._bounds[first] : self._bounds[last]]), self._span(first, last)
 
     def _nearest_bound(self, position: int) -> int:
         return min(range(len(self._bounds)), key=lambda number: abs(self._bounds[number] - position))

@@ -1,5 +1,6 @@
 """Documents with all their pages, which may be in several shards."""
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
@@ -7,7 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray.document import Document, Page
+from layoutray.store import shards
 from layoutray.store.data_set import DataSet
+from layoutray.store.schema import PAGES
+from layoutray.store.spilled import SpilledDict, TextCodec
 
 _DOCUMENTS_PER_GROUP = 64
 
@@ -41,6 +45,19 @@ def document_groups(
     ids = sorted(doc_ids)
     for start in range(0, len(ids), _DOCUMENTS_PER_GROUP):
         yield list(whole_documents(data_sets, ids[start : start + _DOCUMENTS_PER_GROUP]))
+
+
+def page_shards(data_set: DataSet) -> SpilledDict[dict[str, list[str]]]:
+    """Where the pages of each document are: its page ids by the URI of their shard. On the local disk."""
+    codec: TextCodec[dict[str, list[str]]] = TextCodec(json.dumps, json.loads)
+    located = SpilledDict(codec)
+    for uri, table in shards.read_each(data_set.pages, PAGES, ["doc_id", "page_id"]):
+        in_shard: dict[str, list[str]] = defaultdict(list)
+        for doc_id, page_id in zip(table["doc_id"].to_pylist(), table["page_id"].to_pylist(), strict=True):
+            in_shard[doc_id].append(page_id)
+        for doc_id, page_ids in in_shard.items():
+            located[doc_id] = located.get(doc_id, {}) | {uri: page_ids}
+    return located
 
 
 def read_documents(data_sets: Sequence[DataSet], rows: pc.Expression | None = None) -> Iterator[Document]:

@@ -1,11 +1,11 @@
 """Readers of data sets in their native formats. A reader is a module here that defines `READER`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
 from layoutray import registry
-from layoutray.document import Document, LabelledArea, Page
+from layoutray.document import Document, Field, LabelledArea, Page
 from layoutray.ocr.settings import Recognition
 
 
@@ -27,6 +27,10 @@ class DocumentRef:
     image: str
     annotation: str
     split: str
+
+    def document(self, doc_id: str, num_pages: int = 1, fields: Iterable[Field] = ()) -> Document:
+        """The document, once it is opened. 0 pages: their number is known when it is opened for OCR."""
+        return Document(doc_id, self.source, self.split, num_pages, tuple(fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,8 @@ class Reader(Protocol):
         """The documents below `root` in a stable order. Raises InputError when there are none."""
         ...
 
-    def read(self, item: DocumentRef) -> Truth:
-        """The annotation of `item`. Raises DocumentError (stage `annotation`) when it cannot be read."""
+    def read(self, reference: DocumentRef) -> Truth:
+        """The annotation of `reference`. Raises DocumentError (stage `annotation`) when it cannot be read."""
         ...
 
 

@@ -69,7 +69,7 @@ class PageWords:
     def page(
         self,
         doc_id: str,
-        item: DocumentRef,
+        reference: DocumentRef,
         number: int = 1,
         pixels: PageSize | None = None,
         provenance: Provenance = ANNOTATED,
@@ -89,20 +89,32 @@ class PageWords:
             width=int(pixels.width),
             height=int(pixels.height),
             words=tuple(self.words),
-            source=item.source,
-            image=item.image,
-            split=item.split,
+            source=reference.source,
+            image=reference.image,
+            split=reference.split,
             provenance=provenance,
         )
 
-    def truth(self, document: Document, item: DocumentRef, number: int = 1, pixels: PageSize | None = None) -> Truth:
+    def truth(
+        self, document: Document, reference: DocumentRef, number: int = 1, pixels: PageSize | None = None
+    ) -> Truth:
         """The truth of a document with this one page. Arguments as in `page`."""
-        return Truth(document, (self.page(document.doc_id, item, number, pixels),), self.repairs, self.dropped)
+        return Truth(document, (self.page(document.doc_id, reference, number, pixels),), self.repairs, self.dropped)
 
 
 def malformed(where: str, what: str) -> DocumentError:
     """The error for an annotation that violates its format."""
     return DocumentError(Reason.BAD_ANNOTATION, f"{where}: {what}", stage="annotation")
+
+
+def require_any(references: Iterable[DocumentRef], root: str, looked_for: str) -> Iterator[DocumentRef]:
+    """All `references`. Raises InputError as `nothing_found` at the end if there are none."""
+    found = False
+    for reference in references:
+        found = True
+        yield reference
+    if not found:
+        raise nothing_found(root, looked_for)
 
 
 def nothing_found(root: str, looked_for: str) -> InputError:
@@ -155,6 +167,15 @@ def member(owner: dict[str, Any], key: str, kind: type, where: str) -> Any:
         state = f"is {value!r:.80}" if key in owner else "is missing"
         raise malformed(where, f"`{key}` {state}, expected a {kind.__name__}")
     return value
+
+
+def objects(owner: dict[str, Any], key: str, where: str, name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of the list `owner[key]`, each with its place for messages: `where`, `name` (or `key`) and index."""
+    for index, value in enumerate(member(owner, key, list, where)):
+        place = f"{where}, {name or key} {index}"
+        if not isinstance(value, dict):
+            raise malformed(place, f"is {value!r:.80}, expected an object")
+        yield place, value
 
 
 def numbers(value: object, where: str, key: str = "box", form: str = "x0, y0, x1, y1") -> list[float]:
@@ -217,6 +238,14 @@ def extent(boxes: Iterable[Sequence[float]]) -> PageSize:
     width = max((max(box[0], box[2]) for box in sides), default=1)
     height = max((max(box[1], box[3]) for box in sides), default=1)
     return PageSize(max(width, 1), max(height, 1))
+
+
+def truth_of_pages(
+    document: Document, pages: Iterable[Page], collected: Sequence[PageWords], not_annotated: Sequence[int] = ()
+) -> Truth:
+    """The truth of a document with these pages, whose words were collected in `collected`."""
+    repairs, dropped = sum(one.repairs for one in collected), sum(one.dropped for one in collected)
+    return Truth(document, tuple(pages), repairs, dropped, not_annotated=tuple(not_annotated))
 
 
 def file_name(uri: str) -> PurePosixPath:

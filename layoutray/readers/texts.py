@@ -8,7 +8,7 @@ pages have bounded size. With all boxes at zero, every word would be a neighbour
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from layoutray.document import SUMMARY, Box, Document, Field, Page, Provenance, Word
+from layoutray.document import SUMMARY, Box, Field, Page, Provenance, Word
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import malformed
 
@@ -17,7 +17,7 @@ _CHARACTER = 8, 16
 TYPESET = Provenance(words="annotation", reason=f"plain text laid out in {LINES} lines of {COLUMNS} characters")
 
 
-def text_truth(item: DocumentRef, doc_id: str, text: str, summaries: Iterable[str]) -> Truth:
+def text_truth(reference: DocumentRef, doc_id: str, text: str, summaries: Iterable[str]) -> Truth:
     """A text and its summaries as a document.
 
     Args:
@@ -27,13 +27,12 @@ def text_truth(item: DocumentRef, doc_id: str, text: str, summaries: Iterable[st
     Raises:
         DocumentError: (bad_annotation) when the text has no words.
     """
-    pages = typeset_pages(text, doc_id, item.source, item.split)
+    pages = typeset_pages(text, doc_id, reference.source, reference.split)
     if not pages:
-        raise malformed(item.source, "the text has no words")
+        raise malformed(reference.source, "the text has no words")
     stripped = [summary.strip() for summary in summaries]
     fields = tuple(Field(SUMMARY, summary) for summary in stripped if summary)
-    document = Document(doc_id, item.source, item.split, len(pages), fields)
-    return Truth(document, pages, dropped=len(stripped) - len(fields))
+    return Truth(reference.document(doc_id, len(pages), fields), pages, dropped=len(stripped) - len(fields))
 
 
 def typeset_pages(text: str, doc_id: str, source: str = "", split: str = "") -> tuple[Page, ...]:

@@ -140,17 +140,25 @@ def read_labels(folder: Path, config: Mapping[str, Any], count: int) -> tuple[st
     Raises:
         CheckpointError: if `labels.json` is not a list of `count` distinct names.
     """
+
+    def are_names(labels: object) -> TypeGuard[list[str]]:
+        return (
+            isinstance(labels, list)
+            and all(isinstance(label, str) for label in labels)
+            and len(set(labels)) == len(labels) == count
+        )
+
     file = folder / "labels.json"
     if file.is_file():
         given = checkpoint.read_json(file)
-        if not _are_names(given, count):
+        if not are_names(given):
             raise CheckpointError(
                 f"{file} must be a list of {count} distinct names, one per output of the classifier; got {given!r}"
             )
         return tuple(given)
     id2label = config.get("id2label")
     names = [id2label.get(str(number)) for number in range(len(id2label))] if isinstance(id2label, dict) else []
-    return tuple(names) if _are_names(names, count) else tuple(f"label_{number}" for number in range(count))
+    return tuple(names) if are_names(names) else tuple(f"label_{number}" for number in range(count))
 
 
 def build_recipe(
@@ -199,14 +207,6 @@ def assemble(
         "fresh": list(fresh),
     }
     return Checkpoint(recipe, labels, vocabulary, model.eval(), {}, provenance)
-
-
-def _are_names(labels: object, count: int) -> TypeGuard[list[str]]:
-    return (
-        isinstance(labels, list)
-        and all(isinstance(label, str) for label in labels)
-        and len(set(labels)) == len(labels) == count
-    )
 
 
 def _fill(model: TaskModel, weights: Mapping[str, Tensor], names: NameTable, file: Path) -> tuple[str, ...]:

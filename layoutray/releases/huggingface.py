@@ -1,7 +1,6 @@
 """A checkpoint as a folder of the transformers library: configuration, weights, tokenizer and model card."""
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +31,33 @@ def library_model(loaded: Checkpoint) -> Any:
     Raises:
         CheckpointError: if neither exists; it names what can be exported.
     """
-    form, task = library_form(loaded), loaded.recipe.task
+    form, task, recipe = library_form(loaded), loaded.recipe.task, loaded.recipe
+    labels = {
+        "id2label": dict(enumerate(loaded.labels)),
+        "label2id": {name: number for number, name in enumerate(loaded.labels)},
+    }
     if isinstance(task, TagsWords) and loaded.labels:
-        model = _ours(loaded) if form is None else form.build(AutoModelForTokenClassification, _labels(loaded))
+        if form is not None:
+            model = form.build(AutoModelForTokenClassification, labels)
+        else:
+            settings = {key: value for key, value in recipe.model.items() if key != "arch"}
+            vocabulary = {"vocab_size": loaded.tokenizer.vocab_size, "pad_token_id": loaded.tokenizer.pad_id}
+            ours = LayoutrayConfig(arch=recipe.arch, settings=settings, **vocabulary, **labels)
+            model = LayoutrayForTokenClassification(ours).eval()
+            model.load_state_dict(loaded.model.state_dict())
     elif isinstance(task, MaskedLanguageModel) and form is not None and form.config.model_type in _WITH_MASKED_WORDS:
         model = form.build(AutoModelForMaskedLM, {})
     else:
         raise CheckpointError(
-            f"{loaded.recipe.name} is a model of architecture {loaded.recipe.arch} and task {task.name}, which cannot "
+            f"{recipe.name} is a model of architecture {recipe.arch} and task {task.name}, which cannot "
             f"be exported; what can be: {_POSSIBLE}"
         )
-    setattr(model.config, OURS, _extra(loaded))
+    # What `layoutray import transformers` reads, without paths and known values.
+    stated = config.to_dict(task)
+    for kind in stated.get("fields", {}).values():
+        kind |= {"known": "", "known_values": ()}
+    extra = {"task": stated, "max_length": recipe.max_length, "temperature": loaded.temperature}
+    setattr(model.config, OURS, extra)
     return model
 
 
@@ -68,30 +83,3 @@ def write(folder: Path, loaded: Checkpoint, model: Any, card: str) -> None:
     # The library writes the weights for their owner alone.
     shutil.copymode(folder / "config.json", folder / "model.safetensors")
     (folder / "README.md").write_text(card, encoding="utf-8")
-
-
-def _ours(loaded: Checkpoint) -> LayoutrayForTokenClassification:
-    settings = {key: value for key, value in loaded.recipe.model.items() if key != "arch"}
-    model = LayoutrayForTokenClassification(
-        LayoutrayConfig(
-            arch=loaded.recipe.arch,
-            settings=settings,
-            vocab_size=loaded.tokenizer.vocab_size,
-            pad_token_id=loaded.tokenizer.pad_id,
-            **_labels(loaded),
-        )
-    )
-    model.load_state_dict(loaded.model.state_dict())
-    return model.eval()
-
-
-def _labels(loaded: Checkpoint) -> Mapping[str, Any]:
-    return {"id2label": dict(enumerate(loaded.labels)), "label2id": {name: n for n, name in enumerate(loaded.labels)}}
-
-
-def _extra(loaded: Checkpoint) -> dict[str, Any]:
-    """What `layoutray import transformers` reads, without paths and known values."""
-    task = config.to_dict(loaded.recipe.task)
-    for kind in task.get("fields", {}).values():
-        kind |= {"known": "", "known_values": ()}
-    return {"task": task, "max_length": loaded.recipe.max_length, "temperature": loaded.temperature}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig, PreTrainedConfig
 
-from layoutray.architectures.hf import Peer, PeerConfig
+from layoutray.architectures.hf import Peer
 from layoutray.architectures.lambert import Lambert, LambertConfig
 from layoutray.architectures.layoutlmv3 import LayoutLMv3, LayoutLMv3Config
 from layoutray.checkpoint import Checkpoint
@@ -65,11 +65,29 @@ def library_form(loaded: Checkpoint) -> LibraryForm | None:
     encoder, settings = loaded.model.encoder, loaded.recipe.arch_config
     weights = dict(loaded.model.state_dict())
     if isinstance(encoder, Peer):
-        return _of_peer(encoder, settings, weights)
-    if isinstance(encoder, Lambert):
-        return _of_lambert(settings, weights, loaded)
+        kind = settings.model_type
+        if kind == "lilt" and settings.hidden % 6:
+            return None
+        return LibraryForm(copy.deepcopy(encoder.model.config), lambda names: peers.table(kind, names), weights)
+    if isinstance(encoder, Lambert) and settings.layout == settings.relative_bias == "none":
+        # A LAMBERT without layout is a BERT or RoBERTa whose positions have the weight 1 − q.
+        share = weights["encoder.position_dropout.share"]
+        weights["encoder.position_embedding.weight"] = (1 - share) * weights["encoder.position_embedding.weight"]
+        described = _library_config(settings.core, settings, loaded)
+        return LibraryForm(described, lambda _: lambert.without_layout(settings.core), weights)
     if isinstance(encoder, LayoutLMv3) and len(loaded.labels) < _FEWEST_OF_TWO_LAYERS:
-        return _of_layoutlmv3(settings, weights, loaded)
+        # The library counts positions from pad id + 1, and knows no scale of biases.
+        if settings.core == "bert":
+            positions = weights["encoder.position_embedding.weight"]
+            unused = positions.new_zeros(loaded.tokenizer.pad_id + 1, positions.shape[1])
+            weights["encoder.position_embedding.weight"] = torch.cat([unused, positions])
+        if settings.relative_bias == "scaled":
+            for name in weights:
+                if name.startswith("encoder.relative_bias."):
+                    weights[name] = BIAS_SCALE * weights[name]
+        more = {"coordinate_size": settings.coordinate_size, "shape_size": settings.shape_size, "visual_embed": False}
+        described = _library_config("layoutlmv3", settings, loaded, **more)
+        return LibraryForm(described, lambda _: layoutlmv3.TABLE, weights)
     return None
 
 
@@ -77,37 +95,6 @@ def takes_boxes(loaded: Checkpoint) -> bool:
     """Whether the library's model reads boxes, under the name `bbox`."""
     encoder = loaded.model.encoder
     return isinstance(encoder, LayoutLMv3) or (isinstance(encoder, Peer) and encoder.takes_boxes)
-
-
-def _of_peer(encoder: Peer, settings: PeerConfig, weights: Mapping[str, Tensor]) -> LibraryForm | None:
-    kind = settings.model_type
-    if kind == "lilt" and settings.hidden % 6:
-        return None
-    return LibraryForm(copy.deepcopy(encoder.model.config), lambda names: peers.table(kind, names), weights)
-
-
-def _of_lambert(settings: LambertConfig, weights: dict[str, Tensor], loaded: Checkpoint) -> LibraryForm | None:
-    """A LAMBERT without layout is a BERT or RoBERTa whose positions have the weight 1 − q."""
-    if settings.layout != "none" or settings.relative_bias != "none":
-        return None
-    share = weights["encoder.position_dropout.share"]
-    weights["encoder.position_embedding.weight"] = (1 - share) * weights["encoder.position_embedding.weight"]
-    config = _library_config(settings.core, settings, loaded)
-    return LibraryForm(config, lambda _: lambert.without_layout(settings.core), weights)
-
-
-def _of_layoutlmv3(settings: LayoutLMv3Config, weights: dict[str, Tensor], loaded: Checkpoint) -> LibraryForm:
-    """The library counts positions from pad id + 1, and knows no scale of biases."""
-    if settings.core == "bert":
-        positions = weights["encoder.position_embedding.weight"]
-        unused = positions.new_zeros(loaded.tokenizer.pad_id + 1, positions.shape[1])
-        weights["encoder.position_embedding.weight"] = torch.cat([unused, positions])
-    if settings.relative_bias == "scaled":
-        for name in weights:
-            if name.startswith("encoder.relative_bias."):
-                weights[name] = BIAS_SCALE * weights[name]
-    more = {"coordinate_size": settings.coordinate_size, "shape_size": settings.shape_size, "visual_embed": False}
-    return LibraryForm(_library_config("layoutlmv3", settings, loaded, **more), lambda _: layoutlmv3.TABLE, weights)
 
 
 def _library_config(

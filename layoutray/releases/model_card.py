@@ -1,7 +1,8 @@
 """The model card of a checkpoint: what it was trained on, how good it is, what it is for, and what it is not for."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
@@ -55,7 +56,7 @@ class Evaluated:
     @property
     def lane(self) -> str:
         """Word sources of the pages: those of the report, else those of the manifests."""
-        found = (word for folder in self.folders for word in _origin(folder).lane)
+        found = (word for folder in self.folders for word in _origin(folder)[1])
         return self.words or " and ".join(dict.fromkeys(found)) or "unknown"
 
     def shown(self) -> Iterator[tuple[str, float]]:
@@ -78,19 +79,6 @@ class Statements:
     languages: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class _Origin:
-    """Where the words of a data set came from.
-
-    Attributes:
-        text: for the card.
-        lane: `ocr`, `annotation`, … as pages state it; empty if the folder does not exist here.
-    """
-
-    text: str
-    lane: Sequence[str] = field(default_factory=tuple)
-
-
 def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: Statements, *, needs_layoutray: bool) -> str:
     """The text of `README.md`: metadata with `model-index` as YAML, and the sections of a model card.
 
@@ -98,25 +86,33 @@ def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: State
         evaluated: on pages with truth; the evaluation on dev that the checkpoint keeps is added.
         needs_layoutray: the transformers library has no such model.
     """
-    every = [*_kept(loaded), *evaluated]
-    sections = (
-        f"# {loaded.recipe.name}",
-        _summary(loaded, needs_layoutray),
-        _section("Use", card_example.example(loaded, needs_layoutray)),
-        _section("Training data", _data(loaded, stated)),
-        _section("Evaluation", _evaluation(loaded, every)),
-        _section("Calibration", _calibration(loaded, every)),
-        _section("Intended use", _intended_use(loaded)),
-        _section("Limits", _limits(loaded)),
-    )
+    # The evaluation on dev by which the checkpoint was chosen.
+    kept = {name.removeprefix("dev."): value for name, value in loaded.metrics.items() if name.startswith("dev.")}
+    on_dev = Evaluated(tuple(loaded.provenance.get("pages_from", ())), "dev", kept)
+    every = [on_dev, *evaluated] if kept else evaluated
+    sections = {
+        "Use": card_example.example(loaded, needs_layoutray),
+        "Training data": _data(loaded, stated),
+        "Evaluation": _evaluation(loaded, every),
+        "Calibration": _calibration(loaded, every),
+        "Intended use": [
+            "To find values in scanned or digital documents of the kind that it was trained on, with a person who "
+            "looks at what is uncertain. Measure it on your own pages first."
+            if loaded.labels
+            else "To start trainings on pages of documents. It predicts masked words, and finds nothing by itself."
+        ],
+        "Limits": [
+            "- It sees words and their boxes, not the picture of a page. Boxes are thousandths of width and height.",
+            f"- It reads windows of at most {loaded.recipe.max_length} tokens and does not see from one to another.",
+            "- It depends on how words were read: with another OCR program, or with other errors, it is worse.",
+            "- It was measured only on the data above. Other templates, languages and document types are worse.",
+            "- It can repeat what stands in its training data; it takes no decision about people.",
+        ],
+    }
+    body = [f"## {title}\n\n" + "\n".join(lines) for title, lines in sections.items()]
+    parts = [f"# {loaded.recipe.name}", _summary(loaded, needs_layoutray), *body]
     metadata = _metadata(loaded, every, stated).to_yaml()
-    return f"---\n{metadata}\n---\n\n" + "\n\n".join(sections) + "\n"
-
-
-def _kept(loaded: Checkpoint) -> list[Evaluated]:
-    """The evaluation on dev by which the checkpoint was chosen."""
-    metrics = {name.removeprefix("dev."): value for name, value in loaded.metrics.items() if name.startswith("dev.")}
-    return [Evaluated(tuple(loaded.provenance.get("pages_from", ())), "dev", metrics)] if metrics else []
+    return f"---\n{metadata}\n---\n\n" + "\n\n".join(parts) + "\n"
 
 
 def _metadata(loaded: Checkpoint, every: Sequence[Evaluated], stated: Statements) -> ModelCardData:
@@ -124,7 +120,7 @@ def _metadata(loaded: Checkpoint, every: Sequence[Evaluated], stated: Statements
     results = [
         EvalResult(
             task_type=task,
-            dataset_type=_slug(one.name),
+            dataset_type="-".join(re.findall(r"[^\W_]+", one.name.lower())) or "unknown",
             dataset_name=one.name,
             dataset_split=one.split,
             dataset_args={"words": one.lane},
@@ -149,29 +145,22 @@ def _metadata(loaded: Checkpoint, every: Sequence[Evaluated], stated: Statements
         raise InputError(f"the metadata of the model card is not valid: {error}") from error
 
 
-def _section(title: str, lines: Sequence[str]) -> str:
-    return f"## {title}\n\n" + "\n".join(lines)
-
-
 def _summary(loaded: Checkpoint, needs_layoutray: bool) -> str:
     recipe = loaded.recipe
-    kind = f"`{recipe.model['model_type']}`" if "model_type" in recipe.model else f"`{recipe.arch}`"
-    known = (
-        "`layoutray` must be installed to load it."
-        if needs_layoutray
-        else "It loads with the transformers library alone."
-    )
-    found = entity_types(loaded.labels)
-    what = f"It labels each word of a page with one of {len(loaded.labels)} labels." if loaded.labels else ""
-    kinds = f"They stand for {', '.join(f'`{name}`' for name in found)}." if found else ""
-    return " ".join(
-        filter(None, (f"Trained by layoutray: architecture {kind}, task `{recipe.task.name}`.", what, kinds, known))
-    )
+    kind = recipe.model.get("model_type", recipe.arch)
+    sentences = [f"Trained by layoutray: architecture `{kind}`, task `{recipe.task.name}`."]
+    if loaded.labels:
+        sentences.append(f"It labels each word of a page with one of {len(loaded.labels)} labels.")
+    if found := entity_types(loaded.labels):
+        sentences.append(f"They stand for {', '.join(f'`{name}`' for name in found)}.")
+    alone = "It loads with the transformers library alone."
+    sentences.append("`layoutray` must be installed to load it." if needs_layoutray else alone)
+    return " ".join(sentences)
 
 
 def _data(loaded: Checkpoint, stated: Statements) -> list[str]:
     provenance = loaded.provenance
-    lines = [f"- {origin.text}" for origin in map(_origin, provenance.get("pages_from", ()))]
+    lines = [f"- {_origin(folder)[0]}" for folder in provenance.get("pages_from", ())]
     lines = lines or ["- The checkpoint does not say what it was trained on."]
     if start := provenance.get("init"):
         lines.append(f"- Training started from {', '.join(map(_base, start))}.")
@@ -211,45 +200,24 @@ def _calibration(loaded: Checkpoint, every: Sequence[Evaluated]) -> list[str]:
     return lines if measured else [*lines, "How far the probabilities can be trusted was not measured."]
 
 
-def _intended_use(loaded: Checkpoint) -> list[str]:
-    if not loaded.labels:
-        return ["To start trainings on pages of documents. It predicts masked words, and finds nothing by itself."]
-    return [
-        "To find values in scanned or digital documents of the kind that it was trained on, with a person who looks at "
-        "what is uncertain. Measure it on your own pages first."
-    ]
+def _origin(folder: str) -> tuple[str, Sequence[str]]:
+    """Where the words in `folder` came from, from its manifest if it exists here: for the card, and as pages state it.
 
-
-def _limits(loaded: Checkpoint) -> list[str]:
-    return [
-        "- It sees words and their boxes, not the picture of a page. Boxes are thousandths of its width and height.",
-        f"- It reads windows of at most {loaded.recipe.max_length} tokens and does not see from one to another.",
-        "- It depends on how words were read: with another OCR program, or with other errors, it is worse.",
-        "- It was measured only on the data above. Other templates, languages and document types are worse.",
-        "- It can repeat what stands in its training data; it takes no decision about people.",
-    ]
-
-
-def _origin(folder: str) -> _Origin:
-    """Where the words in `folder` came from, from its manifest if it exists here."""
+    The latter is `ocr`, `annotation`, …; empty without a manifest.
+    """
     name = _base(folder)
     try:
         manifest = Manifest.read(folder)
     except InputError:
-        return _Origin(f"`{name}`; its manifest is not at hand.")
+        return f"`{name}`; its manifest is not at hand.", ()
     splits = ", ".join(f"{count} {split}" for split, count in sorted(manifest.splits.items()))
     engines = f" ({', '.join(manifest.engines)})" if manifest.engines else ""
     words = " and ".join(manifest.words_from)
     reader: Any = manifest.settings.get("reader", "")
-    return _Origin(
-        f"`{name}`, read by `{reader}`: {splits} pages; words from {words}{engines}.", tuple(manifest.words_from)
-    )
+    text = f"`{name}`, read by `{reader}`: {splits} pages; words from {words}{engines}."
+    return text, tuple(manifest.words_from)
 
 
 def _base(folder: str) -> str:
     """The last part of a folder or address: the rest is the exporting person's."""
     return folder.rstrip("/").rpartition("/")[2]
-
-
-def _slug(name: str) -> str:
-    return "-".join("".join(letter if letter.isalnum() else " " for letter in name.lower()).split()) or "unknown"

@@ -24,12 +24,6 @@ def write_tokenizer(folder: Path, vocabulary: Tokenizer, max_length: int) -> Non
     Raises:
         CheckpointError: if the library cuts words differently.
     """
-    made = _library_tokenizer(vocabulary, max_length)
-    _check(made, vocabulary)
-    made.save_pretrained(folder)
-
-
-def _library_tokenizer(vocabulary: Tokenizer, max_length: int) -> PreTrainedTokenizerFast:
     inner = tokenizers.Tokenizer.from_str(vocabulary.inner.to_str())
     pad, start, end, mask, unknown = (inner.id_to_token(number) for number in vocabulary.special_ids)
     inner.post_processor = TemplateProcessing(
@@ -39,7 +33,7 @@ def _library_tokenizer(vocabulary: Tokenizer, max_length: int) -> PreTrainedToke
     )
     if isinstance(inner.pre_tokenizer, ByteLevel):
         inner.pre_tokenizer.add_prefix_space = True  # ours puts a blank before each word
-    return PreTrainedTokenizerFast(
+    made = PreTrainedTokenizerFast(
         tokenizer_object=inner,
         pad_token=pad,
         cls_token=start,
@@ -49,9 +43,6 @@ def _library_tokenizer(vocabulary: Tokenizer, max_length: int) -> PreTrainedToke
         model_max_length=max_length,
         model_input_names=["input_ids", "attention_mask"],
     )
-
-
-def _check(made: PreTrainedTokenizerFast, vocabulary: Tokenizer) -> None:
     words = [word for word in _SAMPLE if vocabulary.inner.encode(word, add_special_tokens=False).ids]
     expected = [vocabulary.start_id, *chain.from_iterable(vocabulary.words_to_ids(words)), vocabulary.end_id]
     found = made(words, is_split_into_words=True)["input_ids"]
@@ -60,3 +51,4 @@ def _check(made: PreTrainedTokenizerFast, vocabulary: Tokenizer) -> None:
             f"the transformers library cuts {words} into the tokens {found}, but the checkpoint into {expected}; "
             "only vocabularies of WordPiece and of byte pairs can be exported"
         )
+    made.save_pretrained(folder)

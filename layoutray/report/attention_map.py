@@ -1,7 +1,7 @@
 """A heat map over the words of a page, with the mean of each block in the margins.
 
-It shows the attention that a page's words get from some query words, or the words that a model keeps. The design
-follows the figures of "Skim-Attention: Learning to Focus via Document Layout" (arXiv:2109.01078).
+It shows the attention that a page's words get from some query words. The design follows the figures of
+"Skim-Attention: Learning to Focus via Document Layout" (arXiv:2109.01078).
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,10 +36,7 @@ QUERY: Colour = COLOURS[1]
 """Colour of the outline around the query words."""
 RAMP = tuple(tuple(int(255 * side) for side in colormaps["Blues"](shade)[:3]) for shade in np.linspace(0.08, 0.75, 256))
 """Colours from weak to strong, each darker than the one before. Black letters are readable on the darkest one too."""
-ATTENTION = "share of attention per word; in the margins: mean over a block's words above 0 %"
-"""Legend of a map of attention."""
-SELECTION = "share of kept states per word; in the margins: mean over a block's words above 0 %"
-"""Legend of a map of the words that a model keeps."""
+_LEGEND = "share of attention per word; in the margins: mean over a block's words above 0 %"
 
 _RULE: Colour = (222, 226, 230)
 _LEADER: Colour = (173, 181, 189)
@@ -62,22 +59,24 @@ def draw(
     queries: Sequence[int],
     shares: Float[np.ndarray, "words"],
     caption: Sequence[str],
-    legend: str = ATTENTION,
 ) -> Image.Image:
     """The faded page with its words coloured by `shares`, the query words outlined, and a legend below.
 
     Args:
         image: picture of `page`, in any size.
-        queries: indices of the query words, whose attention `shares` is; empty for a selection.
+        queries: indices of the query words, whose attention `shares` is.
         shares: share of each word, 0..1; words with 0 are not coloured.
         caption: lines above the page.
-        legend: description of the colours and of the numbers in the margins.
     """
     shown, _ = resized(image, SHOWN_WIDTH)
     strongest = float(shares.max(initial=0.0))
-    heated = ImageChops.multiply(
-        Image.blend(shown, Image.new("RGB", shown.size, PAPER), 0.35), _heat(shown.size, page, shares, strongest)
-    )
+    heat = Image.new("RGB", shown.size, PAPER)
+    pen = ImageDraw.Draw(heat)
+    for word in np.argsort(shares, kind="stable"):  # the strongest last, so that it is on top where boxes overlap
+        if shares[word] > 0:
+            box = page.words[word].box.to_pixels(*shown.size)
+            pen.rectangle(grown(box, 1), fill=RAMP[int(255 * shares[word] / strongest)])
+    heated = ImageChops.multiply(Image.blend(shown, Image.new("RGB", shown.size, PAPER), 0.35), heat)
     notes = list(_notes(page, queries, shares, shown.size))
     pen = ImageDraw.Draw(heated)
     for note in notes:
@@ -86,24 +85,7 @@ def draw(
         pen.rectangle(grown(box_of(page, words).to_pixels(*shown.size), 4), outline=QUERY, width=3)
     fonts = load_fonts()
     middle = _with_margins(heated, notes, fonts.plain)
-    return stack(
-        [
-            title_strip(caption, middle.width, fonts),
-            middle,
-            _legend(strongest, bool(queries), legend, middle.width, fonts.plain),
-        ]
-    )
-
-
-def _heat(size: tuple[int, int], page: Page, shares: Float[np.ndarray, "words"], strongest: float) -> Image.Image:
-    heat = Image.new("RGB", size, PAPER)
-    pen = ImageDraw.Draw(heat)
-    for word in np.argsort(shares, kind="stable"):  # the strongest last, so that it is on top where boxes overlap
-        if shares[word] > 0:
-            pen.rectangle(
-                grown(page.words[word].box.to_pixels(*size), 1), fill=RAMP[int(255 * shares[word] / strongest)]
-            )
-    return heat
+    return stack([title_strip(caption, middle.width, fonts), middle, _legend(strongest, middle.width, fonts.plain)])
 
 
 def _notes(
@@ -132,15 +114,16 @@ def _with_margins(page: Image.Image, notes: Sequence[_Note], font: ImageFont.Fre
     pen.rectangle((_MARGIN, 0, _MARGIN + page.width - 1, page.height - 1), outline=_RULE)
     left = [note for note in notes if note.rectangle[0] + note.rectangle[2] < 0.95 * page.width]
     right = [note for note in notes if note not in left]
-    for note, height in _with_heights(left, page.height):
-        x0, y0, _, y1 = note.rectangle
-        pen.line([(_MARGIN + x0 - 4, (y0 + y1) / 2), (_MARGIN, (y0 + y1) / 2), (_MARGIN - 10, height)], fill=_LEADER)
-        pen.text((_MARGIN - 14, height), cut(pen, note.text, font, _MARGIN - 20), font=font, fill=note.ink, anchor="rm")
     edge = _MARGIN + page.width
-    for note, height in _with_heights(right, page.height):
-        _, y0, x1, y1 = note.rectangle
-        pen.line([(_MARGIN + x1 + 4, (y0 + y1) / 2), (edge, (y0 + y1) / 2), (edge + 10, height)], fill=_LEADER)
-        pen.text((edge + 14, height), cut(pen, note.text, font, _MARGIN - 20), font=font, fill=note.ink, anchor="lm")
+    # Where the border of the page is, the direction away from it, and where the text is aligned to.
+    for group, border, outwards, anchor in ((left, _MARGIN, -1, "rm"), (right, edge, 1, "lm")):
+        for note, height in _with_heights(group, page.height):
+            x0, y0, x1, y1 = note.rectangle
+            start = _MARGIN + (x0 if outwards < 0 else x1) + 4 * outwards
+            line = [(start, (y0 + y1) / 2), (border, (y0 + y1) / 2), (border + 10 * outwards, height)]
+            pen.line(line, fill=_LEADER)
+            text = cut(pen, note.text, font, _MARGIN - 20)
+            pen.text((border + 14 * outwards, height), text, font=font, fill=note.ink, anchor=anchor)
     return sheet
 
 
@@ -150,7 +133,12 @@ def _with_heights(notes: Sequence[_Note], height: int) -> list[tuple[_Note, floa
     A text is as close to the middle of its block as possible without overlapping another text. If not all texts fit
     into `height`, those of the smallest blocks are left out.
     """
-    fitting = sorted(notes, key=lambda note: -_area(note.rectangle))[: height // _ROW]
+
+    def area(note: _Note) -> float:
+        x0, y0, x1, y1 = note.rectangle
+        return (x1 - x0) * (y1 - y0)
+
+    fitting = sorted(notes, key=area, reverse=True)[: height // _ROW]
     ordered = sorted(fitting, key=lambda note: note.rectangle[1] + note.rectangle[3])
     heights: list[float] = []
     for note in ordered:
@@ -163,7 +151,7 @@ def _with_heights(notes: Sequence[_Note], height: int) -> list[tuple[_Note, floa
     return list(zip(ordered, heights, strict=True))
 
 
-def _legend(strongest: float, outlined: bool, text: str, width: int, font: ImageFont.FreeTypeFont) -> Image.Image:
+def _legend(strongest: float, width: int, font: ImageFont.FreeTypeFont) -> Image.Image:
     strip = Image.new("RGB", (width, 2 * PAD + 2 * LINE), PAPER)
     pen = ImageDraw.Draw(strip)
     for index, colour in enumerate(RAMP):
@@ -171,12 +159,7 @@ def _legend(strongest: float, outlined: bool, text: str, width: int, font: Image
     end = PAD + len(RAMP)
     pen.text((PAD, PAD + 24), "0", font=font, fill=FAINT)
     pen.text((end, PAD + 24), percent(strongest), font=font, fill=FAINT, anchor="ra")
-    pen.text((end + 16, PAD - 2), text, font=font, fill=INK)
-    if outlined:
-        pen.rectangle((end + 16, PAD + 27, end + 46, PAD + 41), outline=QUERY, width=3)
-        pen.text((end + 56, PAD + 24), "query words (source of the attention)", font=font, fill=INK)
+    pen.text((end + 16, PAD - 2), _LEGEND, font=font, fill=INK)
+    pen.rectangle((end + 16, PAD + 27, end + 46, PAD + 41), outline=QUERY, width=3)
+    pen.text((end + 56, PAD + 24), "query words (source of the attention)", font=font, fill=INK)
     return strip
-
-
-def _area(rectangle: Rectangle) -> float:
-    return (rectangle[2] - rectangle[0]) * (rectangle[3] - rectangle[1])

@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 OUTSIDE = "O"
 """Type of words outside every entity."""
@@ -25,19 +23,9 @@ def confusion(counts: Mapping[tuple[str, str], int], types: Sequence[str]) -> Fi
     axes = figure.add_subplot()
     shares = words / np.maximum(words.sum(axis=1, keepdims=True), 1)
     picture = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    _write_numbers(axes, words, shares)
-    _name_axes(axes, names)
-    figure.colorbar(picture, ax=axes, shrink=0.7, label="share of the words of the true type")
-    return figure
-
-
-def _write_numbers(axes: Axes, words: NDArray[np.int_], shares: NDArray[np.float64]) -> None:
     for row, column in np.argwhere(words > 0):
         ink = "white" if shares[row, column] > 0.55 else "#212529"
         axes.text(column, row, f"{words[row, column]:,}", ha="center", va="center", color=ink, fontsize=9)
-
-
-def _name_axes(axes: Axes, names: Sequence[str]) -> None:
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("predicted type")
@@ -47,3 +35,5 @@ def _name_axes(axes: Axes, names: Sequence[str]) -> None:
     axes.grid(which="minor", color="white", linewidth=1.5)
     axes.tick_params(which="both", length=0)
     axes.spines[:].set_visible(False)
+    figure.colorbar(picture, ax=axes, shrink=0.7, label="share of the words of the true type")
+    return figure

@@ -83,52 +83,46 @@ def draw(
     text = _TextPixels(shown)
     colours = colours_of([*types, *(entity.type for entity in (*entities, *truth))])
     fonts = load_fonts()
-    marks = _marks(entities, page_number, scale, colours)
-    shown = _shaded(shown, marks)
-    for record in records:
-        _outline_record(shown, _marks(record.fields, page_number, scale, colours))
-    _outline_truth(shown, _marks(truth, page_number, scale, colours))
-    _draw_labels(shown, marks, text, fonts.small)
-    on_page = [
-        entity for entity in entities if any(region.page_number == page_number for region in entity.bounding_regions)
-    ]
-    return _beside(shown, _panel(on_page, shown.height, colours, fonts, with_truth=bool(truth)))
 
+    def marks_of(group: Sequence[Entity]) -> list[_Mark]:
+        marks: list[_Mark] = []
+        for entity in group:
+            for region in entity.bounding_regions:
+                if region.page_number == page_number:
+                    across, down = region.polygon[0::2], region.polygon[1::2]
+                    place = (min(across) * scale, min(down) * scale, max(across) * scale, max(down) * scale)
+                    marks.append(_Mark(entity, place, colours[entity.type]))
+        return marks
 
-def _marks(entities: Sequence[Entity], page_number: int, scale: float, colours: Mapping[str, Colour]) -> list[_Mark]:
-    return [
-        _Mark(entity, _bounds(region.polygon, scale), colours[entity.type])
-        for entity in entities
-        for region in entity.bounding_regions
-        if region.page_number == page_number
-    ]
-
-
-def _bounds(polygon: Sequence[float], scale: float) -> Rectangle:
-    across, down = polygon[0::2], polygon[1::2]
-    return min(across) * scale, min(down) * scale, max(across) * scale, max(down) * scale
-
-
-def _shaded(shown: Image.Image, marks: Sequence[_Mark]) -> Image.Image:
+    marks = marks_of(entities)
     tint = Image.new("RGBA", shown.size, (0, 0, 0, 0))
     pen = ImageDraw.Draw(tint)
     for mark in marks:
         pen.rectangle(grown(mark.place, 2), fill=(*mark.colour, 70), outline=(*mark.colour, 255), width=2)
-    return Image.alpha_composite(shown.convert("RGBA"), tint).convert("RGB")
+    shown = Image.alpha_composite(shown.convert("RGBA"), tint).convert("RGB")
+    for record in records:
+        _outline_record(shown, marks_of(record.fields))
+    _outline_truth(shown, marks_of(truth))
+    _draw_labels(shown, marks, text, fonts.small)
+    on_page = [
+        entity for entity in entities if any(region.page_number == page_number for region in entity.bounding_regions)
+    ]
+    panel = _panel(on_page, shown.height, colours, fonts, with_truth=bool(truth))
+    both = Image.new("RGB", (shown.width + panel.width, max(shown.height, panel.height)), PAPER)
+    both.paste(shown, (0, 0))
+    both.paste(panel, (shown.width, 0))
+    return both
 
 
 def _outline_record(shown: Image.Image, marks: Sequence[_Mark]) -> None:
     """Draw the convex outline of all boxes: on a skewed page it is narrower than the rectangle around them."""
-    corners = [
-        corner for mark in marks for x0, y0, x1, y1 in (grown(mark.place, 4),) for corner in _corners(x0, y0, x1, y1)
-    ]
+    corners: list[tuple[float, float]] = []
+    for mark in marks:
+        x0, y0, x1, y1 = grown(mark.place, 4)
+        corners += [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
     if corners:
         outline = [corners[number] for number in ConvexHull(corners).vertices]
         ImageDraw.Draw(shown).line([*outline, outline[0], outline[1]], fill=INK, width=2, joint="curve")
-
-
-def _corners(x0: float, y0: float, x1: float, y1: float) -> list[tuple[float, float]]:
-    return [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
 
 
 def _outline_truth(shown: Image.Image, marks: Sequence[_Mark]) -> None:
@@ -174,7 +168,8 @@ def _best_label(
     for words in (f"{mark.entity.type} {confidence}", confidence):
         size = (font.getlength(words) + 8, font.size + 5.0)
         area = size[0] * size[1]
-        hidden = {place: sum(_overlap(place, other) for other in taken) for place in _places(mark.place, size, page)}
+        places = _places(mark.place, size, page)
+        hidden = {place: sum(_overlap(place, other) for other in taken) for place in places}
         place = min(hidden, key=lambda place: hidden[place] + area * text.share(place))
         if hidden[place] > _MAX_HIDDEN_BOXES * area:
             continue
@@ -227,7 +222,9 @@ def _panel(
     room = (tall - 2 * _MARGIN) // _ROW - 2 - len(types)
     top = _MARGIN + 2 * _ROW
     for index, name in enumerate(types):
-        _write_type(pen, top, name, colours[name], fonts.bold)
+        pen.rounded_rectangle((_MARGIN, top + 2, _MARGIN + 16, top + 18), radius=3, fill=colours[name])
+        title = cut(pen, name, fonts.bold, _PANEL_WIDTH - 2 * _MARGIN - _INDENT)
+        pen.text((_MARGIN + _INDENT, top), title, font=fonts.bold, fill=INK)
         of_type = [entity for entity in entities if entity.type == name]
         share = room // (len(types) - index)
         top += _ROW + _write_entities(pen, top + _ROW, of_type, share, fonts) * _ROW
@@ -235,39 +232,17 @@ def _panel(
     return panel
 
 
-def _write_type(pen: ImageDraw.ImageDraw, top: int, name: str, colour: Colour, font: ImageFont.FreeTypeFont) -> None:
-    pen.rounded_rectangle((_MARGIN, top + 2, _MARGIN + 16, top + 18), radius=3, fill=colour)
-    pen.text((_MARGIN + _INDENT, top), cut(pen, name, font, _PANEL_WIDTH - 2 * _MARGIN - _INDENT), font=font, fill=INK)
-
-
 def _write_entities(pen: ImageDraw.ImageDraw, top: int, entities: Sequence[Entity], room: int, fonts: Fonts) -> int:
     """Write up to `room` rows and return their number; if there are more entities, the last row counts the rest."""
     shown = entities if len(entities) <= room else entities[: room - 1]
-    width = _PANEL_WIDTH - 2 * _MARGIN - _INDENT - 60
+    left, right = _MARGIN + _INDENT, _PANEL_WIDTH - _MARGIN
     for index, entity in enumerate(shown):
         height = top + index * _ROW
-        pen.text(
-            (_MARGIN + _INDENT, height),
-            cut(pen, " ".join(entity.content.split()), fonts.plain, width),
-            font=fonts.plain,
-            fill=INK,
-        )
-        pen.text(
-            (_PANEL_WIDTH - _MARGIN, height), f"{entity.confidence:.0%}", font=fonts.plain, fill=FAINT, anchor="ra"
-        )
+        content = cut(pen, " ".join(entity.content.split()), fonts.plain, right - left - 60)
+        pen.text((left, height), content, font=fonts.plain, fill=INK)
+        pen.text((right, height), f"{entity.confidence:.0%}", font=fonts.plain, fill=FAINT, anchor="ra")
     if len(shown) == len(entities):
         return len(shown)
-    pen.text(
-        (_MARGIN + _INDENT, top + len(shown) * _ROW),
-        f"… and {len(entities) - len(shown)} more",
-        font=fonts.plain,
-        fill=FAINT,
-    )
+    more = f"… and {len(entities) - len(shown)} more"
+    pen.text((left, top + len(shown) * _ROW), more, font=fonts.plain, fill=FAINT)
     return room
-
-
-def _beside(page: Image.Image, panel: Image.Image) -> Image.Image:
-    both = Image.new("RGB", (page.width + panel.width, max(page.height, panel.height)), PAPER)
-    both.paste(page, (0, 0))
-    both.paste(panel, (page.width, 0))
-    return both

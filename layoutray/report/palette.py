@@ -23,7 +23,12 @@ def colours_of(types: Iterable[str]) -> Mapping[str, Colour]:
 
     If there are more names than colours, the colours repeat in darker shades.
     """
-    return {name: _shade(index) for index, name in enumerate(sorted(set(types)))}
+    colours: dict[str, Colour] = {}
+    for index, name in enumerate(sorted(set(types))):
+        repeats, position = divmod(index, len(COLOURS))
+        red, green, blue = (int(side * 0.72**repeats) for side in COLOURS[position])
+        colours[name] = red, green, blue
+    return colours
 
 
 def ink_on(colour: Colour) -> Colour:
@@ -35,10 +40,3 @@ def ink_on(colour: Colour) -> Colour:
 def as_hex(colour: Colour) -> str:
     """`#rrggbb`, the format that matplotlib takes."""
     return "#{:02x}{:02x}{:02x}".format(*colour)
-
-
-def _shade(index: int) -> Colour:
-    repeats, position = divmod(index, len(COLOURS))
-    factor = 0.72**repeats
-    red, green, blue = COLOURS[position]
-    return int(red * factor), int(green * factor), int(blue * factor)

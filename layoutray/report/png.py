@@ -1,9 +1,14 @@
-"""Pictures as PNG bytes."""
+"""Pictures as PNG bytes, and as the pages of a PDF."""
 
 import io
+from collections.abc import Iterable
+from pathlib import Path
 
 from matplotlib.figure import Figure
 from PIL import Image
+
+_DPI = 144
+_QUALITY = 90
 
 
 def png(picture: Figure | Image.Image) -> bytes:
@@ -14,3 +19,9 @@ def png(picture: Figure | Image.Image) -> bytes:
     else:
         picture.save(stream, "PNG")
     return stream.getvalue()
+
+
+def write_pdf(pictures: Iterable[Image.Image], file: Path) -> None:
+    """Replace `file` by a PDF with a page for each picture (at least one). One picture is in memory at a time."""
+    for number, picture in enumerate(pictures):
+        picture.save(file, "PDF", append=number > 0, resolution=_DPI, quality=_QUALITY)

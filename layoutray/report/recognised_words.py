@@ -13,7 +13,7 @@ from statistics import median
 from PIL import Image, ImageDraw, ImageFont
 
 from layoutray.document import Page, Word
-from layoutray.report.canvas import FAINT, INK, LINE, PAD, PAPER, Rectangle, grown, load_fonts, stack, title_strip
+from layoutray.report.canvas import FAINT, INK, LINE, PAD, PAPER, grown, load_fonts, stack, title_strip
 from layoutray.report.palette import COLOURS, Colour
 
 WORD_HEIGHT = 26
@@ -67,15 +67,28 @@ def draw(image: Image.Image, page: Page, caption: Sequence[str]) -> Image.Image:
     """
     size = shown_size(page)
     shown = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    texts = Image.new("RGB", size, PAPER)
     places = [word.box.to_pixels(*size) for word in page.words]
-    colours = [level_of(word).colour for word in page.words]
-    pen = ImageDraw.Draw(shown)
-    for place, colour in zip(places, colours, strict=True):
+    pen, text_pen = ImageDraw.Draw(shown), ImageDraw.Draw(texts)
+    for word, place in zip(page.words, places, strict=True):
+        colour = level_of(word).colour
         pen.rectangle(grown(place, 2), outline=colour, width=2)
-    _draw_order(shown, places)
+        text_pen.rectangle(grown(place, 2), fill=_pale(colour))
+    for word, (x0, y0, x1, y1) in zip(page.words, places, strict=True):
+        # The largest size in which the text fits into its box, at least the smallest that can be read.
+        fitting = 100 * (x1 - x0) / max(_font(100).getlength(word.text), 1.0)
+        font = _font(max(_SMALLEST_FONT, int(min(fitting, 0.9 * (y1 - y0)))))
+        text_pen.text((x0, (y0 + y1) / 2), word.text, font=font, fill=INK, anchor="lm")
+    # A line from the end of each word to the start of the next one, which crosses no word of a line of text.
+    order = Image.new("L", (_SUPERSAMPLING * shown.width, _SUPERSAMPLING * shown.height))
+    for word, following in pairwise(places):
+        ends = (word[2], (word[1] + word[3]) / 2), (following[0], (following[1] + following[3]) / 2)
+        points = [(_SUPERSAMPLING * x, _SUPERSAMPLING * y) for x, y in ends]
+        ImageDraw.Draw(order).line(points, fill=255, width=3)
+    shown.paste(ORDER, mask=order.reduce(_SUPERSAMPLING))
     sheet = Image.new("RGB", (2 * size[0] + _GAP, size[1]), _RULE)
     sheet.paste(shown, (0, 0))
-    sheet.paste(_texts(page, places, colours, size), (size[0] + _GAP, 0))
+    sheet.paste(texts, (size[0] + _GAP, 0))
     fonts = load_fonts()
     return stack([title_strip(caption, sheet.width, fonts), sheet, _legend(page, sheet.width, fonts.plain)])
 
@@ -87,35 +100,6 @@ def shown_size(page: Page) -> tuple[int, int]:
     narrowest, widest = SHOWN_WIDTH
     scale = min(max(scale, narrowest / page.width), widest / page.width, SHOWN_HEIGHT / page.height)
     return max(1, round(page.width * scale)), max(1, round(page.height * scale))
-
-
-def _draw_order(shown: Image.Image, places: Sequence[Rectangle]) -> None:
-    """A line from the end of each word to the start of the next one, which crosses no word of a line of text."""
-    mask = Image.new("L", (_SUPERSAMPLING * shown.width, _SUPERSAMPLING * shown.height))
-    pen = ImageDraw.Draw(mask)
-    for word, following in pairwise(places):
-        end, start = (word[2], (word[1] + word[3]) / 2), (following[0], (following[1] + following[3]) / 2)
-        points = [(_SUPERSAMPLING * x, _SUPERSAMPLING * y) for x, y in (end, start)]
-        pen.line(points, fill=255, width=3)
-    shown.paste(ORDER, mask=mask.reduce(_SUPERSAMPLING))
-
-
-def _texts(page: Page, places: Sequence[Rectangle], colours: Sequence[Colour], size: tuple[int, int]) -> Image.Image:
-    """The texts of the words on a blank page, each in a box in a pale shade of its colour."""
-    blank = Image.new("RGB", size, PAPER)
-    pen = ImageDraw.Draw(blank)
-    for place, colour in zip(places, colours, strict=True):
-        pen.rectangle(grown(place, 2), fill=_pale(colour))
-    for word, (x0, y0, x1, y1) in zip(page.words, places, strict=True):
-        font = _font(_font_size(word.text, x1 - x0, y1 - y0))
-        pen.text((x0, (y0 + y1) / 2), word.text, font=font, fill=INK, anchor="lm")
-    return blank
-
-
-def _font_size(text: str, width: float, height: float) -> int:
-    """The largest size in which `text` fits into a box, at least the smallest that can be read."""
-    fitting = 100 * width / max(_font(100).getlength(text), 1.0)
-    return max(_SMALLEST_FONT, int(min(fitting, 0.9 * height)))
 
 
 @cache

@@ -31,7 +31,12 @@ def answered_documents(answers: str, pages: str, ranking: str = "") -> Iterator[
         InputError: when `answers` holds no answers, or `ranking` is not a file of `select`.
         SchemaError: when `pages` is not a data set.
     """
-    ranks = _ranks(ranking) if ranking else {}
+    ranks: dict[str, int] = {}
+    if ranking:
+        rows = list(csv.DictReader(io.StringIO(sources.read_bytes(sources.absolute(ranking)).decode())))
+        if not rows or not {"rank", "doc_id"} <= rows[0].keys():
+            raise InputError(f"{ranking} has no columns rank and doc_id; give the review.csv of `layoutray select`")
+        ranks = {row["doc_id"]: int(row["rank"]) for row in rows}
     lines, fields = _lines(answers), _fields(answers)
     pages_of: dict[str, list[Page]] = defaultdict(list)
     for page in DataSet(pages).read_pages():
@@ -76,10 +81,3 @@ def _fields(folder: str) -> Mapping[str, list[dict[str, Any]]]:
                 plain = {name: row[name] for name in _FIELD_COLUMNS}
                 found[row["doc_id"]].append({**plain, "bounding_regions": regions})
     return found
-
-
-def _ranks(file: str) -> dict[str, int]:
-    rows = list(csv.DictReader(io.StringIO(sources.read_bytes(sources.absolute(file)).decode())))
-    if not rows or not {"rank", "doc_id"} <= rows[0].keys():
-        raise InputError(f"{file} has no columns rank and doc_id; give the review.csv of `layoutray select`")
-    return {row["doc_id"]: int(row["rank"]) for row in rows}

@@ -6,7 +6,6 @@ from functools import lru_cache
 
 from PIL import Image
 
-from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.render import page_picture
 from layoutray.ocr.settings import Recognition
@@ -49,10 +48,7 @@ class PagePictures:
         page = self._store.page(document, number)
         if page is None:
             raise DocumentError(Reason.NOT_FOUND, f"document {document} has no page {number}", stage="open")
-        return Image.fromarray(page_picture(self._file(document, page), number, Recognition()).image)
-
-    def _file(self, document: int, page: Page) -> bytes:
         content = self._store.content(document)
         if not content and not page.image:
             raise DocumentError(Reason.NOT_FOUND, "the data set has no picture of the page", stage="open")
-        return content or sources.read_bytes(page.image)
+        return Image.fromarray(page_picture(content or sources.read_bytes(page.image), number, Recognition()).image)

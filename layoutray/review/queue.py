@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layoutray.metrics.acceptance import Interval, interval
+from layoutray.metrics.acceptance import Proportion, proportion
 from layoutray.review.store import DocumentState, Entry, ReviewStore, entry_of
 
 _ORDER = "ORDER BY rank IS NULL, rank, doubt DESC, number"
@@ -65,7 +65,7 @@ class Progress:
     looks: int
     names: tuple[str, ...]
     versions: tuple[str, ...]
-    sample: Interval
+    sample: Proportion
     sample_left: int
     corrections: int
 
@@ -125,13 +125,17 @@ def progress(store: ReviewStore, owner: str | None) -> Progress:
         *values,
         since,
     )
-    judged = _judged(rows(_SAMPLE.format(chosen=chosen), *values))
+    judged: list[bool | None] = []  # whether each value of the sample was right; None if nobody has looked at it
+    for row in rows(_SAMPLE.format(chosen=chosen), *values):
+        said, current = json.loads(row["said"]), json.loads(row["current"])
+        same = (current["name"], current["text"]) == (said["name"], said["text"])
+        judged.append(None if current["state"] == "open" and same else current["state"] != "removed" and same)
     return Progress(
         {row["state"]: row["count"] for row in states},
         looks["looks"],
         tuple(row["name"] for row in names),
         tuple(row["model_version"] for row in versions),
-        interval(sum(one is True for one in judged), sum(one is not None for one in judged)),
+        proportion(sum(one is True for one in judged), sum(one is not None for one in judged)),
         sum(one is None for one in judged),
         corrections["count"],
     )
@@ -142,13 +146,3 @@ _SAMPLE = """
     JOIN current ON current.document = said.document AND current.id = said.id
     WHERE said.sampled AND said.document IN {chosen}
 """
-
-
-def _judged(rows: Sequence[Any]) -> list[bool | None]:
-    """Whether each value of the sample was right; None for one that nobody has looked at."""
-    judged: list[bool | None] = []
-    for row in rows:
-        said, current = json.loads(row["said"]), json.loads(row["current"])
-        same = (current["name"], current["text"]) == (said["name"], said["text"])
-        judged.append(None if current["state"] == "open" and same else current["state"] != "removed" and same)
-    return judged

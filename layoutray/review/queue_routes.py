@@ -1,7 +1,7 @@
 """Routes: the queue with its progress, new documents, and the finished ones."""
 
 import json
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ from layoutray.review import queue, truth
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.queue import Filter
 from layoutray.review.refused import RefusedError
-from layoutray.review.schema import QueueQuery, shown_change, shown_entry
+from layoutray.review.schema import QueueQuery, shown_entry
 from layoutray.review.sessions import Session, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 
@@ -47,7 +47,10 @@ class QueueRoutes:
         entries, count = queue.listed(self.store, chosen, wanted.offset, wanted.limit)
         progress = asdict(queue.progress(self.store, chosen.owner))
         changes = queue.last_changes(self.store, [entry.number for entry in entries])
-        documents = [shown_entry(entry) | shown_change(*changes.get(entry.number, (None, None))) for entry in entries]
+        documents: list[dict[str, Any]] = []
+        for entry in entries:
+            changed, reviewer = changes.get(entry.number, (None, None))
+            documents.append(shown_entry(entry) | {"changed": changed, "reviewer": reviewer})
         return {"documents": documents, "count": count, "progress": progress}
 
     def records(self, request: Request) -> dict[str, list[str]]:
@@ -67,10 +70,6 @@ class QueueRoutes:
         """The finished documents, as reader `reviewed` takes them."""
         session: Session = request.state.session
         headers = {"Content-Disposition": 'attachment; filename="reviewed.jsonl"'}
-        lines = _lines(truth.finished(self.store, session.visitor.shown))
+        finished = truth.finished(self.store, session.visitor.shown)
+        lines = (json.dumps(document, ensure_ascii=False) + "\n" for document in finished)
         return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
-
-
-def _lines(documents: Iterable[Mapping[str, Any]]) -> Generator[str]:
-    for document in documents:
-        yield json.dumps(document, ensure_ascii=False) + "\n"

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel, ConfigDict, Field
 
 from layoutray.review.store import Correction, Entry, Review
-from layoutray.review.values import Prediction, State, Value
+from layoutray.review.values import State, Value
 
 _Text = Annotated[str, Field(max_length=10_000)]
 _Id = Annotated[str, Field(min_length=1, max_length=100)]
@@ -57,22 +57,6 @@ class Save(_Body):
     done: bool
 
 
-def shown_said(said: Prediction) -> dict[str, Any]:
-    """What the model has said about a value."""
-    return {
-        "name": said.name,
-        "text": said.text,
-        "value": said.value,
-        "confidence": round(said.confidence, 4),
-        "accepted": said.accepted,
-        "sampled": said.sampled,
-        "needs_look": said.needs_look,
-        "page": said.page,
-        "words": said.words,
-        "polygons": said.polygons,
-    }
-
-
 def shown_entry(entry: Entry) -> dict[str, Any]:
     """A document in a list."""
     file = entry.source.replace("\\", "/").rstrip("/").rpartition("/")[2]
@@ -86,16 +70,25 @@ def shown_entry(entry: Entry) -> dict[str, Any]:
     }
 
 
-def shown_change(time: float | None, reviewer: str | None) -> dict[str, Any]:
-    """When a document was changed last, in seconds since 1970, and by whom."""
-    return {"changed": time, "reviewer": reviewer}
-
-
 def shown_review(review: Review) -> dict[str, Any]:
-    """A document with its values."""
+    """A document with its values, and what the model has said about each."""
     return shown_entry(review.entry) | {
         "revision": review.entry.revision,
-        "said": {value_id: shown_said(said) for value_id, said in review.said.items()},
+        "said": {
+            value_id: {
+                "name": said.name,
+                "text": said.text,
+                "value": said.value,
+                "confidence": round(said.confidence, 4),
+                "accepted": said.accepted,
+                "sampled": said.sampled,
+                "needs_look": said.needs_look,
+                "page": said.page,
+                "words": said.words,
+                "polygons": said.polygons,
+            }
+            for value_id, said in review.said.items()
+        },
         "values": [value.to_json() for value in review.values],
     }
 

@@ -97,7 +97,7 @@ class Sessions:
         self._reviewer = reviewer
 
     async def begin(self, key: str, reviewer: str) -> tuple[str, Session]:
-        """Begin a session; returns the content of its cookie. Raises RefusedError as `Authenticator.enter`."""
+        """Begin a session; returns the content of its cookie. Raises RefusedError as `Authenticator.authenticate`."""
         visitor = await self.authenticator.authenticate(key)
         name = reviewer.strip()[:_LONGEST_NAME] or visitor.owner or self._reviewer
         cookie, session = secrets.token_urlsafe(32), Session(visitor, name, secrets.token_urlsafe(24))

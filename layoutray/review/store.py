@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from layoutray.document import Page
 from layoutray.review.documents import AnsweredDocument, page_from_json, page_to_json
-from layoutray.review.values import Change, Prediction, Value, changes, doubt, first_values
+from layoutray.review.values import Prediction, Value, changes, doubt, first_values
 from layoutray.store.database import Database, FileKind, open_database
 
 DocumentState = Literal["open", "accepted", "done"]
@@ -179,7 +179,11 @@ class ReviewStore:
             number = database.execute(_ADD, values).lastrowid or 0
             pages = [(number, page.number, page.width, page.height, page_to_json(page)) for page in document.pages]
             database.executemany("INSERT INTO pages VALUES (?, ?, ?, ?, ?)", pages)
-            database.executemany("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", _said_rows(number, said))
+            said_rows = [
+                (number, value_id, one.name, one.confidence, one.sampled, json.dumps(asdict(one), ensure_ascii=False))
+                for value_id, one in said.items()
+            ]
+            database.executemany("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", said_rows)
             _write_values(database, number, enumerate(first_values(document.said)))
         return number
 
@@ -223,7 +227,10 @@ class ReviewStore:
                 raise ConflictError
             _write_values(database, number, ((order[change.after.id], change.after) for change in made))
             shared = (number, revision + 1, time.time(), reviewer, now.entry.model_version)
-            rows: list[tuple[Any, ...]] = [(*shared, *_logged(change)) for change in made]
+            rows: list[tuple[Any, ...]] = []
+            for change in made:
+                sides = [one and json.dumps(one.to_json(), ensure_ascii=False) for one in (change.before, change.after)]
+                rows.append((*shared, change.action, change.after.name, *sides))
             if was_done != done:
                 rows.append((*shared, "done" if done else "reopened", "", None, None))
             database.executemany(_LOG, rows)
@@ -246,7 +253,13 @@ class ReviewStore:
 
     def corrections(self, number: int) -> list[Correction]:
         """What people did with a document, the first first."""
-        return [correction_of(row) for row in self.database.rows(f"{_CORRECTIONS} WHERE document = ?{_FIRST}", number)]
+        found: list[Correction] = []
+        for row in self.database.rows(
+            f"SELECT {_CORRECTION} FROM corrections WHERE document = ? ORDER BY number", number
+        ):
+            sides = {side: row[side] and Value.from_json(json.loads(row[side])) for side in ("before", "after")}
+            found.append(Correction(**{name: row[name] for name in _CORRECTION.split(", ")} | sides))
+        return found
 
     def _sampled(self, document: AnsweredDocument, said: Prediction) -> Prediction:
         """The value, with whether it is in the sample: by a hash, so that it is chosen without its content."""
@@ -269,28 +282,12 @@ _LOG = """
     INSERT INTO corrections (document, revision, time, reviewer, model_version, action, name, before, after)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_CORRECTIONS = "SELECT revision, time, reviewer, model_version, action, name, before, after FROM corrections"
-_FIRST = " ORDER BY number"
+_CORRECTION = "revision, time, reviewer, model_version, action, name, before, after"
 
 
 def entry_of(row: sqlite3.Row) -> Entry:
     """The entry of a row of `documents`."""
     return Entry(**{name: row[name] for name in _ENTRY.split(", ")})
-
-
-def correction_of(row: sqlite3.Row) -> Correction:
-    """The correction of a row of `corrections`."""
-    texts = {side: row[side] and Value.from_json(json.loads(row[side])) for side in ("before", "after")}
-    return Correction(
-        row["revision"], row["time"], row["reviewer"], row["model_version"], row["action"], row["name"], **texts
-    )
-
-
-def _said_rows(number: int, said: Mapping[str, Prediction]) -> list[tuple[Any, ...]]:
-    return [
-        (number, value_id, one.name, one.confidence, one.sampled, json.dumps(asdict(one), ensure_ascii=False))
-        for value_id, one in said.items()
-    ]
 
 
 def _said_of(text: str) -> Prediction:
@@ -302,8 +299,3 @@ def _said_of(text: str) -> Prediction:
 def _write_values(database: sqlite3.Connection, number: int, values: Iterable[tuple[int, Value]]) -> None:
     rows = [(number, one.id, position, json.dumps(one.to_json(), ensure_ascii=False)) for position, one in values]
     database.executemany("INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", rows)
-
-
-def _logged(change: Change) -> tuple[str, str, str | None, str]:
-    texts = [one and json.dumps(one.to_json(), ensure_ascii=False) for one in (change.before, change.after)]
-    return change.action, change.after.name, texts[0], texts[1] or ""

@@ -26,7 +26,13 @@ def finished(store: ReviewStore, owner: str | None) -> Iterator[dict[str, Any]]:
         Objects for `json.dumps`, which `document_of` and `pages_of` read.
     """
     seen: set[str] = set()
-    for number in _numbers(store, owner):
+    numbers: list[int] = []
+    while True:
+        entries, count = listed(store, Filter(owner, "done"), len(numbers), _AT_ONCE)
+        numbers += [entry.number for entry in entries]
+        if len(numbers) >= count or not entries:
+            break
+    for number in sorted(numbers, reverse=True):  # the latest answers of a document first
         review = store.review(number)
         if review is None or review.entry.doc_id in seen:
             continue
@@ -59,27 +65,16 @@ def document_of(reviewed: Mapping[str, Any], split: str) -> Document:
 def pages_of(reviewed: Mapping[str, Any], split: str) -> tuple[Page, ...]:
     """The pages of an object of `finished`, with a tag for each word: exactly the words that the person has chosen."""
     rows = _row_numbers(reviewed["values"])
-    values = [_value(fields) for fields in reviewed["values"]]
+    values = [
+        Value.from_json({name: content for name, content in fields.items() if name != "said"})
+        for fields in reviewed["values"]
+    ]
     when = datetime.fromtimestamp(reviewed["time"], UTC).isoformat(timespec="seconds")
     reason = f"reviewed by {', '.join(reviewed['reviewers'])} on {when}; answered by {reviewed['model']}"
     return tuple(
         _tagged(replace(page, split=split), [value for value in values if value.page == page.number], rows, reason)
         for page in map(page_from_json, reviewed["pages"])
     )
-
-
-def _numbers(store: ReviewStore, owner: str | None) -> list[int]:
-    """Numbers of the finished documents, the latest answers of a document first."""
-    numbers: list[int] = []
-    while True:
-        entries, count = listed(store, Filter(owner, "done"), len(numbers), _AT_ONCE)
-        numbers += [entry.number for entry in entries]
-        if len(numbers) >= count or not entries:
-            return sorted(numbers, reverse=True)
-
-
-def _value(fields: Mapping[str, Any]) -> Value:
-    return Value.from_json({name: content for name, content in fields.items() if name != "said"})
 
 
 def _row_numbers(values: Sequence[Mapping[str, Any]]) -> dict[str, int]:

@@ -3,10 +3,9 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 State = Literal["open", "confirmed", "removed"]
-STATES: tuple[State, ...] = get_args(State)
 Action = Literal["added", "changed", "confirmed", "reopened", "removed", "restored"]
 
 

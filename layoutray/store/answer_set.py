@@ -91,3 +91,9 @@ class AnswerSet:
         """Delete `answers.json`: the answers are not complete, or no longer those of the data set."""
         if self.manifest() is not None:
             shards.remove([sources.join(self.folder, _MANIFEST)])
+
+
+def pages_folder(folder: str) -> str:
+    """The data set in `folder`: `predict` keeps the pages that it has read from files in `ingested`."""
+    inside = sources.join(folder, "ingested")
+    return inside if sources.exists(inside) else folder

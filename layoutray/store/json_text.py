@@ -1,8 +1,7 @@
 """JSON of results that may hold infinite numbers or NaN, which JSON itself does not have.
 
 They are written as the strings "Infinity", "-Infinity" and "NaN", as in the JSON mapping of Protocol Buffers; `float`
-reads
-these strings. Files of earlier versions hold them without quotation marks, which `json.loads` accepts.
+reads these strings. Files of earlier versions hold them without quotation marks, which `json.loads` accepts.
 """
 
 import json

@@ -3,8 +3,9 @@
 import hashlib
 import uuid
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import accumulate, groupby
 
@@ -42,14 +43,26 @@ def write(table: pa.Table, folder: str, name: str) -> str:
 
 def write_all(tables: Iterable[pa.Table], schema: pa.Schema, folder: str, name: str) -> str:
     """Write several tables as one shard, one after the other, so that only one is in memory. Returns its URI."""
+    with writing(folder, name) as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+        for table in tables:
+            writer.write_table(table)
+    return sources.join(folder, name)
+
+
+@contextmanager
+def writing(folder: str, name: str) -> Generator[pa.NativeFile]:
+    """Write a file piece by piece. It replaces an older one at the end of the block, unless the block raises."""
     files, path = sources.filesystem(folder)
     files.create_dir(path, recursive=True)
     hidden = _hidden(path, name)
-    with files.open_output_stream(hidden) as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
-        for table in tables:
-            writer.write_table(table)
+    try:
+        with files.open_output_stream(hidden) as stream:
+            yield stream
+    except BaseException:
+        with suppress(OSError):
+            files.delete_file(hidden)
+        raise
     files.move(hidden, sources.join(path, name))
-    return sources.join(folder, name)
 
 
 def write_bytes(data: pa.Buffer | bytes, folder: str, name: str) -> str:

@@ -147,6 +147,6 @@ def _disk_errors() -> Generator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise InputError(
-            f"the ingest plan does not fit on the disk for temporary files ({error}); "
+            f"the list of documents or pages does not fit on the disk for temporary files ({error}); "
             "set TMPDIR to a folder with more room, about 2 KB per document"
         ) from error

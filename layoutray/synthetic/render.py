@@ -10,6 +10,7 @@ not in "fields".
 Every page has its own random numbers: layout, fonts, values and noise. The same count and seed give the same bytes.
 """
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from PIL import Image
 
 from layoutray.document.tags import spans
 from layoutray.errors import InputError
+from layoutray.store import shards, sources
 from layoutray.synthetic.canvas import Canvas, Mark, cropped, scanned
 from layoutray.synthetic.items import invent_order, ordered
 from layoutray.synthetic.layouts import FIELDS, LAYOUTS, WITH_GOODS
@@ -46,8 +48,8 @@ def itemised_bill(random: Random) -> tuple[Canvas, int]:
     )
 
 
-def render_set(root: Path, count: int, seed: int, draw: Draw = bill) -> None:
-    """Write `count` pages below the local folder `root`. The index is written last; a set with an index is complete.
+def render_set(root: str | Path, count: int, seed: int, draw: Draw = bill) -> None:
+    """Write `count` pages below a folder or address. The index is written last; a set with an index is complete.
 
     Args:
         draw: draws each page.
@@ -57,15 +59,15 @@ def render_set(root: Path, count: int, seed: int, draw: Draw = bill) -> None:
     """
     if count < 3:
         raise InputError(f"count is {count}, must be at least 3: one page each for train, dev and test")
-    for folder in ("images", "annotations"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
     keys = [f"{number:05}" for number in range(count)]
     for number, key in enumerate(keys):
         # A page depends only on the seed and its number: a larger set starts with the pages of a smaller one.
         image, annotation = render_page(Random(f"{seed}/{number}"), draw)
-        image.save(root / "images" / f"{key}.png", compress_level=1)
-        _write_json(root / "annotations" / f"{key}.json", annotation)
-    _write_json(root / "index.json", _splits(keys, Random(seed)))
+        png = io.BytesIO()
+        image.save(png, "PNG", compress_level=1)
+        shards.write_bytes(png.getvalue(), sources.join(root, "images"), f"{key}.png")
+        shards.write_bytes(json.dumps(annotation, indent=1).encode(), sources.join(root, "annotations"), f"{key}.json")
+    shards.write_bytes(json.dumps(_splits(keys, Random(seed)), indent=1).encode(), str(root), "index.json")
 
 
 def render_page(random: Random, draw: Draw = bill) -> tuple[Image.Image, dict[str, Any]]:
@@ -97,7 +99,3 @@ def _splits(keys: list[str], random: Random) -> dict[str, list[str]]:
         "dev": sorted(shuffled[:dev]),
         "test": sorted(shuffled[dev:held_out]),
     }
-
-
-def _write_json(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=1), encoding="utf-8")

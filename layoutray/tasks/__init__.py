@@ -11,6 +11,7 @@ A head turns encoded states into a loss or into scores. `observe` reduces each b
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -19,13 +20,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from layoutray import registry
+from layoutray.architectures import check_ranges
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Document, Page
 from layoutray.document.answers import Entity
 from layoutray.document.field_type import FieldType
 from layoutray.document.record_type import RecordType
-from layoutray.tasks.generation_settings import GenerationSettings
+from layoutray.errors import InputError
+from layoutray.nn.decoder import DecoderConfig
 from layoutray.tasks.model import TaskModel
 from layoutray.tensors import Batch, Encoder
 from layoutray.tokenizer import Tokenizer
@@ -56,6 +59,35 @@ Corruption = Callable[[Batch, torch.Generator], Batch]
 """Turns a collated batch into the model's input with its targets."""
 Objective = tuple[str, Literal["min", "max"]]
 """A metric, and whether lower or higher values are better."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSettings:
+    """How a model generates texts: the recipe's section [task.writing].
+
+    Attributes:
+        max_length: most tokens of a text, its end token not counted; longer texts are cut in training, and counted.
+        min_length: fewest tokens of a generated text.
+        no_repeat: no sequence of this many tokens occurs twice in a generated text; 0 allows repetitions.
+        label_smoothing: in training, the share of each target that is spread evenly over the vocabulary.
+        decoder: the decoder's configuration.
+        begin: the special token that starts generation; models of fairseq start with their `end` token.
+    """
+
+    max_length: int = 128
+    min_length: int = 0
+    no_repeat: int = 0
+    label_smoothing: float = 0.0
+    decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    begin: Literal["start", "end"] = "start"
+
+    def __post_init__(self) -> None:
+        for part in (self, self.decoder):
+            check_ranges(part, smallest={"min_length": 0, "no_repeat": 0})
+        if self.min_length > self.max_length:
+            raise InputError(
+                f"min_length is {self.min_length}; it must be at most max_length, which is {self.max_length}"
+            )
 
 
 @runtime_checkable
@@ -185,7 +217,7 @@ def load(name: str) -> type[Task]:
 
 def setting_names(task: type[Task]) -> tuple[str, ...]:
     """The keys that a recipe's section [task] may have for `task`."""
-    return tuple(field.name for field in dataclasses.fields(cast(Any, task)))
+    return tuple(one.name for one in dataclasses.fields(cast(Any, task)))
 
 
 def fields_of(task: Task) -> Mapping[str, FieldType]:
@@ -196,7 +228,7 @@ def fields_of(task: Task) -> Mapping[str, FieldType]:
 def document_fields_of(task: Task) -> Mapping[str, FieldType]:
     """The fields that a model of `task` answers for whole documents: those of `fields_of` that no record has."""
     in_records = {name for record in records_of(task).values() for name in record.fields}
-    return {name: field for name, field in fields_of(task).items() if name not in in_records}
+    return {name: kind for name, kind in fields_of(task).items() if name not in in_records}
 
 
 def records_of(task: Task) -> Mapping[str, RecordType]:

@@ -4,18 +4,19 @@ An entity of a field may be a part of its words, because OCR joins words: `14/02
 content and regions are those of the part.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.document import Page, Word
+from layoutray.document import Page
 from layoutray.document.answers import Entity
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.document.record_type import RecordType
+from layoutray.document.row_sums import row_sums
 from layoutray.document.tags import spans, split_tag
 from layoutray.document.value_part import value_part
 from layoutray.errors import InputError
@@ -25,7 +26,6 @@ from layoutray.tasks.field_answers import check_fields
 from layoutray.tasks.known_values import with_known_values
 from layoutray.tasks.records import check_records
 from layoutray.tasks.regions import reading_confidence, regions_of
-from layoutray.tasks.sums import with_sums
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
 
 _LEAST_PROBABILITY = 0.001
@@ -91,7 +91,16 @@ class Entities(WordLabelling):
         for name, field_type in self.fields.items():
             if field_type.required and not any(_states(entity, name, field_type) for entity in found):
                 found += self._most_probable(page, probabilities, labels, name)
-        return with_sums(page, found, self.fields)
+        amounts = {name: field_type for name, field_type in self.fields.items() if field_type.is_sum}
+        sums = row_sums(page) if any(entity.type in amounts for entity in found) else None
+        if not sums:
+            return found
+        return tuple(
+            replace(entity, sum_of_rows=normal_form(entity.content, amounts[entity.type]) in sums)
+            if entity.type in amounts
+            else entity
+            for entity in found
+        )
 
     def entities_from_tags(
         self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]
@@ -129,21 +138,17 @@ def _entity(
     words = {number: page.words[number] for number in numbers}
     part = value_part(" ".join(word.text for word in words.values()), field_type) if field_type else None
     if part:
-        words = _cut(words, part.start, part.end)
+        # The words, or parts of them, in this range of characters of their texts joined by spaces.
+        start, end = part.start, part.end
+        whole, words = words, {}
+        for number, word in whole.items():
+            first, last = max(start, 0), min(end, len(word.text))
+            if first < last:
+                words[number] = word.part(first, last)
+            start, end = start - len(word.text) - 1, end - len(word.text) - 1
     content = " ".join(word.text for word in words.values())
     regions, reading = regions_of(page, words.values()), reading_confidence(words.values())
     return Entity(kind, content, geometric_mean(confidences), regions, tuple(words), reading)
-
-
-def _cut(words: Mapping[int, Word], start: int, end: int) -> dict[int, Word]:
-    """The words, or parts of them, from character `start` to `end` of their texts joined by spaces."""
-    parts: dict[int, Word] = {}
-    for number, word in words.items():
-        first, last = max(start, 0), min(end, len(word.text))
-        if first < last:
-            parts[number] = word.part(first, last)
-        start, end = start - len(word.text) - 1, end - len(word.text) - 1
-    return parts
 
 
 TASK: type[TagsWords] = Entities

@@ -40,8 +40,10 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
     """
     entities_of: dict[str, dict[KnownValue, list[Entity]]] = {name: defaultdict(list) for name in schema}
     for entity in entities:
-        value = _value(entity.content, schema[entity.type]) if entity.type in schema else None
-        if value:
+        field = schema.get(entity.type)
+        if field and (form := normal_form(entity.content, field)):
+            # The content of a value that is not a known one is empty.
+            value = (nearest(form, field) if field.known_values else None) or KnownValue(form, "")
             entities_of[entity.type][value].append(entity)
     answers: list[FieldAnswer] = []
     for name, values in entities_of.items():
@@ -50,24 +52,14 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
             (answer for answer in candidates if answer.score >= schema[name].min_score),
             key=lambda answer: -answer.score,
         )
-        answers += ranked if schema[name].many else _best(ranked)
+        if not schema[name].many:
+            if len(ranked) > 1 and ranked[1].score:  # less confident, as the next value has a score too
+                first, second = ranked[:2]
+                share = first.score / (first.score + second.score)
+                ranked[0] = replace(first, confidence=first.confidence * share)
+            ranked = ranked[:1]
+        answers += ranked
     return tuple(replace(answer, accepted=schema[answer.name].accepts(answer.confidence)) for answer in answers)
-
-
-def _best(ranked: list[FieldAnswer]) -> list[FieldAnswer]:
-    """The first of the ranked values, less confident if the next one has a high score too."""
-    if len(ranked) < 2 or not ranked[1].score:
-        return ranked[:1]
-    first, second = ranked[:2]
-    return [replace(first, confidence=first.confidence * first.score / (first.score + second.score))]
-
-
-def _value(content: str, field: FieldType) -> KnownValue | None:
-    """The value that a content states; its own `content` is empty if it is not a known value of the field."""
-    form = normal_form(content, field)
-    if not form:
-        return None
-    return (nearest(form, field) if field.known_values else None) or KnownValue(form, "")
 
 
 def check_fields(fields: Mapping[str, FieldType]) -> None:
@@ -93,7 +85,8 @@ def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> Fiel
     right = 1 - math.prod(
         1 - entity.confidence * (1.0 if value.content else entity.reading_confidence) for entity in entities
     )
-    factor = _factor_of_sums(entities)
+    stated = [entity.sum_of_rows for entity in entities if entity.sum_of_rows is not None]
+    factor = (_FACTOR_OF_SUMS if any(stated) else 1 / _FACTOR_OF_SUMS) if stated else 1.0
     written = content.upper() if field.upper_case else content
     return FieldAnswer(
         shown.type,
@@ -104,11 +97,3 @@ def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> Fiel
         shown.bounding_regions,
         value.content or None,
     )
-
-
-def _factor_of_sums(entities: Iterable[Entity]) -> float:
-    """The factor of a value's score and of its odds: whether a page says that it is the sum of rows."""
-    stated = [entity.sum_of_rows for entity in entities if entity.sum_of_rows is not None]
-    if not stated:
-        return 1.0
-    return _FACTOR_OF_SUMS if any(stated) else 1 / _FACTOR_OF_SUMS

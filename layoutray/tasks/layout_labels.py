@@ -40,8 +40,15 @@ class LayoutLabels(WordLabelling):
         self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]
     ) -> tuple[Entity, ...]:
         """Consecutive words with the same label and in the same block of the page are one region."""
-        runs = groupby(range(len(tags)), lambda word: (tags[word], page.words[word].block))
-        return tuple(_region(page, label, tuple(words), confidences) for (label, _), words in runs if label is not None)
+        entities: list[Entity] = []
+        for (label, _), run in groupby(range(len(tags)), lambda word: (tags[word], page.words[word].block)):
+            if label is not None:
+                numbers = tuple(run)
+                words = [page.words[number] for number in numbers]
+                region = Region(page.number, Box.around(word.box for word in words).polygon(page.width, page.height))
+                confidence = geometric_mean([confidences[number] for number in numbers])
+                entities.append(Entity(label, " ".join(word.text for word in words), confidence, (region,), numbers))
+        return tuple(entities)
 
 
 def _metrics(prefix: str, pages: Sequence[tuple[Sequence[float], Sequence[str], Sequence[str]]]) -> dict[str, float]:
@@ -50,13 +57,6 @@ def _metrics(prefix: str, pages: Sequence[tuple[Sequence[float], Sequence[str], 
         suffix = "" if name == "macro" else f".{name}"
         metrics |= {f"{prefix}_{measure}{suffix}": getattr(score, measure) for measure in ("precision", "recall", "f1")}
     return metrics
-
-
-def _region(page: Page, label: str, numbers: tuple[int, ...], confidences: Sequence[float]) -> Entity:
-    words = [page.words[number] for number in numbers]
-    region = Region(page.number, Box.around(word.box for word in words).polygon(page.width, page.height))
-    confidence = geometric_mean([confidences[number] for number in numbers])
-    return Entity(label, " ".join(word.text for word in words), confidence, (region,), numbers)
 
 
 TASK: type[TagsWords] = LayoutLabels

@@ -15,9 +15,8 @@ from torch.nn import functional
 from layoutray.batching.collate import IGNORED
 from layoutray.nn.aligned_linear import aligned_linear
 from layoutray.tasks import Corruption, Task
-from layoutray.tasks.mask_share import check_mask_share
 from layoutray.tasks.model import targets_of_states
-from layoutray.tasks.word_prediction import WordPrediction
+from layoutray.tasks.word_prediction import WordPrediction, check_mask_share
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 

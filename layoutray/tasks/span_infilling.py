@@ -22,8 +22,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from layoutray.batching.collate import IGNORED
 from layoutray.tasks import Corruption, HasDecoder
-from layoutray.tasks.mask_share import check_mask_share
 from layoutray.tasks.text_generation import TextGeneration
+from layoutray.tasks.word_prediction import check_mask_share
 from layoutray.tensors import Batch
 from layoutray.tokenizer import Tokenizer
 
@@ -38,7 +38,9 @@ class _Infilling:
     def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
         assert batch.word_index is not None
         assert batch.neighbours is not None
-        hidden = torch.stack([self._hidden(mask, generator) for mask in batch.mask])
+        hidden = torch.zeros_like(batch.mask)
+        for row, length in zip(hidden, batch.mask.sum(1).tolist(), strict=True):
+            row[1 : length - 1] = spans(length - 2, self.share, generator)  # the special tokens at both ends stay
         starts = hidden & ~hidden.roll(1, 1)  # neither the first nor the last token of a document is ever hidden
         kept = batch.mask & (~hidden | starts)
         masked = batch.input_ids.masked_fill(starts, self.tokenizer.mask_id)
@@ -52,13 +54,6 @@ class _Infilling:
             word_index=_padded([index for index, _ in words], -1),
             neighbours=_padded([neighbours for _, neighbours in words], -1),
         )
-
-    def _hidden(self, mask: Bool[Tensor, " length"], generator: torch.Generator) -> Bool[Tensor, " length"]:
-        """Which tokens of a document to remove."""
-        hidden = torch.zeros_like(mask)
-        between = int(mask.sum()) - 2  # the special tokens at both ends stay
-        hidden[1 : between + 1] = spans(between, self.share, generator)
-        return hidden
 
     def _text(
         self, ids: Int[Tensor, " length"], hidden: Bool[Tensor, " length"], starts: Bool[Tensor, " length"]

@@ -40,20 +40,15 @@ def decode(scores: NDArray[np.floating], labels: Sequence[str]) -> tuple[NDArray
         before[word] = paths.argmax(1)
         best = paths[rows, before[word]] + scores[word]
     best += end
-    last = int(best.argmax())
-    if not np.isfinite(best[last]):
+    path = np.empty(len(scores), np.intp)
+    path[-1] = best.argmax()
+    if not np.isfinite(best[path[-1]]):
         raise InputError(
             f"no BIOES sequence of {len(scores)} words has a finite score under the labels {', '.join(labels)}"
         )
-    return _traced(before, last), float(best[last])
-
-
-def _traced(before: NDArray[np.intp], last: int) -> NDArray[np.intp]:
-    path = np.empty(len(before), np.intp)
-    path[-1] = last
-    for word in range(len(before) - 1, 0, -1):
+    for word in range(len(scores) - 1, 0, -1):
         path[word - 1] = before[word, path[word]]
-    return path
+    return path, float(best[path[-1]])
 
 
 @lru_cache(maxsize=8)

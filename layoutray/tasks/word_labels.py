@@ -3,11 +3,12 @@
 import math
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from scipy.special import softmax
@@ -19,15 +20,15 @@ from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Page
 from layoutray.document.answers import Entity
-from layoutray.document.tags import OUTSIDE
+from layoutray.document.tags import OUTSIDE, kind_of
 from layoutray.errors import DocumentError, Reason
-from layoutray.metrics import calibration, confusion
+from layoutray.metrics import calibration
 from layoutray.tasks import Confidences, Corruption, TaskModel, no_corruption
 from layoutray.tasks.model import targets_of_states
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
 
-_CERTAIN = 100.0
+CERTAIN = 100.0
 """Logit of the first label (the others are 0) at tokens that the architecture dropped: they are in no entity."""
 
 
@@ -62,11 +63,23 @@ class WordLabelling(ABC):
         index: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
         if OUTSIDE not in index and any(tag is not None for tag in truth):
             index[None] = IGNORED
-        first = first_pieces(window.word_index)
-        return [
-            _target(truth[word], page, word, index) if starts else IGNORED
-            for word, starts in zip(window.word_index.tolist(), first.tolist(), strict=True)
-        ]
+        targets = np.full(len(window.word_index), IGNORED)
+        for token in np.flatnonzero(first_pieces(window.word_index)):
+            word = int(window.word_index[token])
+            tag = truth[word]
+            if tag not in index:
+                problem = (
+                    "has no tag; this task needs a labelled set"
+                    if tag is None
+                    else f"has tag {tag}; the model knows {', '.join(labels)}"
+                )
+                raise DocumentError(
+                    Reason.BAD_ANNOTATION,
+                    f"word {word} ({page.words[word].text!r}) on page {page.number} of {page.source} {problem}",
+                    stage="encode",
+                )
+            targets[token] = index[tag]
+        return targets.tolist()
 
     def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
         return TokenClassificationHead(encoder.width, num_labels, dropout)
@@ -76,11 +89,27 @@ class WordLabelling(ABC):
 
     def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list["WindowLabels"]:
         encoded, logits = model.scores(batch)
-        scores, origin, real = (part.cpu().numpy() for part in (logits.float(), encoded.origin, encoded.mask))
-        return [
-            _window_labels(example, scores[row][real[row]], origin[row][real[row]])
-            for row, example in enumerate(examples)
-        ]
+        length = max(len(example.input_ids) for example in examples)
+        scores = encoded.in_input_order(logits.float(), length, CERTAIN).cpu().numpy()
+        kept = encoded.in_input_order(torch.ones_like(logits[..., :1]), length, 0.0)[..., 0].bool().cpu().numpy()
+        observed: list[WindowLabels] = []
+        for example, of_tokens, is_kept in zip(examples, scores, kept, strict=True):
+            assert example.labels is not None
+            starts = np.flatnonzero(first_pieces(example.word_index) & (example.labels != IGNORED))
+            x0, y0, x1, y1 = example.boxes[starts].T
+            observed.append(
+                WindowLabels(
+                    example.doc_id,
+                    example.page,
+                    example.window,
+                    words=example.word_index[starts],
+                    areas=(x1 - x0) * (y1 - y0),
+                    gold=example.labels[starts],
+                    scores=of_tokens[starts],
+                    kept=is_kept[starts],
+                )
+            )
+        return observed
 
     def labels_by_page(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> list["PageLabels"]:
         """The labels of each page, from its windows in any order. A word cut by a window's border counts once."""
@@ -90,8 +119,11 @@ class WordLabelling(ABC):
         ]
 
     def confusion(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> Counter[tuple[str, str]]:
-        pages = self.labels_by_page(observations, labels)
-        return confusion.count([page.gold for page in pages], [page.predicted for page in pages])
+        return Counter(
+            (kind_of(true), kind_of(predicted))
+            for page in self.labels_by_page(observations, labels)
+            for true, predicted in zip(page.gold, page.predicted, strict=True)
+        )
 
     def temperature(self, observations: Sequence["WindowLabels"]) -> float:
         pages = [*_whole_pages(observations)]
@@ -115,7 +147,14 @@ class WordLabelling(ABC):
     def answer(
         self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
     ) -> tuple[Entity, ...]:
-        return self.entities_from_probabilities(page, _word_probabilities(page, outputs, len(labels)), labels)
+        # Of each word the probabilities of its first token; the first label for words in no window.
+        of_words = np.zeros((len(page.words), len(labels)), np.float32)
+        of_words[:, 0] = 1.0
+        # In reverse order: of a word cut by a border, the part in the first window counts.
+        for example, probabilities in reversed(outputs):
+            starts = np.flatnonzero(first_pieces(example.word_index))
+            of_words[example.word_index[starts]] = probabilities.numpy()[starts]
+        return self.entities_from_probabilities(page, of_words, labels)
 
     def entities_from_probabilities(
         self, page: Page, probabilities: NDArray[np.float32], labels: Sequence[str]
@@ -218,52 +257,3 @@ def _whole_pages(observations: Sequence[WindowLabels]) -> Iterator[WindowLabels]
             words,
             *(np.concatenate([getattr(window, name) for window in windows])[first] for name in columns),
         )
-
-
-def _word_probabilities(page: Page, outputs: Sequence[tuple[Example, Tensor]], num_labels: int) -> NDArray[np.float32]:
-    """Probabilities (words, labels) of a page's words at their first tokens; the first label for words in no window.
-
-    Args:
-        outputs: windows of the page in order, each with its tokens' probabilities (length, labels).
-    """
-    of_words = np.zeros((len(page.words), num_labels), np.float32)
-    of_words[:, 0] = 1.0
-    # In reverse order: of a word cut by a border, the part in the first window counts.
-    for example, probabilities in reversed(outputs):
-        starts = np.flatnonzero(first_pieces(example.word_index))
-        of_words[example.word_index[starts]] = probabilities.numpy()[starts]
-    return of_words
-
-
-def _window_labels(example: Example, scores: NDArray[np.float32], origin: NDArray[np.int64]) -> WindowLabels:
-    assert example.labels is not None
-    ordered = np.zeros((len(example.input_ids), scores.shape[1]), np.float32)
-    ordered[:, 0] = _CERTAIN
-    ordered[origin] = scores
-    kept = np.isin(np.arange(len(ordered)), origin)
-    starts = np.flatnonzero(first_pieces(example.word_index) & (example.labels != IGNORED))
-    x0, y0, x1, y1 = example.boxes[starts].T
-    return WindowLabels(
-        example.doc_id,
-        example.page,
-        example.window,
-        words=example.word_index[starts],
-        areas=(x1 - x0) * (y1 - y0),
-        gold=example.labels[starts],
-        scores=ordered[starts],
-        kept=kept[starts],
-    )
-
-
-def _target(tag: str | None, page: Page, word: int, index: Mapping[str | None, int]) -> int:
-    if tag not in index:
-        known = ", ".join(label for label in index if label is not None)
-        problem = (
-            "has no tag; this task needs a labelled set" if tag is None else f"has tag {tag}; the model knows {known}"
-        )
-        raise DocumentError(
-            Reason.BAD_ANNOTATION,
-            f"word {word} ({page.words[word].text!r}) on page {page.number} of {page.source} {problem}",
-            stage="encode",
-        )
-    return index[tag]

@@ -40,11 +40,14 @@ class WordPrediction:
                 f"there are no {self.predicted.replace('_', ' ')}: "
                 "the set is empty, or too small a share of its tokens is predicted"
             )
-        return {"loss": total / count, "perplexity": _exponential(total / count), self.predicted: float(count)}
+        try:
+            perplexity = math.exp(total / count)
+        except OverflowError:  # above 709.78
+            perplexity = math.inf
+        return {"loss": total / count, "perplexity": perplexity, self.predicted: float(count)}
 
 
-def _exponential(loss: float) -> float:
-    try:
-        return math.exp(loss)
-    except OverflowError:  # above 709.78
-        return math.inf
+def check_mask_share(share: float) -> None:
+    """Raise InputError unless 0 < `share` <= 1."""
+    if not 0 < share <= 1:
+        raise InputError(f"task.mask_share is {share}; it must be above 0 and at most 1")

@@ -4,8 +4,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutray.batching.augmentation import jitter
 from layoutray.batching.collate import collate
-from layoutray.batching.jitter import jitter
 from layoutray.tensors import BOX_GRID, Batch
 from tests.batching.test_collate import example
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from layoutray.batching.word_masking import mask_words
+from layoutray.batching.augmentation import mask_words
 from layoutray.tensors import Batch
 
 MASK = 99

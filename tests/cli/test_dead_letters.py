@@ -157,7 +157,7 @@ def test_a_dead_letter_is_shown_with_its_trace(folder: str, which: str, capsys: 
 
 def test_what_is_not_there_is_said(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InputError, match=r"has no dead letter of 'c\.pdf'; see `layoutray dead-letters list"):
-        show.main([folder, "c.pdf"])
+        show([folder, "c.pdf"])
     assert main(["dead-letters", "list", f"{folder}/nowhere"]) == 1
     assert "nowhere does not exist" in capsys.readouterr().err
     assert main(["dead-letters", "replay", folder, "--reason", "encrypted"]) == 0

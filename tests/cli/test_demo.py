@@ -8,7 +8,6 @@ import pytest
 
 from layoutray.cli import demo
 from layoutray.cli.main import main
-from layoutray.cli.shared import output_folder
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 
@@ -36,7 +35,7 @@ def test_a_file_is_refused_and_kept(tmp_path: Path) -> None:
     file = tmp_path / "notes"
     file.write_text("mine")
     with pytest.raises(InputError, match="notes is a file"):
-        output_folder.start_demo_folder(file)
+        demo.start_folder(file)
     assert file.read_text() == "mine"
 
 
@@ -45,21 +44,21 @@ def test_a_new_or_empty_folder_gets_the_marker(tmp_path: Path, exists: bool) -> 
     out = tmp_path / "runs" / "demo"
     if exists:
         out.mkdir(parents=True)
-    output_folder.start_demo_folder(out)
-    assert [path.name for path in out.iterdir()] == [output_folder.DEMO_MARKER]
+    demo.start_folder(out)
+    assert [path.name for path in out.iterdir()] == [demo.MARKER]
 
 
 def test_the_folder_of_a_former_demo_is_emptied_and_links_are_not_followed(tmp_path: Path) -> None:
     out, elsewhere = tmp_path / "demo", tmp_path / "elsewhere"
-    output_folder.start_demo_folder(out)
+    demo.start_folder(out)
     (out / "pages").mkdir()
     (out / "pages" / "shard").write_text("old")
     (out / "page.png").write_text("old")
     elsewhere.mkdir()
     (elsewhere / "mine").write_text("mine")
     (out / "link").symlink_to(elsewhere)
-    output_folder.start_demo_folder(out)
-    assert [path.name for path in out.iterdir()] == [output_folder.DEMO_MARKER]
+    demo.start_folder(out)
+    assert [path.name for path in out.iterdir()] == [demo.MARKER]
     assert (elsewhere / "mine").read_text() == "mine"
 
 

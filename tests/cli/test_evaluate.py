@@ -21,6 +21,7 @@ from tests import documents
 from tests.documents import train_on_fields, values
 from tests.jobs import NO_DROPOUT, job, pages, recipe, vocabulary, write_pages
 from tests.mlflow_store import new_store
+from tests.store.test_sources import server  # noqa: F401  (a fixture)
 from tests.training.runs import alone
 
 
@@ -245,3 +246,15 @@ def test_documents_without_summaries_are_refused_with_the_first_reason(short: li
     documents.write_documents(tmp_path / "bare", [documents.with_fields(bare)])
     with pytest.raises(InputError, match=f"can be measured: {bare[0].source} has no summary"):
         evaluate.main([short[0], str(tmp_path / "bare"), "--split", "train", *short[2:]])
+
+
+@pytest.mark.usefixtures("server")
+def test_a_calibrated_checkpoint_goes_to_a_bucket(
+    trained_on_values: tuple[Path, Path, list[Page]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint, ingested, _ = trained_on_values
+    monkeypatch.chdir(tmp_path)
+    words = [str(checkpoint), str(ingested), "--split", "train", "--tracking-uri", new_store(tmp_path)]
+    calibrate.main([*words, "--precision", "0.5", "--risk", "0.2", "--out", "s3://scans/calibrated"])
+    assert load("s3://scans/calibrated").labels == load(checkpoint).labels
+    assert not (tmp_path / "s3:").exists()

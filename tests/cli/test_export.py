@@ -1,5 +1,6 @@
 """Pages go to people and come back: ingest, export, a person's changes, ingest again, encode."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tests.cluster.checkpoints import save_untrained
 from tests.formats.projects import Results, submitted, write
 from tests.jobs import pages, write_pages
 from tests.ocr.files import pdf, typed
+from tests.peak_memory import peak_of
 from tests.readers.native import put_picture
 from tests.store.pages import page, word
 
@@ -149,6 +151,27 @@ def test_answers_are_labels_with_scores_and_pages_of_pdfs_are_drawn(tmp_path: Pa
     assert all(0 < one["score"] <= 1 for one in labelled)
     drawn = [Path(task["data"]["image"].removeprefix("http://host")) for task in tasks]
     assert [file.read_bytes()[:4] for file in drawn] == [b"\x89PNG"] * 2
+
+
+def test_memory_does_not_grow_with_the_number_of_pages(tmp_path: Path) -> None:
+    def written(count: int) -> str:
+        made = [dataclasses.replace(one, image=f"/{one.source}.png", words=one.words) for one in pages(count)]
+        folder = str(tmp_path / f"{count}")
+        for start in range(0, count, 5):
+            part = made[start : start + 5]
+            shards.write(codec.pages_table(part, [one.source for one in part]), f"{folder}/pages", f"{start}.parquet")
+        return folder
+
+    def export(count: int, out: str) -> int:
+        folder = written(count)
+        return peak_of(lambda: label_studio.main([folder, str(tmp_path / out), "--labels", "total"]))
+
+    export(5, "first")  # imports and caches
+    small, large = export(10, "small"), export(50, "large")
+    assert large < 1.5 * small
+    sources = [task["data"]["layoutray"]["source"] for task in tasks_of(tmp_path / "large")]
+    assert len(sources) == 50
+    assert sources == sorted(sources)
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:

@@ -11,14 +11,9 @@ from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.cli.main import main
 from layoutray.cli.picture import curves
-from layoutray.cli.picture import selection as selection_picture
-from layoutray.inference.generation import TextGenerator
 from layoutray.recipe import recipes
-from layoutray.report.attention_map import RAMP
-from layoutray.store import codec, shards
 from layoutray.tracking import runs
 from layoutray.training.reporter import JsonLines
-from tests import documents
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import page, recipe, vocabulary, write_pages
 from tests.mlflow_store import new_store
@@ -90,90 +85,6 @@ def test_what_is_not_there_is_refused_by_name(
     assert re.search(said, capsys.readouterr().err)
 
 
-def test_the_graph_of_the_first_page_and_of_a_chosen_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    drawn: list[bytes] = []
-    for choice in ((), ("--page", "page-receipt-1.png"), ("--source", "receipt-2")):
-        assert main(["picture", "graph", str(here / "pages"), "--out", str(here / "out/graph.png"), *choice]) == 0
-        drawn.append((here / "out/graph.png").read_bytes())
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert capsys.readouterr().out == f"{here / 'out/graph.png'}\n" * 3
-
-
-def test_a_graph_needs_a_page_with_a_picture(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["picture", "graph", str(here / "pages"), "--page", "page-receipt-0.png"]) == 1
-    assert "that matches the options has words and a picture" in capsys.readouterr().err
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a checkpoint that writes, and a document of two pages with a picture."""
-    folder = tmp_path_factory.mktemp("selections")
-    chosen = documents.recipe()
-    checkpoint.save(
-        folder / "model", Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {})
-    )
-    Image.new("L", (600, 800), 255).save(folder / "page.png")
-    pages = [dataclasses.replace(one, image=str(folder / "page.png")) for one in documents.pages(0)]
-    documents.write_documents(folder / "pages", [documents.document(pages)])
-    shards.write(codec.pages_table(pages, ["first", "second"]), str(folder / "pages/pages"), "part-one.parquet")
-    return folder
-
-
-def test_each_page_shows_what_is_kept_of_it(written: Path) -> None:
-    drawn: list[Image.Image] = []
-    for page_id in ("first", "second"):
-        arguments = [
-            "picture",
-            "selection",
-            str(written / "model"),
-            str(written / "pages"),
-            "--out",
-            str(written / "kept.png"),
-        ]
-        assert main([*arguments, "--page", page_id]) == 0
-        with Image.open(written / "kept.png") as picture:
-            drawn.append(picture.copy())
-    pages = documents.pages(0)
-    (selection,) = TextGenerator.load(written / "model").selections([pages])
-    first = len(pages[0].words)
-    kept = [
-        [word.number for word in selection.words if word.number < first],
-        [word.number - first for word in selection.words if word.number >= first],
-    ]
-    assert all(kept)
-    for shown, numbers, picture in zip(pages, kept, drawn, strict=True):
-        for number, word in enumerate(shown.words):
-            x0, y0, x1, y1 = word.box.to_pixels(900, 1200)
-            here = picture.getpixel(
-                (205 + int((x0 + x1) / 2), 126 + int(y0 + (y1 - y0) / 4))
-            )  # notes lead to the middle of words
-            assert (here in RAMP) == (number in numbers)
-
-
-def test_what_a_model_has_not_read_is_not_shown_as_left_out(
-    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    chosen, whole = documents.recipe(max_length=20), documents.pages(0)
-    checkpoint.save(
-        tmp_path, Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {})
-    )
-    (selection,) = TextGenerator.load(tmp_path).selections([whole])
-    assert 0 < selection.read < len(whole[0].words)
-    shares = selection_picture.shares_of(selection, whole[0], whole)
-    name, kept = selection_picture.caption(whole[0], shares)
-    assert name.endswith(f", page 1; the model reads the first {selection.read} of {len(whole[0].words)} words")
-    assert kept.startswith(f"{len(selection.words)} of {selection.read} words")
-    arguments = ["picture", "selection", str(tmp_path), str(written / "pages"), "--out", str(tmp_path / "kept.png")]
-    assert main(arguments) == 0, "the first page of the first document is the one to show"
-    assert main([*arguments, "--page", "second"]) == 1
-    assert f"reads only the first {selection.read} words" in capsys.readouterr().err
-
-
-def test_a_selection_needs_a_model_that_writes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["picture", "selection", str(here / "model"), str(here / "pages")]) == 1
-    assert "which generates no texts" in capsys.readouterr().err
-
-
 def trained(folder: Path, seed: int, **train: int) -> str:
     """What a training leaves in `folder` of its perplexity: it depends on the seed."""
     folder.mkdir()
@@ -227,13 +138,10 @@ def test_a_model_that_labels_no_words_is_sure_of_none(tmp_path: Path, capsys: py
 
 def test_only_png_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["picture", "graph", "pages", "--out", "graph.pdf"])
-    assert "graph.pdf does not end in .png" in capsys.readouterr().err
+        main(["picture", "curves", "run", "--out", "curves.pdf"])
+    assert "curves.pdf does not end in .png" in capsys.readouterr().err
 
 
 def test_an_unknown_name_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["picture", "curve"]) == 2
-    assert (
-        "unknown verb 'picture curve'; known: attention, curves, graph, reliability, selection, words"
-        in capsys.readouterr().err
-    )
+    assert "unknown verb 'picture curve'; known: attention, curves, reliability, words" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from layoutray.metrics.acceptance import acceptance_threshold, fewest_answers, highest_precision, interval
+from layoutray.metrics.acceptance import acceptance_threshold, fewest_answers, highest_precision, proportion
 
 
 def test_the_fewest_answers_without_error_show_the_precision() -> None:
@@ -56,10 +56,10 @@ def test_the_stated_risk_holds() -> None:
 
 
 def test_an_interval_contains_its_share() -> None:
-    found = interval(9, 10)
+    found = proportion(9, 10)
     assert (found.share, found.count) == (0.9, 10)
     assert found.low == pytest.approx(0.55498, abs=1e-5)
     assert found.high == pytest.approx(0.99747, abs=1e-5)
-    empty = interval(0, 0)
+    empty = proportion(0, 0)
     assert (empty.low, empty.high) == (0, 1)
     assert math.isnan(empty.share)

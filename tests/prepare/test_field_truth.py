@@ -1,7 +1,9 @@
 """Pages are tagged from the values of their documents, whichever pages come together."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -40,16 +42,17 @@ def data_set(tmp_path: Path) -> DataSet:
     return written
 
 
-def tags(pages: list[Page]) -> list[list[str | None]]:
+def tags(pages: Sequence[Page]) -> list[list[str | None]]:
     return [[word.tag for word in one.words] for one in pages]
 
 
 def test_a_document_is_tagged_as_a_whole_whichever_pages_come_together(data_set: DataSet) -> None:
-    whole, letters = tagged_pages([ONE, TWO, OTHER], [data_set], SCHEMA)
-    assert letters == []
+    tagged = tagged_pages([ONE, TWO, OTHER], [data_set], SCHEMA)
+    whole = tagged.pages
+    assert (tagged.letters, tagged.failures) == ([], {})
     # The misread name is only similar, and the right one stands on the other page.
     assert tags(whole) == [["O", "O", "O"], ["B-party", "I-party"], [None, None]]
-    assert [tagged_pages([one], [data_set], SCHEMA)[0][0] for one in (ONE, TWO, OTHER)] == whole
+    assert [tagged_pages([one], [data_set], SCHEMA).pages[0] for one in (ONE, TWO, OTHER)] == whole
     assert [replace(one, words=ONE.words) for one in whole[:1]] == [ONE], "nothing else changes"
 
 
@@ -83,13 +86,30 @@ def test_values_that_stand_nowhere_are_told_once_for_each_document(data_set: Dat
 def test_values_that_contradict_each_other_are_told_once_for_each_document(data_set: DataSet) -> None:
     documents = [Document("a", "a.pdf", "train", 2, (Field("party", "Acme Holding"), Field("party", "Other Ltd")))]
     shards.write(codec.documents_table(documents), data_set.documents, "part.parquet")
-    letters = tagged_pages([ONE], [data_set], {"party": FieldType("name")})[1]
+    letters = tagged_pages([ONE], [data_set], {"party": FieldType("name")}).letters
     assert {(letter.doc_id, letter.source, letter.page, letter.reason) for letter in letters} == {
         ("a", "a.pdf", None, "contradictory")
     }
     assert ["'Acme Holding'" in letter.message for letter in letters] == [True, False]
     assert ["'Other Ltd'" in letter.message for letter in letters] == [False, True]
-    assert tagged_pages([TWO], [data_set], {"party": FieldType("name")})[1] == []
+    assert tagged_pages([TWO], [data_set], {"party": FieldType("name")}).letters == []
+
+
+def test_a_document_that_cannot_be_tagged_costs_its_own_pages_alone(data_set: DataSet) -> None:
+    documents = [
+        Document("a", "a.pdf", "train", 2, (Field("letter", "x"),)),
+        Document("b", "b.pdf", "train", 1, (Field("party", "Acme Holding"),)),
+    ]
+    shards.write(codec.documents_table(documents), data_set.documents, "part.parquet")
+    task = Entities(fields=SCHEMA | {"letter": FieldType(cast(Any, "letter"))})  # a type without a normal form
+    encoder = Encoder(task, 24, labels_for(task, [data_set]), vocabulary().inner.to_str(), (data_set,))
+    examples, dead = encoder(shards.read(data_set.pages, PAGES))
+    assert set(examples["doc_id"].to_pylist()) == {"b"}
+    assert {(letter.doc_id, letter.page, letter.stage, letter.reason) for letter in dead} == {
+        ("a", 1, "encode", "internal"),
+        ("a", 2, "encode", "internal"),
+    }
+    assert all("KeyError: 'letter'" in letter.message and "tag_fields" in letter.trace for letter in dead)
 
 
 def test_a_data_set_without_documents_is_refused(tmp_path: Path) -> None:

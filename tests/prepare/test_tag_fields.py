@@ -36,6 +36,10 @@ def _words(of: Page, kind: str, start: int, end: int) -> str:
     return " ".join(word.text for word in of.words[start:end])
 
 
+def test_similar_letters_inside_the_last_word_of_a_page_are_no_value() -> None:
+    assert stated(FieldType(), "Company Ltd", "from:OURLOCALACMECOMPANYLTD") == [[]]
+
+
 @pytest.mark.parametrize(
     ("field", "value", "text", "words"),
     [

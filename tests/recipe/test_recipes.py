@@ -13,8 +13,7 @@ from layoutray.document.field_type import FieldType
 from layoutray.errors import RecipeError
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import IngestRecipe, MixRecipe, Recipe
-from layoutray.tasks import fields_of
-from layoutray.tasks.generation_settings import GenerationSettings
+from layoutray.tasks import GenerationSettings, fields_of
 from layoutray.tasks.masked_lm import MaskedLanguageModel
 from layoutray.tasks.summary import Summary
 

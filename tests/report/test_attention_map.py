@@ -83,15 +83,3 @@ def test_percentages_have_at_most_two_significant_digits() -> None:
         "100 %",
         "0 %",
     ]
-
-
-def test_a_selection_has_no_outlined_words_and_its_own_legend() -> None:
-    drawn_page = page_with((0.1, 0.1), (0.6, 0.6), tag="caption")
-    picture = draw(BLANK, drawn_page, [], np.array([0.5, 0.0]), ["a caption"], attention_map.SELECTION)
-    assert not (np.asarray(picture) == np.array(QUERY)).all(-1).any()
-    assert colour_at(picture, 0.1, 0.1) == RAMP[255]
-    notes = attention_map._notes(drawn_page, [], np.array([0.5, 0.0]), (1000, 800))
-    assert [note.text for note in notes] == ["caption 50 %", "caption 0 %"]
-    attention = draw(BLANK, drawn_page, [], np.array([0.5, 0.0]), ["a caption"])
-    rows = np.nonzero((np.asarray(picture) != np.asarray(attention)).any((1, 2)))[0]
-    assert rows.min() >= TOP + 800

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow.compute as pc
 
-from layoutray.cli.export.documents import pages_folder
-from layoutray.cli.shared import options, output_folder, terminal
+from layoutray.cli.shared import options, terminal
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.formats import entity_json, layoutlm
 from layoutray.ocr import pictures, render
 from layoutray.report.page_picture import page_picture
 from layoutray.store import sources
+from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
 
 _SPLITS = ("train", "dev", "test")
@@ -48,30 +48,33 @@ class _Source:
     pages: DataSet
     num_pages: Mapping[str, int]
 
+    @classmethod
+    def of(cls, folder: str) -> Self:
+        data_set = DataSet(pages_folder(folder))
+        splits: Counter[str] = Counter()
+        documents: Counter[str] = Counter()
+        for table in data_set.scan_pages(["split", "doc_id"]):
+            splits.update(table["split"].to_pylist())
+            documents.update(table["doc_id"].to_pylist())
+        if others := splits.keys() - {*_SPLITS}:
+            raise InputError(
+                f"{folder} has pages of the splits {sorted(others)}; "
+                f"they must be {', '.join(_SPLITS)}: ingest them with `layoutray ingest`"
+            )
+        return cls(data_set, documents)
+
     @cached_property
     def tags(self) -> list[str]:
         """All tags of all splits, which share their numbers."""
         return layoutlm.tag_names(self.pages.read_pages())
 
-    def of(self, split: str) -> list[Page]:
+    def of_split(self, split: str) -> list[Page]:
         """The pages of a split, in order of document and number."""
         found = self.pages.read_pages(pc.field("split") == split)
         return sorted(found, key=lambda page: (page.source, page.doc_id, page.number))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = options.parse(_parser(), arguments, DataSetOptions)
-    output_folder.require_empty(chosen.out)
-    source = _source(chosen.pages)
-    if chosen.format != "datasets":
-        _require_single_pages(chosen.pages, source)
-    counts = {split: _FORMATS[chosen.format](source, split, chosen.out) for split in _SPLITS}
-    told = ", ".join(f"{count} {split}" for split, count in counts.items() if count)
-    terminal.say(f"pages: {told}: {chosen.out}")
-    return 0
-
-
-def _parser() -> Any:
     parser = options.parser("export dataset")
     parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
     parser.add_argument("out", type=options.local_folder, help="folder of the data set, new or empty")
@@ -82,29 +85,19 @@ def _parser() -> Any:
         help="Parquet in the convention of LayoutLM, for `datasets.load_dataset`; FUNSD's JSON; or COCO with words "
         "(default: %(default)s)",
     )
-    return parser
-
-
-def _source(folder: str) -> _Source:
-    data_set = DataSet(pages_folder(folder))
-    splits: Counter[str] = Counter()
-    documents: Counter[str] = Counter()
-    for table in data_set.scan_pages(["split", "doc_id"]):
-        splits.update(table["split"].to_pylist())
-        documents.update(table["doc_id"].to_pylist())
-    if others := splits.keys() - {*_SPLITS}:
+    chosen = options.parse(parser, arguments, DataSetOptions)
+    options.require_empty(chosen.out)
+    source = _Source.of(chosen.pages)
+    long = sum(count > 1 for count in source.num_pages.values())
+    if long and chosen.format != "datasets":
         raise InputError(
-            f"{folder} has pages of the splits {sorted(others)}; "
-            f"they must be {', '.join(_SPLITS)}: ingest them with `layoutray ingest`"
+            f"{long} documents in {chosen.pages} have several pages, which FUNSD and COCO cannot hold; "
+            "use --format datasets"
         )
-    return _Source(data_set, documents)
-
-
-def _require_single_pages(folder: str, source: _Source) -> None:
-    if long := sum(count > 1 for count in source.num_pages.values()):
-        raise InputError(
-            f"{long} documents in {folder} have several pages, which FUNSD and COCO cannot hold; use --format datasets"
-        )
+    counts = {split: _FORMATS[chosen.format](source, split, chosen.out) for split in _SPLITS}
+    told = ", ".join(f"{count} {split}" for split, count in counts.items() if count)
+    terminal.say(f"pages: {told}: {chosen.out}")
+    return 0
 
 
 def _write_parquet(source: _Source, split: str, out: Path) -> int:
@@ -122,7 +115,7 @@ def _write_parquet(source: _Source, split: str, out: Path) -> int:
 
 
 def _write_funsd(source: _Source, split: str, out: Path) -> int:
-    pages = source.of(split)
+    pages = source.of_split(split)
     folder = out / _FUNSD[split]
     for page in pages:
         name = _save_picture(page, folder / "images")
@@ -132,7 +125,7 @@ def _write_funsd(source: _Source, split: str, out: Path) -> int:
 
 
 def _write_coco(source: _Source, split: str, out: Path) -> int:
-    pages = [(page, _save_picture(page, out / "images")) for page in source.of(split)]
+    pages = [(page, _save_picture(page, out / "images")) for page in source.of_split(split)]
     if pages:
         _save_json(out / "annotations" / f"{split}.json", entity_json.coco(pages))
     return len(pages)

@@ -1,7 +1,7 @@
-"""Shared by the verbs that write one file for each document of a data set."""
+"""`layoutray export alto`, `hocr` and `searchable-pdf`: one file for each document of a data set."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote
@@ -9,7 +9,11 @@ from urllib.parse import unquote
 from layoutray.cli.shared import options, terminal
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError
+from layoutray.formats import alto as alto_files
+from layoutray.formats import hocr as hocr_files
+from layoutray.formats import searchable_pdf as pdf_files
 from layoutray.store import shards, sources
+from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
 
 
@@ -28,87 +32,78 @@ class DocumentFormat:
     Attributes:
         suffix: of the files.
         write: the file of a document, from its pages in order (at least one). May raise DocumentError.
-        can_hold: whether a page can be written.
-        lacks: what a page lacks that cannot be written, for messages.
+        needs_picture: whether a page without a picture cannot be written.
     """
 
     suffix: str
     write: Callable[[Sequence[Page]], bytes]
-    can_hold: Callable[[Page], bool] = lambda _: True
-    lacks: str = ""
+    needs_picture: bool = False
 
 
-def export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) -> int:
+def alto(arguments: Sequence[str] | None = None) -> int:
+    return _export("export alto", arguments, DocumentFormat(".xml", alto_files.alto))
+
+
+def hocr(arguments: Sequence[str] | None = None) -> int:
+    return _export("export hocr", arguments, DocumentFormat(".hocr", hocr_files.hocr))
+
+
+def searchable_pdf(arguments: Sequence[str] | None = None) -> int:
+    """Write each document's own pages under invisible words."""
+    form = DocumentFormat(".pdf", pdf_files.searchable_pdf, needs_picture=True)
+    return _export("export searchable-pdf", arguments, form)
+
+
+def _export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) -> int:
     """Write all documents in one format and say how many. Returns exit status 1 if one could not be written."""
     parser = options.parser(verb)
     parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
     parser.add_argument("out", help=f"new folder or s3:// address for the {form.suffix} files, one for each document")
     chosen = options.parse(parser, arguments, ExportOptions)
-    out = sources.absolute(chosen.out)
-    if next(sources.list_files(out), None) is not None:
-        raise InputError(f"{chosen.out} is not empty; give another folder, or delete it")
-    counts = _write(DataSet(pages_folder(chosen.pages)), form, out)
-    if counts["lacking"] and not counts["pages"] + counts["failed"]:
-        raise InputError(
-            f"none of the {counts['lacking']} pages in {chosen.pages} has {form.lacks}; "
-            "ingest them from pictures or PDF files"
-        )
-    terminal.say(f"{counts['pages']} pages in {counts['documents']} files: {chosen.out}")
-    if counts["lacking"]:
-        terminal.say(f"{counts['lacking']} pages without {form.lacks} are left out")
-    return 1 if counts["failed"] else 0
-
-
-def pages_folder(folder: str) -> str:
-    """The data set in `folder`: `predict` keeps the pages that it has read from files in `ingested`."""
-    inside = sources.join(folder, "ingested")
-    return inside if sources.exists(inside) else folder
-
-
-def _write(data_set: DataSet, form: DocumentFormat, out: str) -> Counter[str]:
-    """Write the documents. The result counts `documents`, and `pages`, `lacking` and `failed` pages."""
-    counts: Counter[str] = Counter()
-    for name, pages in _documents(data_set):
-        usable = [page for page in pages if form.can_hold(page)]
-        counts["lacking"] += len(pages) - len(usable)
+    out = options.require_empty(chosen.out)
+    documents = written = without_picture = failed = 0
+    for name, pages in _documents(DataSet(pages_folder(chosen.pages))):
+        usable = [page for page in pages if page.image or not form.needs_picture]
+        without_picture += len(pages) - len(usable)
         if not usable:
             continue
         try:
             content = form.write(usable)
         except DocumentError as error:
             terminal.say(f"{usable[0].source} is left out: {error}")
-            counts["failed"] += len(usable)
+            failed += len(usable)
             continue
         shards.write_bytes(content, out, name + form.suffix)
-        counts["documents"] += 1
-        counts["pages"] += len(usable)
-    return counts
+        documents, written = documents + 1, written + len(usable)
+    if without_picture and not written + failed:
+        raise InputError(
+            f"none of the {without_picture} pages in {chosen.pages} has a picture; "
+            "ingest them from pictures or PDF files"
+        )
+    terminal.say(f"{written} pages in {documents} files: {chosen.out}")
+    if without_picture:
+        terminal.say(f"{without_picture} pages without a picture are left out")
+    return 1 if failed else 0
 
 
 def _documents(data_set: DataSet) -> Iterator[tuple[str, list[Page]]]:
-    """Name and pages of each document, as soon as all its pages have been read: they lie close together in a set."""
+    """File name and pages of each document, as soon as all its pages have been read: they lie close together in a set.
+
+    The name is that of the source, without suffix; with the document's id where several would be equal.
+    """
     num_pages: Counter[str] = Counter()
-    named: dict[str, str] = {}
+    stems: dict[str, str] = {}
     for table in data_set.scan_pages(["doc_id", "source"]):
         num_pages.update(table["doc_id"].to_pylist())
-        named.update(zip(table["doc_id"].to_pylist(), table["source"].to_pylist(), strict=True))
-    names = _file_names(named)
+        for doc_id, source in zip(table["doc_id"].to_pylist(), table["source"].to_pylist(), strict=True):
+            local = sources.local_path(source)
+            name = local.name if local else unquote(source.rpartition("/")[2])
+            stems[doc_id] = PurePosixPath(name).stem.encode(errors="replace").decode() or "document"
+    count_of = Counter(stems.values())
+    names = {doc_id: stem if count_of[stem] == 1 else f"{stem}-{doc_id[:16]}" for doc_id, stem in stems.items()}
     waiting: dict[str, list[Page]] = {}
     for page in data_set.read_pages():
         pages = waiting.setdefault(page.doc_id, [])
         pages.append(page)
         if len(pages) == num_pages[page.doc_id]:
             yield names[page.doc_id], sorted(waiting.pop(page.doc_id), key=lambda page: page.number)
-
-
-def _file_names(named: Mapping[str, str]) -> dict[str, str]:
-    """Names of files by document id: that of the source, without suffix; with the id where several would be equal."""
-    stems = {doc_id: _stem(source) for doc_id, source in named.items()}
-    repeated = {stem for stem, count in Counter(stems.values()).items() if count > 1}
-    return {doc_id: f"{stem}-{doc_id[:16]}" if stem in repeated else stem for doc_id, stem in stems.items()}
-
-
-def _stem(source: str) -> str:
-    local = sources.local_path(source)
-    name = local.name if local else unquote(source.rpartition("/")[2])
-    return PurePosixPath(name).stem.encode(errors="replace").decode() or "document"

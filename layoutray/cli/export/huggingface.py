@@ -1,6 +1,5 @@
 """`layoutray export huggingface`: a checkpoint as a folder of the transformers library, with a model card."""
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 from layoutray import checkpoint
 from layoutray.checkpoint import read_json
-from layoutray.cli.shared import options, output_folder, terminal
+from layoutray.cli.shared import options, terminal
 from layoutray.errors import InputError
 from layoutray.releases import huggingface
 from layoutray.releases.model_card import Evaluated, Statements, model_card
@@ -35,24 +34,6 @@ class HuggingFaceOptions:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = options.parse(_parser(), arguments, HuggingFaceOptions)
-    output_folder.require_empty(chosen.out)
-    evaluated = [_evaluated(file) for file in chosen.evaluation]
-    folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
-    loaded = checkpoint.load(folder)
-    model = huggingface.library_model(loaded)
-    needs_layoutray = huggingface.needs_layoutray(model)
-    stated = Statements(chosen.licence, chosen.data_licence, chosen.language)
-    card = model_card(loaded, evaluated, stated, needs_layoutray=needs_layoutray)
-    huggingface.write(chosen.out, loaded, model, card)
-    loads = "with `import layoutray.auto_classes`" if needs_layoutray else "without layoutray"
-    terminal.say(f"{type(model).__name__}: {chosen.out} (loads {loads}); read its README.md before you publish it")
-    if known := huggingface.known_value_fields(loaded):
-        terminal.say(f"the lists of known values of {', '.join(known)} are not exported")
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = options.parser("export huggingface")
     options.add_checkpoint(parser)
     parser.add_argument("out", type=options.local_folder, help="folder of the model, new or empty")
@@ -70,7 +51,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--language", nargs="+", default=[], metavar="CODE", help="languages of the pages, e.g. en")
     options.add_tracking_uri(parser)
-    return parser
+    chosen = options.parse(parser, arguments, HuggingFaceOptions)
+    options.require_empty(chosen.out)
+    evaluated = [_evaluated(file) for file in chosen.evaluation]
+    folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    loaded = checkpoint.load(folder)
+    model = huggingface.library_model(loaded)
+    needs_layoutray = huggingface.needs_layoutray(model)
+    stated = Statements(chosen.licence, chosen.data_licence, chosen.language)
+    card = model_card(loaded, evaluated, stated, needs_layoutray=needs_layoutray)
+    huggingface.write(chosen.out, loaded, model, card)
+    loads = "with `import layoutray.auto_classes`" if needs_layoutray else "without layoutray"
+    terminal.say(f"{type(model).__name__}: {chosen.out} (loads {loads}); read its README.md before you publish it")
+    if known := huggingface.known_value_fields(loaded):
+        terminal.say(f"the lists of known values of {', '.join(known)} are not exported")
+    return 0
 
 
 def _evaluated(file: Path) -> Evaluated:

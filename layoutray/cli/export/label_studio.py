@@ -7,8 +7,8 @@ ingest-label-studio` reads what people made of the tasks, exported by Label Stud
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from layoutray.cli.export.documents import pages_folder
 from layoutray.cli.shared import options
 from layoutray.cli.shared.label_studio_tasks import (
     LabelStudioOptions,
@@ -19,8 +19,16 @@ from layoutray.cli.shared.label_studio_tasks import (
 )
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.store import sources
+from layoutray.store import codec, shards, sources
+from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
+from layoutray.store.schema import PAGES
+from layoutray.store.spilled import SpilledDict, TextCodec
+
+_ROWS = 16384
+"""Rows of which the order is read at a time."""
+_SHARDS = 8
+"""Shards in memory: the pages of one source lie close together in a data set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +40,6 @@ class ExportOptions(LabelStudioOptions):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
-    ingested, answered = _folders(chosen.pages, chosen.answers)
-    if sources.exists(sources.join(sources.absolute(chosen.out), "tasks.json")):
-        raise InputError(f"{chosen.out} already holds tasks; give another folder, or delete it")
-    write_tasks(chosen.pages, _pages(ingested), _answers(answered) if answered else {}, chosen)
-    return 0
-
-
-def _parse(arguments: Sequence[str] | None) -> ExportOptions:
     parser = options.parser("export label-studio")
     parser.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
     parser.add_argument(
@@ -48,18 +47,29 @@ def _parse(arguments: Sequence[str] | None) -> ExportOptions:
     )
     parser.add_argument("--answers", metavar="FOLDER", help="answers of `layoutray predict` for these pages")
     add_label_studio_options(parser)
-    return options.parse(parser, arguments, ExportOptions)
-
-
-def _folders(pages: str, answers: str | None) -> tuple[str, str | None]:
-    """The folder of the pages and that of the answers; `predict` keeps pages that it read from files in `ingested`."""
-    folder = pages_folder(pages)
-    return folder, answers if folder == pages else answers or pages
+    chosen = options.parse(parser, arguments, ExportOptions)
+    ingested = pages_folder(chosen.pages)
+    answered = chosen.answers if ingested == chosen.pages else chosen.answers or chosen.pages
+    if sources.exists(sources.join(sources.absolute(chosen.out), "tasks.json")):
+        raise InputError(f"{chosen.out} already holds tasks; give another folder, or delete it")
+    write_tasks(chosen.pages, _pages(ingested), _answers(answered) if answered else {}, chosen)
+    return 0
 
 
 def _pages(folder: str) -> Iterator[Page]:
-    """Pages in order of source and number, so that tasks have the same order every time."""
-    yield from sorted(DataSet(folder).read_pages(), key=lambda page: (page.source, page.number))
+    """Pages in order of source and number, so that tasks have the same order every time; a few shards in memory."""
+    data_set = DataSet(folder)
+    data_set.check()
+    codec_of_place: TextCodec[tuple[str, int]] = TextCodec(json.dumps, lambda text: tuple(json.loads(text)))
+    places = SpilledDict(codec_of_place)
+    for uri in shards.existing(data_set.pages):
+        for start, table in shards.scan_shard(uri, PAGES, ["source", "page"], _ROWS):
+            numbered = zip(table["source"].to_pylist(), table["page"].to_pylist(), strict=True)
+            for row, (source, number) in enumerate(numbered, start):
+                places[f"{source}\0{number:09}\0{uri}\0{row:09}"] = uri, row
+    read_shard = lru_cache(maxsize=_SHARDS)(shards.read_shard)
+    for uri, row in places.values():
+        yield from codec.pages_of(read_shard(uri).slice(row, 1))
 
 
 def _answers(folder: str) -> Suggestions:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from layoutray.cli.export.documents import pages_folder
 from layoutray.cli.shared import options, terminal
 from layoutray.errors import InputError
 from layoutray.ocr import lexicon
 from layoutray.store import shards, sources
+from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
 
 

@@ -8,17 +8,14 @@ import numpy as np
 
 from layoutray import checkpoint
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name, position
+from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name
 from layoutray.document import Box, Page
 from layoutray.document.tags import kind_of
 from layoutray.errors import InputError
-from layoutray.inference.unit_attention import UnitAttention, attention_from
+from layoutray.inference.unit_attention import attention_from
 from layoutray.report import attention_map, png
 from layoutray.report.page_picture import page_picture
 from layoutray.tracking import registered, runs
-
-WordSelector = Callable[[Page], list[int]]
-"""The numbers of the words of a page that attention starts from; empty if the page has no such words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     loaded = checkpoint.load(folder)
     page, words = _page(chosen, name, select)
     attention = attention_from(words, page, loaded, chosen.layer)
-    title = f"Attention of {loaded.recipe.name} ({loaded.recipe.arch}) from {name}, {len(words)} words"
-    captions = [title, *_caption(page, attention)]
-    picture = png.png(attention_map.draw(page_picture(page), page, words, attention.words, captions))
+    attended = np.count_nonzero(attention.words)
+    outside = attention_map.percent(max(0.0, 1 - attention.words.sum()))
+    caption = [
+        f"Attention of {loaded.recipe.name} ({loaded.recipe.arch}) from {name}, {len(words)} words",
+        caption_name(page),
+        f"Mean over {attention.heads} heads and {attention.tokens} tokens; {attended} of {len(page.words)} words are "
+        f"attended to; {outside} of the attention goes to no word",
+    ]
+    picture = png.png(attention_map.draw(page_picture(page), page, words, attention.words, caption))
     if run := runs.noted(folder, chosen.tracking_uri):
         run.log_picture(chosen.out.stem, picture)
     return terminal.show_picture(picture, chosen.out)
@@ -72,50 +75,46 @@ def _parse(arguments: Sequence[str] | None) -> AttentionOptions:
     return options.parse(parser, arguments, AttentionOptions)
 
 
-def _selector(chosen: AttentionOptions) -> tuple[str, WordSelector]:
-    """The name of the selected words for captions, and the function that finds them on a page."""
+def _selector(chosen: AttentionOptions) -> tuple[str, Callable[[Page], list[int]]]:
+    """The name of the selected words for captions, and the function that gives their numbers on a page."""
     if chosen.unit:
         return chosen.unit, lambda page: [
             number for number, word in enumerate(page.words) if kind_of(word.tag or "") == chosen.unit
         ]
     if chosen.words:
-        first, last = _word_range(chosen.words)
+        match = re.fullmatch(r"(\d+)-(\d+)", chosen.words)
+        if match is None or int(match[1]) > int(match[2]):
+            raise InputError(
+                f"--words is {chosen.words!r}; it must be FIRST-LAST with FIRST <= LAST, counted from 0, e.g. 10-25"
+            )
+        first, last = int(match[1]), int(match[2])
         return f"words {first} to {last}", lambda page: list(range(first, last + 1)) if last < len(page.words) else []
-    box = _parsed_box(chosen.box or "")
-    return f"box {chosen.box}", lambda page: [
-        number for number, word in enumerate(page.words) if _centre_inside(word.box, box)
-    ]
-
-
-def _word_range(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d+)-(\d+)", text)
-    if match is None or int(match[1]) > int(match[2]):
-        raise InputError(f"--words is {text!r}; it must be FIRST-LAST with FIRST <= LAST, counted from 0, e.g. 10-25")
-    return int(match[1]), int(match[2])
-
-
-def _parsed_box(text: str) -> Box:
     try:
-        x0, y0, x1, y1 = map(float, text.split(","))
+        x0, y0, x1, y1 = map(float, (chosen.box or "").split(","))
     except ValueError:
         raise InputError(
-            f"--box is {text!r}; it must be X0,Y0,X1,Y1 in shares of the page, e.g. 0.1,0.05,0.9,0.2"
+            f"--box is {chosen.box!r}; it must be X0,Y0,X1,Y1 in shares of the page, e.g. 0.1,0.05,0.9,0.2"
         ) from None
-    return Box(x0, y0, x1, y1)
+    box = Box(x0, y0, x1, y1)
+
+    def inside(word: Box) -> bool:
+        return box.x0 <= (word.x0 + word.x1) / 2 <= box.x1 and box.y0 <= (word.y0 + word.y1) / 2 <= box.y1
+
+    return f"box {chosen.box}", lambda page: [number for number, word in enumerate(page.words) if inside(word.box)]
 
 
-def _centre_inside(word: Box, box: Box) -> bool:
-    return box.x0 <= (word.x0 + word.x1) / 2 <= box.x1 and box.y0 <= (word.y0 + word.y1) / 2 <= box.y1
+def _page(chosen: AttentionOptions, name: str, select: Callable[[Page], list[int]]) -> tuple[Page, list[int]]:
+    """The first candidate page with words called `name`, and the numbers of these words.
 
-
-def _page(chosen: AttentionOptions, name: str, select: WordSelector) -> tuple[Page, list[int]]:
-    """The first candidate page with words called `name`, and the numbers of these words."""
+    A document's first page comes first: models always read it, while later pages may be truncated.
+    """
     best: tuple[Page, list[int]] | None = None
     count, labels = 0, set[str]()
     for page in chosen.candidates():
         count += 1
         labels |= {kind_of(word.tag) for word in page.words if word.tag}
-        if (best is None or position(page) < position(best[0])) and (words := select(page)):
+        is_first = best is None or (page.doc_id, page.number) < (best[0].doc_id, best[0].number)
+        if is_first and (words := select(page)):
             best = page, words
     if best:
         return best
@@ -123,13 +122,3 @@ def _page(chosen: AttentionOptions, name: str, select: WordSelector) -> tuple[Pa
         f"none of {count} pages with a picture in {chosen.pages} that match the options has {name}; labels there: "
         f"{', '.join(sorted(labels)) or 'none'}; see the columns page_id, source and tags of its PAGES"
     )
-
-
-def _caption(page: Page, attention: UnitAttention) -> list[str]:
-    attended = np.count_nonzero(attention.words)
-    outside = attention_map.percent(max(0.0, 1 - attention.words.sum()))
-    return [
-        caption_name(page),
-        f"Mean over {attention.heads} heads and {attention.tokens} tokens; {attended} of {len(page.words)} words are "
-        f"attended to; {outside} of the attention goes to no word",
-    ]

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from PIL import Image
 
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name
 from layoutray.document import Page
 from layoutray.document.filters import confidence
 from layoutray.errors import InputError
-from layoutray.report import pdf, png, recognised_words
+from layoutray.report import png, recognised_words
 from layoutray.report.page_picture import page_picture
 from layoutray.report.recognised_words import DOUBTFUL
 from layoutray.store import codec
@@ -48,11 +47,12 @@ class WordsOptions(PageChoice):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
-    pictures = map(_draw, _read(chosen, _first_ranks(chosen)))
+    pages = _read(chosen, _first_ranks(chosen))
+    pictures = (recognised_words.draw(page_picture(page), page, _caption(page)) for page in pages)
     if chosen.out.suffix == ".png":
         return terminal.show_picture(png.png(next(pictures)), chosen.out)
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    pdf.write(pictures, chosen.out)
+    png.write_pdf(pictures, chosen.out)
     return terminal.show_path(chosen.out)
 
 
@@ -82,7 +82,9 @@ def _first_ranks(chosen: WordsOptions) -> list[Rank]:
     first: list[Rank] = []
     for batch in DataSet(chosen.pages).scan_pages([*_COLUMNS, "source", "confidences"], chosen.rows()):
         table = batch.filter(pa.array(map(chosen.allows, batch["source"].to_pylist())))
-        ranks = list(_ranks(table, _mean_confidences(table) if chosen.worst else [0.0] * table.num_rows))
+        keys = _mean_confidences(table) if chosen.worst else [0.0] * table.num_rows
+        names = [table[name].to_pylist() for name in _COLUMNS]
+        ranks = [(key, *page) for key, *page in zip(keys, *names, strict=True) if key is not None]
         pages, ranked = pages + table.num_rows, ranked + len(ranks)
         first = heapq.nsmallest(chosen.maximum, [*first, *ranks])
     if not first:
@@ -97,12 +99,6 @@ def _first_ranks(chosen: WordsOptions) -> list[Rank]:
     if chosen.out.suffix == ".pdf" and not chosen.worst and len(first) < ranked:
         terminal.say(f"the PDF has the first {len(first)} of {ranked} pages; --limit sets their number")
     return first
-
-
-def _ranks(table: pa.Table, keys: Sequence[float | None]) -> Iterator[Rank]:
-    """The rank of each page of PAGES rows whose sort key is not None."""
-    names = [table[name].to_pylist() for name in _COLUMNS]
-    return ((key, *page) for key, *page in zip(keys, *names, strict=True) if key is not None)
 
 
 def _mean_confidences(table: pa.Table) -> list[float | None]:
@@ -121,10 +117,6 @@ def _read(chosen: WordsOptions, ranks: Sequence[Rank]) -> Iterator[Page]:
     for table in DataSet(chosen.pages).scan_pages(filter=pc.field("page_id").isin(ids)):
         pages |= zip(table["page_id"].to_pylist(), codec.pages_of(table), strict=True)
     return (pages[page_id] for page_id in ids)
-
-
-def _draw(page: Page) -> Image.Image:
-    return recognised_words.draw(page_picture(page), page, _caption(page))
 
 
 def _caption(page: Page) -> list[str]:

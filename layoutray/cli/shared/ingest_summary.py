@@ -27,7 +27,10 @@ def show(manifest: Manifest, out: str) -> None:
         terminal.say(f"dead letters: {_reasons(manifest)}")
     if manifest.known_from_train:
         terminal.say(f"{manifest.known_from_train} pages of dev and test have exactly the text of a training page")
-    terminal.say(f"{_speed(manifest)}; written to {out}")
+    run, earlier = manifest.run, manifest.pages_in - manifest.run.pages
+    done = f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)"
+    done_before = f", {earlier} done before" if earlier else ""
+    terminal.say(f"{done if run.pages else 'nothing left to do'}{done_before}; written to {out}")
 
 
 def check_dead_rate(manifest: Manifest, limit: float | None, out: str) -> None:
@@ -37,17 +40,6 @@ def check_dead_rate(manifest: Manifest, limit: float | None, out: str) -> None:
             f"{manifest.dead_rate:.2%} of pages are dead letters ({_reasons(manifest)}), more than "
             f"--max-dead-rate {limit:.2%}; all other pages are in {out}; see `layoutray dead-letters list {out}`"
         )
-
-
-def _speed(manifest: Manifest) -> str:
-    run = manifest.run
-    earlier = manifest.pages_in - run.pages
-    speed = (
-        f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)"
-        if run.pages
-        else "nothing left to do"
-    )
-    return f"{speed}, {earlier} done before" if earlier else speed
 
 
 def _reasons(manifest: Manifest) -> str:

@@ -15,9 +15,10 @@ from layoutray.formats.label_studio import LabelledSpan
 from layoutray.report import png
 from layoutray.report.page_picture import page_picture
 from layoutray.store import shards, sources
+from layoutray.store.spilled import SpilledDict, TextCodec
 
-Suggestions = Mapping[tuple[str, int], tuple[str, tuple[LabelledSpan, ...]]]
-"""By document id and page number: the model with its version, and the entities that it found."""
+Suggestions = Mapping[str, Mapping[str, Any]]
+"""By `_page_key`: answers of `predict`, as `Answer.to_json` gives them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,31 +55,17 @@ def add_label_studio_options(parser: argparse.ArgumentParser) -> None:
 
 
 def suggestions(answers: Iterable[Mapping[str, Any]]) -> Suggestions:
-    """The entities and records of answers of `predict`, as `Answer.to_json` gives them."""
-    found: dict[tuple[str, int], tuple[str, tuple[LabelledSpan, ...]]] = {}
+    """The answers of pages, on the local disk."""
+    codec: TextCodec[Mapping[str, Any]] = TextCodec(json.dumps, json.loads)
+    found = SpilledDict(codec)
     for answer in answers:
-        records = {
-            (entity["type"], *entity["words"]): (record["name"], record["row"])
-            for record in answer.get("records", ())
-            for entity in record["fields"]
-        }
-        marks = tuple(
-            LabelledSpan(
-                entity["type"],
-                tuple(entity["words"]),
-                entity["confidence"],
-                entity["content"],
-                records.get((entity["type"], *entity["words"])),
-            )
-            for entity in answer["entities"]
-        )
         for page in answer["pages"]:
-            found[answer["doc_id"], page["page_number"]] = f"{answer['model_id']} {answer['model_version']}", marks
+            found[_page_key(answer["doc_id"], page["page_number"])] = answer
     return found
 
 
 def write_tasks(folder: str, pages: Iterable[Page], suggested: Suggestions, chosen: LabelStudioOptions) -> None:
-    """Write the pages as tasks, in their order, and say what was written.
+    """Write the pages as tasks, in their order, one after the other, and say what was written.
 
     A page that `suggested` lacks has its own labels as suggestions.
 
@@ -88,20 +75,32 @@ def write_tasks(folder: str, pages: Iterable[Page], suggested: Suggestions, chos
     Raises:
         InputError: when no page has a picture, or there are no labels.
     """
-    every = list(pages)
-    tasks = [_task(page, suggested, chosen) for page in every if page.image]
-    without_picture = len(every) - len(tasks)
-    if not tasks:
-        raise InputError(
-            f"none of the {without_picture} pages in {folder} has a picture to label; ingest them from pictures or PDFs"
-        )
-    labels = _labels(tasks, chosen.labels)
     out = sources.absolute(chosen.out)
-    # The interface first: tasks.json marks a complete folder.
-    shards.write_bytes(label_studio.labelling_interface(labels).encode(), out, "labels.xml")
-    shards.write_bytes(json.dumps(tasks, ensure_ascii=False).encode(), out, "tasks.json")
+    written = without_picture = 0
+    suggested_labels: set[str] = set()
+    with shards.writing(out, "tasks.json") as file:
+        for page in pages:
+            if not page.image:
+                without_picture += 1
+                continue
+            task = _task(page, suggested, chosen)
+            file.write(b", " if written else b"[")
+            file.write(json.dumps(task, ensure_ascii=False).encode())
+            suggested_labels |= _labels_of(task)
+            written += 1
+        file.write(b"]")
+        if not written:
+            raise InputError(
+                f"none of the {without_picture} pages in {folder} has a picture to label; "
+                "ingest them from pictures or PDFs"
+            )
+        labels = sorted({*chosen.labels, *suggested_labels} - {OUTSIDE})
+        if not labels or not all(label.strip() for label in labels):
+            raise InputError("the pages carry no labels, and --labels names none; name at least one with --labels")
+        # Before tasks.json, which marks a complete folder.
+        shards.write_bytes(label_studio.labelling_interface(labels).encode(), out, "labels.xml")
     terminal.say(
-        f"{len(tasks)} pages to label as {', '.join(labels)}: "
+        f"{written} pages to label as {', '.join(labels)}: "
         f"import {chosen.out}/tasks.json into a project with the interface of labels.xml"
     )
     if without_picture:
@@ -109,10 +108,35 @@ def write_tasks(folder: str, pages: Iterable[Page], suggested: Suggestions, chos
 
 
 def _task(page: Page, suggested: Suggestions, chosen: LabelStudioOptions) -> dict[str, Any]:
-    model, marks = suggested.get((page.doc_id, page.number), ("layoutray", label_studio.spans_of(page)))
+    answer = suggested.get(_page_key(page.doc_id, page.number))
+    model = f"{answer['model_id']} {answer['model_version']}" if answer else "layoutray"
+    marks = _spans(answer) if answer else label_studio.spans_of(page)
     picture = _picture(page, sources.absolute(chosen.out))
     url = label_studio.picture_url(picture, sources.absolute(chosen.root), chosen.url)
     return label_studio.task(page, marks, url, model)
+
+
+def _page_key(doc_id: str, number: int) -> str:
+    return f"{doc_id} {number}"
+
+
+def _spans(answer: Mapping[str, Any]) -> tuple[LabelledSpan, ...]:
+    """The entities of an answer, and the records to which they belong."""
+    records = {
+        (entity["type"], *entity["words"]): (record["name"], record["row"])
+        for record in answer.get("records", ())
+        for entity in record["fields"]
+    }
+    return tuple(
+        LabelledSpan(
+            label=entity["type"],
+            words=tuple(entity["words"]),
+            score=entity["confidence"],
+            content=entity["content"],
+            record=records.get((entity["type"], *entity["words"])),
+        )
+        for entity in answer["entities"]
+    )
 
 
 def _picture(page: Page, out: str) -> str:
@@ -123,10 +147,6 @@ def _picture(page: Page, out: str) -> str:
     return shards.write_bytes(picture, sources.join(out, "pictures"), f"{page.doc_id[:16]}-{page.number}.png")
 
 
-def _labels(tasks: Sequence[Mapping[str, Any]], extra: Sequence[str]) -> list[str]:
-    results = (result for task in tasks for result in task["predictions"][0]["result"])
-    suggested = {result["value"]["rectanglelabels"][0] for result in results if result["type"] == "rectanglelabels"}
-    labels = sorted({*extra, *suggested} - {OUTSIDE})
-    if not labels or not all(label.strip() for label in labels):
-        raise InputError("the pages carry no labels, and --labels names none; name at least one with --labels")
-    return labels
+def _labels_of(task: Mapping[str, Any]) -> set[str]:
+    results = task["predictions"][0]["result"]
+    return {result["value"]["rectanglelabels"][0] for result in results if result["type"] == "rectanglelabels"}

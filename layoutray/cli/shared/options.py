@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from layoutray.cli.verbs import VERBS
+from layoutray.errors import InputError
+from layoutray.store import sources
 
 Options = TypeVar("Options")
 Training = TypeVar("Training", bound="TrainingOptions")
@@ -104,7 +106,17 @@ def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: f
         required=True,
         help="checkpoint folder (on a disk that all nodes share) or s3:// address; an interrupted training resumes",
     )
-    _add_resources(made, process, cpus, max_failures)
+    made.add_argument("--cpus", type=float, default=cpus, help=f"Ray's CPUs of each {process} (default: %(default)s)")
+    add_gpus(made, process, int)
+    made.add_argument(
+        "--threads", type=int, help=f"PyTorch threads of each {process} (default: one for each whole CPU, at least 1)"
+    )
+    made.add_argument(
+        "--max-failures",
+        type=int,
+        default=max_failures,
+        help=f"how often a lost {process} is replaced before the training fails (default: %(default)s)",
+    )
     made.add_argument(
         "--experiment", default="", help="MLflow experiment (default: the name of the folder of the documents)"
     )
@@ -134,6 +146,11 @@ def add_register(made: argparse.ArgumentParser) -> None:
         default="",
         help="register the model under this name, with alias `candidate`; the first version is also the `champion`",
     )
+
+
+def add_report_file(made: argparse.ArgumentParser) -> None:
+    """`--json`; see `terminal.show_report`."""
+    made.add_argument("--json", metavar="FILE", help="also write the report to this file or s3:// address")
 
 
 def add_checkpoint(made: argparse.ArgumentParser) -> None:
@@ -189,11 +206,24 @@ def add_picture_file(made: argparse.ArgumentParser, default: str, suffixes: Sequ
     )
 
 
+def require_empty(folder: str | Path) -> str:
+    """The address of an output folder. Raises InputError if it holds a file, before anything is overwritten."""
+    address = sources.absolute(str(folder))
+    if next(sources.list_files(address), None) is not None:
+        raise InputError(f"{folder} is not empty; give another folder, or delete it")
+    return address
+
+
 def local_folder(text: str) -> Path:
     """`type=` of an option for a local folder. Raises argparse's error for an address, which `Path` would accept."""
+    return Path(local_file(text))
+
+
+def local_file(text: str) -> str:
+    """`type=` of an option for a local file. Raises argparse's error for an address."""
     if "://" in text:
-        raise argparse.ArgumentTypeError(f"{text} is an address; this verb writes to local disks only: give a folder")
-    return Path(text)
+        raise argparse.ArgumentTypeError(f"{text} is an address; it must be a path on a local disk")
+    return text
 
 
 def share(text: str) -> float:
@@ -223,20 +253,6 @@ def positive_number(text: str) -> float:
     if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0; give e.g. 2.5")
     return number
-
-
-def _add_resources(made: argparse.ArgumentParser, process: str, cpus: float, max_failures: int) -> None:
-    made.add_argument("--cpus", type=float, default=cpus, help=f"Ray's CPUs of each {process} (default: %(default)s)")
-    add_gpus(made, process, int)
-    made.add_argument(
-        "--threads", type=int, help=f"PyTorch threads of each {process} (default: one for each whole CPU, at least 1)"
-    )
-    made.add_argument(
-        "--max-failures",
-        type=int,
-        default=max_failures,
-        help=f"how often a lost {process} is replaced before the training fails (default: %(default)s)",
-    )
 
 
 def _picture_file(text: str, suffixes: Sequence[str]) -> Path:

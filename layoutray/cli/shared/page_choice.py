@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from layoutray.document import Page
-from layoutray.errors import InputError
 from layoutray.store.data_set import DataSet
 
 
@@ -41,16 +40,6 @@ class PageChoice:
         """The pages that the options allow and that have a picture, in no order."""
         return (page for page in DataSet(self.pages).read_pages(self.rows()) if self.allows(page.source))
 
-    def first_with_words(self) -> Page:
-        """The first candidate that has words. Raises InputError if there is none."""
-        first = min((page for page in self.candidates() if page.words), key=position, default=None)
-        if first is None:
-            raise InputError(
-                f"no page of {self.pages} that matches the options has words and a picture; "
-                "see its columns page_id and source"
-            )
-        return first
-
 
 def add_page_options(parser: argparse.ArgumentParser, requirement: str) -> None:
     """The fields of `PageChoice` but `out`.
@@ -64,11 +53,6 @@ def add_page_options(parser: argparse.ArgumentParser, requirement: str) -> None:
         "--page", metavar="PAGE_ID", help=f"page to draw (default: the first by doc_id and number {requirement})"
     )
     choice.add_argument("--source", metavar="TEXT", help="draw the first page whose file name contains TEXT")
-
-
-def position(page: Page) -> tuple[str, int]:
-    """Sort key. A document's first page comes first: models always read it, while later pages may be truncated."""
-    return page.doc_id, page.number
 
 
 def caption_name(page: Page) -> str:

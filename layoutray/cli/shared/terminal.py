@@ -58,6 +58,20 @@ def show_plan(recipe: "Recipe | IngestRecipe | MixRecipe", plan: Mapping[str, An
     return 0
 
 
+def show_report(report: Mapping[str, Any], file: str | None, *, indent: int | None = None) -> None:
+    """Write a report as JSON to stdout and to `file`, a path or address; a missing folder is created.
+
+    Args:
+        indent: blanks per level on stdout; None is one line.
+    """
+    from layoutray.store import json_text, shards, sources
+
+    sys.stdout.write(json_text.dumps(report, indent=indent) + "\n")
+    if file:
+        folder, _, name = sources.absolute(file).rpartition("/")
+        shards.write_bytes(f"{json_text.dumps(report, indent=2)}\n".encode(), folder, name)
+
+
 def show_picture(png: bytes, file: Path) -> int:
     """Write a picture and print its path on stdout. Returns exit status 0."""
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -22,8 +22,9 @@ from layoutray.readers.annotation import (
     member,
     nothing_found,
     numbers,
+    page_size,
 )
-from layoutray.readers.datasets.exported import ORIGIN, add_words, one_page, size_of
+from layoutray.readers.datasets.exported import ORIGIN, add_words, one_page
 from layoutray.store import sources
 
 _SPLITS = ("train", "dev", "test")
@@ -41,23 +42,26 @@ class _Coco:
         for uri in files:
             yield from _documents(uri)
 
-    def read(self, item: DocumentRef) -> Truth:
-        image = json_object(sources.read_bytes(item.annotation), item.source)
-        where = item.source
-        origin = member(image, ORIGIN, dict, where)
-        words = [
-            (member(word, "text", str, where), numbers(word.get("box"), where))
-            for word in _objects(image, "words", where)
-        ]
-        collected = PageWords(size_of(origin, where))
+    def read(self, reference: DocumentRef) -> Truth:
+        image = json_object(sources.read_bytes(reference.annotation), reference.source)
+        where = reference.source
+        origin, words = member(image, ORIGIN, dict, where), _objects(image, "words", where)
+        texts = [member(word, "text", str, where) for word in words]
+        boxes = [numbers(word.get("box"), where) for word in words]
+        collected = PageWords(page_size(origin, where))
         tags = _tags(image["entities"], len(words), where) if origin.get("labelled") else [None] * len(words)
-        add_words(collected, [text for text, _ in words], [box for _, box in words], tags, origin, where)
-        return one_page(collected, origin, item, where)
+        add_words(collected, texts, boxes, tags, origin, where)
+        return one_page(collected, origin, reference, where)
 
 
 def _documents(uri: str) -> Iterator[DocumentRef]:
     content = json_object(sources.read_bytes(uri), uri)
-    entities = _entities(content, uri)
+    kinds = {kind.get("id"): member(kind, "name", str, uri) for kind in _objects(content, "categories", uri)}
+    entities: dict[Any, list[tuple[str, list[int]]]] = defaultdict(list)
+    for entry in _objects(content, "annotations", uri):
+        if (kind := kinds.get(entry.get("category_id"))) is None:
+            raise malformed(uri, f"an annotation has category_id {entry.get('category_id')!r}, which is no category")
+        entities[entry.get("image_id")].append((kind, member(entry, "words", list, uri)))
     for image in _objects(content, "images", uri):
         if ORIGIN not in image:
             raise InputError(
@@ -73,17 +77,6 @@ def _documents(uri: str) -> Iterator[DocumentRef]:
             sources.data_uri("application/json", annotation),
             file_name(uri).stem,
         )
-
-
-def _entities(content: dict[str, Any], uri: str) -> dict[Any, list[tuple[str, list[int]]]]:
-    """Type and words of the entities, by the id of their image."""
-    kinds = {kind.get("id"): member(kind, "name", str, uri) for kind in _objects(content, "categories", uri)}
-    entities: dict[Any, list[tuple[str, list[int]]]] = defaultdict(list)
-    for entry in _objects(content, "annotations", uri):
-        if (kind := kinds.get(entry.get("category_id"))) is None:
-            raise malformed(uri, f"an annotation has category_id {entry.get('category_id')!r}, which is no category")
-        entities[entry.get("image_id")].append((kind, member(entry, "words", list, uri)))
-    return entities
 
 
 def _objects(content: dict[str, Any], key: str, uri: str) -> list[dict[str, Any]]:

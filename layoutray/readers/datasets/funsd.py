@@ -9,11 +9,12 @@ Files that `layoutray export dataset --format funsd` has written state their doc
 labels are free, their words are taken as they are, and `validation_data` is dev.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from layoutray.document import Box, Document, Word
+from layoutray.document import Box, Word
+from layoutray.document.tags import OUTSIDE, word_tag
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageSize,
@@ -24,9 +25,11 @@ from layoutray.readers.annotation import (
     malformed,
     member,
     numbers,
+    objects,
+    page_size,
     picture_size,
 )
-from layoutray.readers.datasets.exported import ORIGIN, add_words, one_page, size_of
+from layoutray.readers.datasets.exported import ORIGIN, add_words, one_page
 from layoutray.readers.segments import line_starts, split_words
 from layoutray.store import sources
 
@@ -41,85 +44,69 @@ class _Funsd:
     def discover(self, root: str) -> Iterator[DocumentRef]:
         return json_beside_pictures(root, "annotations", "images", _SPLITS)
 
-    def read(self, item: DocumentRef) -> Truth:
-        if item.annotation and ORIGIN in (content := json_object(sources.read_bytes(item.annotation), item.annotation)):
-            return _exported(content, item)
-        data = sources.read_bytes(item.source)
-        doc_id = sources.content_id(data)
-        document = Document(doc_id, item.source, item.split, num_pages=1)
-        if not item.annotation:
+    def read(self, reference: DocumentRef) -> Truth:
+        data = sources.read_bytes(reference.source)
+        document = reference.document(sources.content_id(data))
+        if not reference.annotation:
             return Truth(document, pages=())
-        form = _form(item.annotation)
-        size = (
-            picture_size(data, item.source) if item.image else extent(box for _, words, _ in form for _, box in words)
-        )
-        collected = _collect(form, size)
-        return collected.truth(document, item)
+        content = json_object(sources.read_bytes(reference.annotation), reference.annotation)
+        form = [_entity(entity, where) for where, entity in objects(content, "form", reference.annotation, "entity")]
+        if ORIGIN in content:
+            return _exported(form, member(content, ORIGIN, dict, reference.annotation), reference)
+        for entity in form:
+            if entity.label not in LABELS:
+                raise malformed(entity.where, f"`label` is {entity.label!r}, allowed: {', '.join(LABELS)}")
+        boxes = (box for entity in form for _, box in entity.words)
+        size = picture_size(data, reference.source) if reference.image else extent(boxes)
+        return _collect(form, size).truth(document, reference)
 
 
-_Entity = tuple[str, list[tuple[str, list[float]]], str]
-"""Label, words with their boxes in pixels, and the place in the file for error messages."""
+@dataclass(frozen=True, slots=True)
+class _Entity:
+    """An entity: texts and boxes in pixels of its words, and its place in the file for messages."""
+
+    label: str
+    words: Sequence[tuple[str, list[float]]]
+    where: str
+
+    def tag(self, position: int) -> str:
+        return word_tag(OUTSIDE if self.label == "other" else self.label, position)
 
 
-def _exported(content: dict[str, Any], item: DocumentRef) -> Truth:
-    where, origin = item.annotation, member(content, ORIGIN, dict, item.annotation)
-    form = _entities(content, where)
-    tags = [_tag(label, index) for label, words, _ in form for index in range(len(words))]
-    texts = [text for _, words, _ in form for text, _ in words]
-    page = PageWords(size_of(origin, where))
-    boxes = [sides for _, words, _ in form for _, sides in words]
-    add_words(page, texts, boxes, tags if origin.get("labelled") else [None] * len(tags), origin, where)
-    return one_page(page, origin, replace(item, source=member(origin, "source", str, where)), where)
-
-
-def _form(uri: str) -> list[_Entity]:
-    form = _entities(json_object(sources.read_bytes(uri), uri), uri)
-    for label, _, where in form:
-        if label not in LABELS:
-            raise malformed(where, f"`label` is {label!r}, allowed: {', '.join(LABELS)}")
-    return form
-
-
-def _entities(content: dict[str, Any], uri: str) -> list[_Entity]:
-    entities = member(content, "form", list, uri)
-    return [_entity(entity, f"{uri}, entity {index}") for index, entity in enumerate(entities)]
-
-
-def _entity(entity: object, where: str) -> _Entity:
-    if not isinstance(entity, dict):
-        raise malformed(where, f"is {entity!r:.80}, expected an object")
+def _entity(entity: dict[str, Any], where: str) -> _Entity:
     label = member(entity, "label", str, where)
-    words = member(entity, "words", list, where)
-    return label, [_word(word, f"{where}, word {index}") for index, word in enumerate(words)], where
+    words = [
+        (member(word, "text", str, place), numbers(word.get("box"), place))
+        for place, word in objects(entity, "words", where, "word")
+    ]
+    return _Entity(label, words, where)
 
 
-def _word(word: Any, where: str) -> tuple[str, list[float]]:
-    if not isinstance(word, dict):
-        raise malformed(where, f"is {word!r:.80}, expected an object")
-    return member(word, "text", str, where), numbers(word.get("box"), where)
+def _exported(form: Sequence[_Entity], origin: dict[str, Any], reference: DocumentRef) -> Truth:
+    where = reference.annotation
+    tags = [entity.tag(position) for entity in form for position in range(len(entity.words))]
+    texts = [text for entity in form for text, _ in entity.words]
+    boxes = [box for entity in form for _, box in entity.words]
+    page = PageWords(page_size(origin, where))
+    add_words(page, texts, boxes, tags if origin.get("labelled") else [None] * len(tags), origin, where)
+    return one_page(page, origin, replace(reference, source=member(origin, "source", str, where)), where)
 
 
-def _collect(form: list[_Entity], size: PageSize) -> PageWords:
+def _collect(form: Sequence[_Entity], size: PageSize) -> PageWords:
     page = PageWords(size)
     line = -1
-    for block, (label, words, where) in enumerate(form):
+    for block, entity in enumerate(form):
         placed: list[tuple[str, Box]] = []
-        for index, (text, sides) in enumerate(words):
+        for index, (text, sides) in enumerate(entity.words):
             if text.strip():
-                placed += split_words(text, page.place(sides, f"{where}, word {index} ({text!r:.40})"))
+                placed += split_words(text, page.place(sides, f"{entity.where}, word {index} ({text!r:.40})"))
             else:
                 page.dropped += 1
         starts = line_starts([box for _, box in placed])
         for index, ((text, box), begins) in enumerate(zip(placed, starts, strict=True)):
             line += begins
-            page.words.append(Word(text, box, line=line, block=block, tag=_tag(label, index)))
+            page.words.append(Word(text, box, line=line, block=block, tag=entity.tag(index)))
     return page
-
-
-def _tag(label: str, index: int) -> str:
-    if label == "other":
-        return "O"
-    return f"{'I' if index else 'B'}-{label}"
 
 
 READER = _Funsd()

@@ -6,9 +6,8 @@ A JSON file without a PDF or picture is listed too, so that it becomes a dead le
 """
 
 from collections.abc import Iterator
-from typing import Any
 
-from layoutray.document import Document, Field
+from layoutray.document import Field
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, json_value, malformed, nothing_found, scans_by_stem, without_suffix
 from layoutray.store import sources
@@ -28,26 +27,21 @@ class _Invoice2Data:
             image = scans.get(without_suffix(uri), "")
             yield DocumentRef(file_name(uri).stem, source=image or uri, image=image, annotation=uri, split="")
 
-    def read(self, item: DocumentRef) -> Truth:
-        """The document with 0 pages: their number is known when the document is opened."""
-        doc_id = sources.content_id(sources.read_bytes(item.source))
-        fields = tuple(_fields(sources.read_bytes(item.annotation), item.annotation))
-        return Truth(Document(doc_id, item.source, item.split, num_pages=0, fields=fields), pages=())
+    def read(self, reference: DocumentRef) -> Truth:
+        doc_id = sources.content_id(sources.read_bytes(reference.source))
+        fields = _fields(sources.read_bytes(reference.annotation), reference.annotation)
+        return Truth(reference.document(doc_id, 0, fields), pages=())
 
 
 def _fields(data: bytes, where: str) -> Iterator[Field]:
+    """The texts and numbers of the object, without empty ones."""
     value = json_value(data, where)
     if not (isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)):
         raise malformed(where, f"the JSON value is {value!r:.80}, expected a list of one object")
     for name, content in value[0].items():
-        yield from (Field(name, text) for text in _texts(content))
-
-
-def _texts(content: Any) -> Iterator[str]:
-    """The texts and numbers of a value as text, without empty ones."""
-    for value in content if isinstance(content, list) else [content]:
-        if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
-            yield str(value).strip()
+        for one in content if isinstance(content, list) else [content]:
+            if isinstance(one, str | int | float) and not isinstance(one, bool) and str(one).strip():
+                yield Field(name, str(one).strip())
 
 
 READER = _Invoice2Data()

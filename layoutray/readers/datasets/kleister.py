@@ -14,7 +14,7 @@ import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from layoutray.document import Document, Field
+from layoutray.document import Field
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, folder_of, json_value, malformed, nothing_found, text_of
 from layoutray.store import sources
@@ -67,7 +67,13 @@ def read_rows(root: str) -> Iterator[Row]:
 
 def fields_of(values: str, where: str) -> tuple[Field, ...]:
     """The fields of a line of `expected.tsv`. Raises DocumentError (bad_annotation) naming `where`."""
-    return tuple(_field(pair, where) for pair in values.split())
+    fields: list[Field] = []
+    for pair in values.split():
+        name, equals, value = pair.partition("=")
+        if not (name and equals and value):
+            raise malformed(where, f"{pair!r:.80} is not `key=value`")
+        fields.append(Field(name, value.replace("_", " ")))
+    return tuple(fields)
 
 
 class _Kleister:
@@ -83,13 +89,10 @@ class _Kleister:
             )
             yield DocumentRef(file_name(row.pdf).stem, source=pdf, image=pdf, annotation=annotation, split=row.split)
 
-    def read(self, item: DocumentRef) -> Truth:
-        """The document with 0 pages: their number is known when the document is opened."""
-        doc_id = sources.content_id(sources.read_bytes(item.source))
-        line = json_value(sources.read_bytes(item.annotation), item.source) if item.annotation else ""
-        return Truth(
-            Document(doc_id, item.source, item.split, num_pages=0, fields=fields_of(line, item.source)), pages=()
-        )
+    def read(self, reference: DocumentRef) -> Truth:
+        doc_id = sources.content_id(sources.read_bytes(reference.source))
+        line = json_value(sources.read_bytes(reference.annotation), reference.source) if reference.annotation else ""
+        return Truth(reference.document(doc_id, 0, fields_of(line, reference.source)), pages=())
 
 
 def _rows(uri: str) -> list[tuple[str, str]]:
@@ -98,31 +101,21 @@ def _rows(uri: str) -> list[tuple[str, str]]:
         text = text_of(lzma.decompress(sources.read_bytes(uri)), uri)
     except lzma.LZMAError as error:
         raise malformed(uri, f"is not an xz file: {error}") from error
-    # No quoting: a double quote is an ordinary character.
-    rows = [_name_and_text(line.split("\t")) for line in _lines(text)]
-    for number, (name, _) in enumerate(rows, start=1):
+    rows: list[tuple[str, str]] = []
+    for number, line in enumerate(_lines(text), start=1):
+        # A name, keys and texts. No quoting: a double quote is an ordinary character.
+        name, *others = line.split("\t")
         if not name.strip() or "/" in name:
             raise malformed(
                 f"{uri}, line {number}", f"begins with {name!r:.80}, expected the name of a file in `documents`"
             )
+        rows.append((name, others[-1] if len(others) > 1 else ""))
     return rows
-
-
-def _name_and_text(columns: list[str]) -> tuple[str, str]:
-    """The columns are a name, keys and texts."""
-    return columns[0], columns[-1] if len(columns) > 2 else ""
 
 
 def _lines(text: str) -> list[str]:
     """Lines of a file. Not splitlines(), which also splits at separators that texts contain."""
     return text.removesuffix("\n").split("\n") if text else []
-
-
-def _field(pair: str, where: str) -> Field:
-    name, equals, value = pair.partition("=")
-    if not (name and equals and value):
-        raise malformed(where, f"{pair!r:.80} is not `key=value`")
-    return Field(name, value.replace("_", " "))
 
 
 READER = _Kleister()

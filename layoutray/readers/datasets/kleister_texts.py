@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator
 
-from layoutray.document import Document
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, json_object, malformed, member
 from layoutray.readers.datasets.kleister import fields_of, read_rows
@@ -35,19 +34,16 @@ class _KleisterTexts:
                 split=row.split,
             )
 
-    def read(self, item: DocumentRef) -> Truth:
-        row = json_object(sources.read_bytes(item.annotation), item.source)
-        text = member(row, "text", str, item.source)
+    def read(self, reference: DocumentRef) -> Truth:
+        row = json_object(sources.read_bytes(reference.annotation), reference.source)
+        text = member(row, "text", str, reference.source)
         doc_id = sources.content_id(text.encode())
-        pages = typeset_pages(_unescaped(text), doc_id, item.source, item.split)
+        unescaped = re.sub(r"\\([nft\\])", lambda match: _ESCAPED[match[1]], text)
+        pages = typeset_pages(unescaped, doc_id, reference.source, reference.split)
         if not pages:
-            raise malformed(item.source, "the text has no words")
-        fields = fields_of(member(row, "values", str, item.source), item.source)
-        return Truth(Document(doc_id, item.source, item.split, len(pages), fields), pages)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\([nft\\])", lambda match: _ESCAPED[match[1]], text)
+            raise malformed(reference.source, "the text has no words")
+        fields = fields_of(member(row, "values", str, reference.source), reference.source)
+        return Truth(reference.document(doc_id, len(pages), fields), pages)
 
 
 READER = _KleisterTexts()

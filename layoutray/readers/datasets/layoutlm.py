@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from layoutray.document import Document
 from layoutray.errors import InputError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
@@ -26,9 +25,11 @@ from layoutray.readers.annotation import (
     malformed,
     member,
     nothing_found,
+    page_size,
     picture_size,
+    truth_of_pages,
 )
-from layoutray.readers.datasets.exported import add_words, size_of
+from layoutray.readers.datasets.exported import add_words
 from layoutray.readers.segments import line_starts
 from layoutray.store import sources
 
@@ -52,15 +53,14 @@ class _LayoutLM:
             raise nothing_found(root, "{train,validation,test}*.parquet")
         return chain.from_iterable(map(_documents, files))
 
-    def read(self, item: DocumentRef) -> Truth:
-        rows: list[dict[str, Any]] = json_value(sources.read_bytes(item.annotation), item.source)
-        collected = [_collect(row, f"{item.source}, page {row['page']}") for row in rows]
-        document = Document(item.key, item.source, item.split, num_pages=rows[0]["num_pages"])
-        pages = tuple(
-            page.page(item.key, item, row["page"], size_of(row, item.source))
+    def read(self, reference: DocumentRef) -> Truth:
+        rows: list[dict[str, Any]] = json_value(sources.read_bytes(reference.annotation), reference.source)
+        collected = [_collect(row, f"{reference.source}, page {row['page']}") for row in rows]
+        pages = (
+            page.page(reference.key, reference, row["page"], page_size(row, reference.source))
             for row, page in zip(rows, collected, strict=True)
         )
-        return Truth(document, pages, sum(page.repairs for page in collected))
+        return truth_of_pages(reference.document(reference.key, rows[0]["num_pages"]), pages, collected)
 
 
 def _documents(uri: str) -> Iterator[DocumentRef]:
@@ -91,7 +91,10 @@ def _rows(uri: str) -> Iterator[dict[str, Any]]:
                 where = f"{uri}#{number}"
                 tokens = member(row, "tokens", list, where)
                 tags = row.pop("ner_tags") or [None] * len(tokens)
-                row["tags"] = [_tag(tag, names, where) for tag in tags]
+                if wrong := [tag for tag in tags if tag is not None and tag >= len(names)]:
+                    raise malformed(where, f"`ner_tags` has {wrong[0]}, but there are {len(names)} names")
+                # Losses ignore negative numbers.
+                row["tags"] = [None if tag is None or tag < 0 else names[tag] for tag in tags]
                 yield row if own else _foreign(row, where)
                 number += 1
 
@@ -106,15 +109,6 @@ def _tag_names(schema: pa.Schema, uri: str) -> Sequence[str]:
                 f"{uri} does not name its tags; `ner_tags` must be a list of ClassLabel: load the data set with the "
                 "package datasets, cast the column, and write it with to_parquet"
             )
-
-
-def _tag(number: int | None, names: Sequence[str], where: str) -> str | None:
-    """The name of a tag; None for null and for negative numbers, which losses ignore."""
-    if number is None or number < 0:
-        return None
-    if number >= len(names):
-        raise malformed(where, f"`ner_tags` has {number}, but there are {len(names)} names")
-    return names[number]
 
 
 def _foreign(row: dict[str, Any], where: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from layoutray.document import Box, Word
 from layoutray.document.geometry import smallest_around
-from layoutray.document.tags import OUTSIDE, spans
+from layoutray.document.tags import OUTSIDE, spans, word_tag
 from layoutray.readers.segments import line_starts, split_words
 
 
@@ -49,13 +49,13 @@ def words_of(regions: Sequence[AnnotatedRegion]) -> tuple[list[Word], int]:
         for (_, _, region), area in zip(pieces, area_of, strict=True)
     )
     tags = list(_iob2(labels))
-    groups = _of_entities(
-        tags,
-        [
-            region.group if area is None else areas[area].group
-            for (_, _, region), area in zip(pieces, area_of, strict=True)
-        ],
-    )
+    groups = [
+        region.group if area is None else areas[area].group
+        for (_, _, region), area in zip(pieces, area_of, strict=True)
+    ]
+    for _, start, end in spans(tags):  # all words of an entity have the first group that one of them has
+        first = next((group for group in groups[start:end] if group is not None), None)
+        groups[start:end] = [first] * (end - start)
     words: list[Word] = []
     last = max((region.line for region in ordered if region.line is not None), default=-1)
     for (text, box, region), begins, tag, group in zip(pieces, line_starts(boxes), tags, groups, strict=True):
@@ -65,15 +65,6 @@ def words_of(regions: Sequence[AnnotatedRegion]) -> tuple[list[Word], int]:
         block = region.block if region.block is not None else words[-1].block if words else 0
         words.append(Word(text, box, line=line, block=block, tag=tag, group=group))
     return words, len(regions) - len(ordered) - len(set(area_of) - {None})
-
-
-def _of_entities(tags: Sequence[str], groups: Sequence[int | None]) -> list[int | None]:
-    """The group of each word, where all words of an entity have the first group that one of them has."""
-    shared = list(groups)
-    for _, start, end in spans(tags):
-        first = next((group for group in groups[start:end] if group is not None), None)
-        shared[start:end] = [first] * (end - start)
-    return shared
 
 
 def _in_order(regions: Iterable[AnnotatedRegion]) -> list[AnnotatedRegion]:
@@ -111,4 +102,4 @@ def _iob2(labels: Iterable[tuple[str, int | None]]) -> Iterator[str]:
         continues = label == previous != OUTSIDE and (entity is None or current is None or entity == current)
         current = current if continues and entity is None else entity
         previous = label
-        yield OUTSIDE if label == OUTSIDE else f"{'I' if continues else 'B'}-{label}"
+        yield word_tag(label, int(continues))

@@ -13,7 +13,7 @@ the extent of the boxes.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from layoutray.document import Document, Field, Word
+from layoutray.document import Field, Word
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     IMAGE_SUFFIXES,
@@ -26,8 +26,8 @@ from layoutray.readers.annotation import (
     folder_of,
     json_object,
     malformed,
-    nothing_found,
     picture_size,
+    require_any,
     text_of,
 )
 from layoutray.readers.segments import split_words
@@ -60,29 +60,22 @@ class _Sroie:
         # Ignore folders with pictures only: they belong to other data sets.
         parts = {folder: kinds for folder, kinds in by_kind(root, _SUFFIXES).items() if kinds.keys() - {"img"}}
         official = [folder for folder in parts if file_name(folder).name in ("train", "test")]
-        found = False
-        for folder in sorted(official or parts):
-            kinds = parts[folder]
-            for key in sorted({key for files in kinds.values() for key in files}):
-                found = True
-                yield _item(folder, key, kinds)
-        if not found:
-            raise nothing_found(root, _EXPECTED)
+        references = (
+            _reference(folder, key, parts[folder])
+            for folder in sorted(official or parts)
+            for key in sorted({key for files in parts[folder].values() for key in files})
+        )
+        return require_any(references, root, _EXPECTED)
 
-    def read(self, item: DocumentRef) -> Truth:
-        data = sources.read_bytes(item.source)
-        doc_id = sources.content_id(data)
-        size = picture_size(data, item.source) if item.image else None
-        box_file, field_file = _annotations(item.annotation)
-        fields = _fields(field_file) if field_file else ()
-        document = Document(doc_id, item.source, item.split, num_pages=1, fields=fields)
-        if not box_file:
-            return Truth(document, pages=())
-        collected = _collect(_rows(box_file), size)
-        return collected.truth(document, item)
+    def read(self, reference: DocumentRef) -> Truth:
+        data = sources.read_bytes(reference.source)
+        size = picture_size(data, reference.source) if reference.image else None
+        box_file, field_file = _annotations(reference.annotation)
+        document = reference.document(sources.content_id(data), fields=_fields(field_file) if field_file else ())
+        return _collect(_rows(box_file), size).truth(document, reference) if box_file else Truth(document, pages=())
 
 
-def _item(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> DocumentRef:
+def _reference(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> DocumentRef:
     image = kinds.get("img", {}).get(key, "")
     box, fields = kinds.get("box", {}).get(key, ""), kinds.get("entities", kinds.get("key", {})).get(key, "")
     name = file_name(folder).name
@@ -130,12 +123,10 @@ def _row(line: str, where: str) -> _Row:
         quad = [float(side) for side in parts[:8]]
     except ValueError as error:
         raise malformed(where, f"the first eight values of {line!r:.80} must be numbers") from error
-    return _Row(bounds(quad, where), _anticlockwise(quad[::2], quad[1::2]), parts[8], where)
-
-
-def _anticlockwise(xs: list[float], ys: list[float]) -> bool:
-    """Whether the corners are anticlockwise, which inverts a side (shoelace formula, y pointing down)."""
-    return sum(xs[i] * ys[(i + 1) % 4] - xs[(i + 1) % 4] * ys[i] for i in range(4)) < 0
+    sides, xs, ys = bounds(quad, where), quad[::2], quad[1::2]
+    # Anticlockwise corners invert a side (shoelace formula, y pointing down).
+    anticlockwise = sum(xs[i] * ys[(i + 1) % 4] - xs[(i + 1) % 4] * ys[i] for i in range(4)) < 0
+    return _Row(sides, anticlockwise, parts[8], where)
 
 
 def _collect(rows: list[_Row], size: PageSize | None) -> PageWords:

@@ -1,20 +1,19 @@
 """Read generated receipts, invoices and forms, in the format of `layoutray.synthetic.render`."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from layoutray.document import Document, Field, Word
+from layoutray.document import Field, Word
 from layoutray.document.tags import split_tag
 from layoutray.errors import InputError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
-    PageSize,
     PageWords,
     json_object,
     malformed,
     member,
     nothing_found,
     numbers,
+    objects,
     picture_size,
 )
 from layoutray.store import sources
@@ -38,38 +37,23 @@ class _Synthetic:
             image = sources.join(root, "images", f"{key}.png")
             yield DocumentRef(key, image, image, sources.join(root, "annotations", f"{key}.json"), splits[key])
 
-    def read(self, item: DocumentRef) -> Truth:
-        data = sources.read_bytes(item.source)
-        doc_id = sources.content_id(data)
-        size = picture_size(data, item.source)
-        where = item.annotation
+    def read(self, reference: DocumentRef) -> Truth:
+        data = sources.read_bytes(reference.source)
+        where = reference.annotation
         annotation = json_object(sources.read_bytes(where), where)
-        collected = _collect(member(annotation, "words", list, where), size, where)
+        page = PageWords(picture_size(data, reference.source))
+        for place, word in objects(annotation, "words", where, "word"):
+            text, tag = member(word, "text", str, place), member(word, "tag", str, place)
+            try:
+                split_tag(tag)
+            except InputError as error:
+                raise malformed(place, str(error)) from error
+            box = page.place(numbers(word.get("box"), place), f"{place} ({text!r:.40})")
+            group = member(word, "group", int, place) if "group" in word else None
+            page.words.append(Word(text, box, line=member(word, "line", int, place), tag=tag, group=group))
         fields = member(annotation, "fields", dict, where)
-        values = tuple(Field(name, member(fields, name, str, where)) for name in fields)
-        document = Document(doc_id, item.source, item.split, num_pages=1, fields=values)
-        return collected.truth(document, item)
-
-
-def _collect(words: list[Any], size: PageSize, where: str) -> PageWords:
-    page = PageWords(size)
-    for index, word in enumerate(words):
-        place = f"{where}, word {index}"
-        if not isinstance(word, dict):
-            raise malformed(place, f"is {word!r:.80}, expected an object")
-        text, tag = member(word, "text", str, place), member(word, "tag", str, place)
-        box = page.place(numbers(word.get("box"), place), f"{place} ({text!r:.40})")
-        line, group = member(word, "line", int, place), member(word, "group", int, place) if "group" in word else None
-        page.words.append(Word(text, box, line=line, tag=_checked(tag, place), group=group))
-    return page
-
-
-def _checked(tag: str, where: str) -> str:
-    try:
-        split_tag(tag)
-    except InputError as error:
-        raise malformed(where, str(error)) from error
-    return tag
+        values = (Field(name, member(fields, name, str, where)) for name in fields)
+        return page.truth(reference.document(sources.content_id(data), fields=values), reference)
 
 
 READER = _Synthetic()

@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from layoutray.document import Box, Document, Word
-from layoutray.document.tags import OUTSIDE
+from layoutray.document import Box, Word
+from layoutray.document.tags import OUTSIDE, word_tag
 from layoutray.errors import DocumentError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
@@ -26,6 +26,7 @@ from layoutray.readers.annotation import (
     member,
     nothing_found,
     numbers,
+    objects,
     page_size,
     text_of,
 )
@@ -62,11 +63,11 @@ class _WildReceipt:
                         split=_SPLITS[file_name(uri).name],
                     )
 
-    def read(self, item: DocumentRef) -> Truth:
-        classes, _, line = sources.read_bytes(item.annotation).partition(b"\n")
-        doc_id = sources.content_id(sources.read_bytes(item.image) if item.image else line)
-        collected = _collect(json_object(line, item.source), json.loads(classes), item.source)
-        return collected.truth(Document(doc_id, item.source, item.split, num_pages=1), item)
+    def read(self, reference: DocumentRef) -> Truth:
+        classes, _, line = sources.read_bytes(reference.annotation).partition(b"\n")
+        doc_id = sources.content_id(sources.read_bytes(reference.image) if reference.image else line)
+        collected = _collect(json_object(line, reference.source), json.loads(classes), reference.source)
+        return collected.truth(reference.document(doc_id), reference)
 
 
 def _classes(uri: str) -> dict[str, str]:
@@ -92,35 +93,24 @@ def _picture(line: bytes) -> str:
 def _collect(receipt: dict[str, Any], classes: dict[str, str], where: str) -> PageWords:
     page = PageWords(page_size(receipt, where))
     placed: list[tuple[str, Box, int, str]] = []
-    for block, value in enumerate(member(receipt, "annotations", list, where)):
-        place = f"{where}, box {block}"
-        if not isinstance(value, dict):
-            raise malformed(place, f"is {value!r:.80}, expected an object")
-        text, kind = member(value, "text", str, place), _class(value, classes, place)
+    for block, (place, value) in enumerate(objects(receipt, "annotations", where, "box")):
+        text, label = member(value, "text", str, place), str(member(value, "label", int, place))
+        if label not in classes:
+            raise malformed(place, f"`label` is {label}; {_CLASSES} has {', '.join(classes)}")
+        kind = OUTSIDE if classes[label] in _NO_ENTITY else classes[label]
         if not text.strip():
             page.dropped += 1
             continue
         sides = bounds(numbers(value.get("box"), place, form="x1, y1, x2, y2, x3, y3, x4, y4"), place)
         box = page.place(sides, f"{place} ({text!r:.40})")
         placed += [
-            (part, inside, block, _tag(kind, index)) for index, (part, inside) in enumerate(split_words(text, box))
+            (part, inside, block, word_tag(kind, index)) for index, (part, inside) in enumerate(split_words(text, box))
         ]
     line = -1
     for (text, box, block, tag), begins in zip(placed, line_starts([box for _, box, _, _ in placed]), strict=True):
         line += begins
         page.words.append(Word(text, box, line=line, block=block, tag=tag))
     return page
-
-
-def _class(value: dict[str, Any], classes: dict[str, str], where: str) -> str:
-    label = str(member(value, "label", int, where))
-    if label not in classes:
-        raise malformed(where, f"`label` is {label}; {_CLASSES} has {', '.join(classes)}")
-    return classes[label]
-
-
-def _tag(kind: str, index: int) -> str:
-    return OUTSIDE if kind in _NO_ENTITY else f"{'I' if index else 'B'}-{kind}"
 
 
 READER = _WildReceipt()

@@ -6,9 +6,8 @@ A file that cannot be read becomes a dead letter of ingest. Only files whose nam
 
 from collections.abc import Iterator
 
-from layoutray.document import Document
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import nothing_found
+from layoutray.readers.annotation import require_any
 from layoutray.store import sources
 
 
@@ -17,17 +16,12 @@ class _Folder:
     tags = ""
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
-        found = False
-        for uri in sources.list_files(root):
-            found = True
-            yield DocumentRef(key=uri, source=uri, image=uri, annotation="", split="")
-        if not found:
-            raise nothing_found(root, "any file whose name does not start with a dot")
+        references = (DocumentRef(uri, uri, uri, annotation="", split="") for uri in sources.list_files(root))
+        return require_any(references, root, "any file whose name does not start with a dot")
 
-    def read(self, item: DocumentRef) -> Truth:
-        """The document with 0 pages: their number is known when the document is opened for OCR."""
-        doc_id = sources.content_id(sources.read_bytes(item.source))
-        return Truth(Document(doc_id, item.source, item.split, num_pages=0), pages=())
+    def read(self, reference: DocumentRef) -> Truth:
+        doc_id = sources.content_id(sources.read_bytes(reference.source))
+        return Truth(reference.document(doc_id, num_pages=0), pages=())
 
 
 READER = _Folder()

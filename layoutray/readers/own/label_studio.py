@@ -88,16 +88,20 @@ class _LabelStudio:
             )
             yield DocumentRef(key, source, image, annotation, split=first["origin"].get("split", ""))
 
-    def read(self, item: DocumentRef) -> Truth:
-        tasks = json_value(sources.read_bytes(item.annotation), item.source)
-        doc_id = tasks[0]["origin"].get("doc_id") or _doc_id(item, tasks[0])
-        annotated = [(task, *_collect(task, item)) for task in tasks if task["result"] is not None]
+    def read(self, reference: DocumentRef) -> Truth:
+        tasks = json_value(sources.read_bytes(reference.annotation), reference.source)
+        doc_id = tasks[0]["origin"].get("doc_id") or _doc_id(reference, tasks[0])
+        annotated = [(task, *_collect(task, reference)) for task in tasks if task["result"] is not None]
         pages = [
-            collected.page(doc_id, item, task["origin"].get("page", 1), size) for task, size, collected in annotated
+            collected.page(doc_id, reference, task["origin"].get("page", 1), size)
+            for task, size, collected in annotated
         ]
         not_annotated = tuple(task["origin"].get("page", 1) for task in tasks if task["result"] is None)
         document = Document(
-            doc_id, item.source, item.split, num_pages=max(*not_annotated, *(page.number for page in pages), 1)
+            doc_id,
+            reference.source,
+            reference.split,
+            num_pages=max(*not_annotated, *(page.number for page in pages), 1),
         )
         repairs, dropped = (sum(getattr(page, count) for _, _, page in annotated) for count in ("repairs", "dropped"))
         return Truth(document, tuple(pages), repairs, dropped, not_annotated=not_annotated)
@@ -160,15 +164,15 @@ def _name(data: dict[str, Any]) -> str:
     return ""
 
 
-def _doc_id(item: DocumentRef, task: dict[str, Any]) -> str:
+def _doc_id(reference: DocumentRef, task: dict[str, Any]) -> str:
     return sources.content_id(
-        sources.read_bytes(item.image) if item.image else json.dumps(task["data"], sort_keys=True).encode()
+        sources.read_bytes(reference.image) if reference.image else json.dumps(task["data"], sort_keys=True).encode()
     )
 
 
-def _collect(task: dict[str, Any], item: DocumentRef) -> tuple[PageSize, PageWords]:
+def _collect(task: dict[str, Any], reference: DocumentRef) -> tuple[PageSize, PageWords]:
     """The page's size in pixels, and its annotated words."""
-    size = _size(task, item)
+    size = _size(task, reference)
     page = PageWords(PageSize(1, 1))
     regions = list(_regions(task, size, page))
     page.words, unused = words_of(regions)
@@ -180,13 +184,13 @@ def _collect(task: dict[str, Any], item: DocumentRef) -> tuple[PageSize, PageWor
     return size, page
 
 
-def _size(task: dict[str, Any], item: DocumentRef) -> PageSize:
+def _size(task: dict[str, Any], reference: DocumentRef) -> PageSize:
     if task["origin"]:
         return page_size(task["origin"], task["where"])
     for entry in task["result"]:
         if isinstance(entry, dict) and "original_width" in entry:
             return page_size({side: entry.get(f"original_{side}") for side in ("width", "height")}, task["where"])
-    return picture_size(sources.read_bytes(item.image), item.image) if item.image else PageSize(1, 1)
+    return picture_size(sources.read_bytes(reference.image), reference.image) if reference.image else PageSize(1, 1)
 
 
 def _regions(task: dict[str, Any], size: PageSize, page: PageWords) -> Iterator[AnnotatedRegion]:

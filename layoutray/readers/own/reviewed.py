@@ -37,9 +37,9 @@ class _Reviewed:
             raise nothing_found(root, f"{REVIEW_FILE} or reviewed.jsonl with a document that a person has finished")
         yield from found.values()
 
-    def read(self, item: DocumentRef) -> Truth:
-        document = json_object(sources.read_bytes(item.annotation), item.source)
-        return Truth(truth.document_of(document, item.split), truth.pages_of(document, item.split))
+    def read(self, reference: DocumentRef) -> Truth:
+        document = json_object(sources.read_bytes(reference.annotation), reference.source)
+        return Truth(truth.document_of(document, reference.split), truth.pages_of(document, reference.split))
 
 
 def _is_review(name: str) -> bool:

@@ -3,7 +3,7 @@
 `values.csv` begins with the heading `file,field,value`; each further row has the name of a file in the folder, a field,
 and a value of it. A field with several values has several rows. Commas or semicolons separate the columns. A fourth
 column, `row`, numbers the records of the file from 1, from the top of the first page on: values with one number are one
-record, such as a line item. It is empty for values of the whole file.
+record, such as a line@reference. It is empty for values of the whole file.
 
 Each line of `values.jsonl` is an object with `file` and the fields; a value is a text, a number, or a list of them. A
 list of objects is a list of records, whose members are the fields.
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from layoutray.document import Document, Field
+from layoutray.document import Field
 from layoutray.errors import DocumentError, InputError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, folder_of, nothing_found, text_of
@@ -52,11 +52,10 @@ class _Values:
                 content = json.dumps(fields, ensure_ascii=False).encode()
                 yield DocumentRef(uri, uri, uri, sources.data_uri("application/json", content), split="")
 
-    def read(self, item: DocumentRef) -> Truth:
-        """The document with 0 pages: their number is known when the document is opened."""
-        doc_id = sources.content_id(sources.read_bytes(item.source))
-        fields = tuple(Field(*value) for value in json.loads(sources.read_bytes(item.annotation)))
-        return Truth(Document(doc_id, item.source, item.split, num_pages=0, fields=fields), pages=())
+    def read(self, reference: DocumentRef) -> Truth:
+        doc_id = sources.content_id(sources.read_bytes(reference.source))
+        fields = (Field(*value) for value in json.loads(sources.read_bytes(reference.annotation)))
+        return Truth(reference.document(doc_id, 0, fields), pages=())
 
 
 def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
@@ -65,7 +64,11 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
     documents: dict[str, list[_Value]] = defaultdict(list)
     beside = {uri.removeprefix(folder_of(table) + "/"): uri for uri in files if uri.startswith(folder_of(table) + "/")}
     read = _csv_rows if table.endswith(".csv") else _json_rows
-    for line, file, field, value, row in read(_text(table), mistakes):
+    try:
+        text = text_of(sources.read_bytes(table), table)
+    except DocumentError as error:
+        raise InputError(str(error)) from error
+    for line, file, field, value, row in read(text, mistakes):
         record = int(row) if row.isdecimal() else None
         empty = [name for name, cell in zip(_HEADING, (file, field, value), strict=True) if not cell]
         if empty:
@@ -84,13 +87,6 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
         more = [f"and {len(mistakes) - _SHOWN} more"] if len(mistakes) > _SHOWN else []
         raise InputError("\n  ".join([f"mistakes in {table}:", *mistakes[:_SHOWN], *more]))
     return documents
-
-
-def _text(table: str) -> str:
-    try:
-        return text_of(sources.read_bytes(table), table)
-    except DocumentError as error:
-        raise InputError(str(error)) from error
 
 
 def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:

@@ -129,26 +129,30 @@ class ResultReader:
             names = " or ".join(f"NAME{suffix}" for suffix in self._suffixes)
             raise nothing_found(root, f"{names}, and NAME.pdf or a picture of that name beside it")
 
-    def read(self, item: DocumentRef) -> Truth:
-        data = sources.read_bytes(item.annotation)
-        scan = sources.read_bytes(item.image) if item.image else b""
+    def read(self, reference: DocumentRef) -> Truth:
+        data = sources.read_bytes(reference.annotation)
+        scan = sources.read_bytes(reference.image) if reference.image else b""
         doc_id = sources.content_id(scan or data)
-        results = self._pages_of(data, item.annotation)
+        results = self._pages_of(data, reference.annotation)
         if not results:
-            raise malformed(item.annotation, "the result has no page")
-        frames = _page_frames(scan, item.image) if item.image else []
-        numbers = _numbers(results, len(frames), item)
+            raise malformed(reference.annotation, "the result has no page")
+        frames = _page_frames(scan, reference.image) if reference.image else []
+        numbers = _numbers(results, len(frames), reference)
         pages = [
             _place(
-                result, frames[min(number, len(frames)) - 1] if frames else None, f"{item.annotation}, page {number}"
+                result,
+                frames[min(number, len(frames)) - 1] if frames else None,
+                f"{reference.annotation}, page {number}",
             )
             for number, result in zip(numbers, results, strict=True)
         ]
-        document = Document(doc_id, item.source, item.split, len(frames) or max(numbers), tuple(self._fields(item)))
+        document = Document(
+            doc_id, reference.source, reference.split, len(frames) or max(numbers), tuple(self._fields(reference))
+        )
         return Truth(
             document,
             tuple(
-                placed.words.page(doc_id, item, number, placed.pixels, placed.provenance)
+                placed.words.page(doc_id, reference, number, placed.pixels, placed.provenance)
                 for number, placed in zip(numbers, pages, strict=True)
             ),
             repairs=sum(placed.words.repairs for placed in pages),
@@ -163,8 +167,8 @@ class ResultReader:
         longest = max((suffix for suffix in self._suffixes if uri.lower().endswith(suffix)), key=len)
         return uri[: -len(longest)]
 
-    def _fields(self, item: DocumentRef) -> Iterator[Field]:
-        stems = {self._stem(item.annotation): None, without_suffix(item.image or item.annotation): None}
+    def _fields(self, reference: DocumentRef) -> Iterator[Field]:
+        stems = {self._stem(reference.annotation): None, without_suffix(reference.image or reference.annotation): None}
         uri = next(filter(sources.exists, (stem + FIELDS_SUFFIX for stem in stems)), None)
         if uri is not None:
             yield from _fields_of(json_object(sources.read_bytes(uri), uri), uri)
@@ -249,12 +253,12 @@ def _provenance(result: ResultPage) -> Provenance:
     return Provenance("annotation", f"a recognition result of {program}", result.engine, result.version)
 
 
-def _numbers(results: Sequence[ResultPage], num_scanned: int, item: DocumentRef) -> list[int]:
+def _numbers(results: Sequence[ResultPage], num_scanned: int, reference: DocumentRef) -> list[int]:
     """Page numbers of a result, from 1. `num_scanned`: pages of the picture or PDF file; 0 without one."""
     if 0 < num_scanned < len(results):
         raise malformed(
-            item.annotation,
-            f"the result has {len(results)} pages, but {item.image} has {num_scanned}; "
+            reference.annotation,
+            f"the result has {len(results)} pages, but {reference.image} has {num_scanned}; "
             "give each result the name of its own PDF file or picture",
         )
     stated = [result.number for result in results if result.number is not None]

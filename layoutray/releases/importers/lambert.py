@@ -6,7 +6,7 @@ vocabulary, and a `labels.json` if the configuration does not name the outputs. 
 gets a newly initialised masked-LM head.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.nn.weight_names import NameTable, lambert
+from layoutray.nn.weight_names import lambert
 from layoutray.releases.folder import CONFIG, assemble, build_recipe, read_bert, read_config, read_weights
 
 _FIXED = {"model_type": "roberta", "layout_base": 500}
@@ -36,19 +36,14 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     recipe = build_recipe(
         folder, {"name": task}, {"arch": "lambert", **_RELEASED, **settings}, settings["max_length"], overrides
     )
-    return assemble(folder / CONFIG, theirs, recipe, names, _without_duplicates(weights, names, folder))
-
-
-def _without_duplicates(weights: Mapping[str, Tensor], names: NameTable, folder: Path) -> dict[str, Tensor]:
-    """Each tensor under one of its up to three names. Raises CheckpointError if copies of a parameter differ."""
-    unique: dict[str, Tensor] = {}
+    unique: dict[str, Tensor] = {}  # each tensor under one of its up to three names
     for name, tensor in weights.items():
         if names.is_dropped(name):
             continue
         first = names.to_theirs(names.to_ours(name))
         if not torch.equal(unique.setdefault(first, tensor), tensor):
             raise CheckpointError(f"{name} in {folder} differs from {first}; in the release, both are the same tensor")
-    return unique
+    return assemble(folder / CONFIG, theirs, recipe, names, unique)
 
 
 IMPORTER = read

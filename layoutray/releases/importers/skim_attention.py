@@ -11,9 +11,6 @@ may be out of date; a `labels.json` in the folder overrides it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from torch import Tensor
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
@@ -82,41 +79,28 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     """See `layoutray.releases.importers.Importer`."""
     theirs = read_config(folder)
     file = folder / CONFIG
-    kind = _kind(theirs, file)
-    weights = read_weights(folder)
-    model = _model(theirs, kind, read_settings(file, theirs, kind.arch, kind.settings, kind.fixed))
-    recipe = build_recipe(folder, {"name": _task(weights, folder)}, model, model.get("max_length", _LONGEST), overrides)
-    return assemble(file, theirs, recipe, _VARIANTS.get(recipe.model.get("layout", ""), kind.names), weights)
-
-
-def _kind(theirs: Mapping[str, Any], file: Path) -> _Kind:
     kind = _KINDS.get(theirs.get("model_type", ""))
     if kind is None:
         raise CheckpointError(
             f"{file} has model_type {theirs.get('model_type')!r}; it must be one of {', '.join(_KINDS)}"
         )
-    return kind
-
-
-def _model(theirs: Mapping[str, Any], kind: _Kind, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The [model] section of the recipe."""
-    model: dict[str, Any] = {"arch": kind.arch, **settings}
+    weights = read_weights(folder)
+    if "classifier.weight" in weights:
+        task = "layout_labels"
+    elif any(name.startswith(("cls.predictions.", "lm_head.")) for name in weights):
+        task = "masked_lm"
+    else:
+        raise CheckpointError(
+            f"the weights in {folder} have no head (classifier, cls.predictions or lm_head); import a model with a head"
+        )
+    model = {"arch": kind.arch, **read_settings(file, theirs, kind.arch, kind.settings, kind.fixed)}
     positions = theirs.get("use_1d_positions", False)
     if "contextualiser_layers" in model and (positions or not theirs.get("contextualize_2d_positions", False)):
         model["contextualiser_layers"] = 0
     if kind.arch == "skimformer":
         model["layout"] = "1d" if positions else "degraded" if theirs.get("degrade_2d_positions", False) else "boxes"
-    return model
-
-
-def _task(weights: Mapping[str, Tensor], folder: Path) -> str:
-    if "classifier.weight" in weights:
-        return "layout_labels"
-    if any(name.startswith(("cls.predictions.", "lm_head.")) for name in weights):
-        return "masked_lm"
-    raise CheckpointError(
-        f"the weights in {folder} have no head (classifier, cls.predictions or lm_head); import a model with a head"
-    )
+    recipe = build_recipe(folder, {"name": task}, model, model.get("max_length", _LONGEST), overrides)
+    return assemble(file, theirs, recipe, _VARIANTS.get(recipe.model.get("layout", ""), kind.names), weights)
 
 
 IMPORTER = read

@@ -71,7 +71,11 @@ def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     model_type = str(theirs.get("model_type"))
     if model_type not in _KINDS:
         raise CheckpointError(f"{where / CONFIG} has model_type {model_type!r}; it must be one of {', '.join(_KINDS)}")
-    source = _Source(where, theirs, {_current_name(name): tensor for name, tensor in read_weights(where).items()})
+    weights: dict[str, Tensor] = {}
+    for name, tensor in read_weights(where).items():
+        ending = next((old for old in _OLD_ENDINGS if name.endswith(old)), "")
+        weights[name.removesuffix(ending) + _OLD_ENDINGS.get(ending, "")] = tensor
+    source = _Source(where, theirs, weights)
     model, names = _KINDS[model_type](source)
     stated = _stated(source)
     task = stated.get("task") or {"name": _task(source)}
@@ -167,13 +171,6 @@ def _local_folder(folder: Path) -> Path:
         ) from error
     assert config is not None, "cached_file raises OSError for a missing file"
     return Path(config).parent
-
-
-def _current_name(name: str) -> str:
-    for old, new in _OLD_ENDINGS.items():
-        if name.endswith(old):
-            return name.removesuffix(old) + new
-    return name
 
 
 IMPORTER = read

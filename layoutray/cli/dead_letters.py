@@ -1,0 +1,140 @@
+"""`layoutray dead-letters NAME`: list, show and replay the documents and pages that failed."""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from layoutray.cli.shared import ingest_summary, options, terminal
+from layoutray.errors import InputError, Reason
+from layoutray.store import sources
+from layoutray.store.data_set import DataSet
+from layoutray.store.dead_letter import DeadLetter
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeadLetterFilter:
+    """Options that select dead letters.
+
+    Attributes:
+        folder: written by `ingest` or `encode`.
+        reason, stage: only dead letters with these; None takes all.
+    """
+
+    folder: str
+    reason: str | None
+    stage: str | None
+
+    def select(self) -> list[DeadLetter]:
+        """The selected dead letters in order of source and page. Raises InputError if the folder does not exist."""
+        if not sources.exists(self.folder):
+            raise InputError(f"{self.folder} does not exist; give a folder written by `layoutray ingest`")
+        letters = [
+            letter
+            for letter in DataSet(self.folder).read_dead_letters()
+            if self.reason in (None, letter.reason) and self.stage in (None, letter.stage)
+        ]
+        return sorted(letters, key=lambda letter: (letter.source, letter.page or 0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions(DeadLetterFilter):
+    """Options of `layoutray dead-letters show`.
+
+    Attributes:
+        which: start of a page id or document id, or end of a source.
+    """
+
+    which: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions(DeadLetterFilter):
+    """Options of `layoutray dead-letters replay`.
+
+    Attributes:
+        workers: processes that read pages; None starts one per core.
+        overrides: `KEY=VALUE` assignments to keys of the recipe's section `recognition`.
+    """
+
+    workers: int | None
+    overrides: Sequence[str]
+
+
+def list_letters(arguments: Sequence[str] | None = None) -> int:
+    """Write counts by stage and reason to stderr, and each dead letter as a line of JSON to stdout."""
+    chosen = options.parse(_parser("dead-letters list"), arguments, DeadLetterFilter)
+    letters = chosen.select()
+    counts = Counter((letter.stage, letter.reason, letter.retryable) for letter in letters)
+    rows = [
+        (stage, reason, "yes" if retryable else "no", count)
+        for (stage, reason, retryable), count in counts.most_common()
+    ]
+    title = f"{len(letters)} dead letters in {chosen.folder}"
+    terminal.show_table(title, ("stage", "reason", "retryable", "count"), rows)
+    for letter in letters:
+        values = {name: value for name, value in asdict(letter).items() if name != "trace"}
+        sys.stdout.write(json.dumps(values, ensure_ascii=False) + "\n")
+    return 0
+
+
+def show(arguments: Sequence[str] | None = None) -> int:
+    """Write everything known about the dead letters of a document or page, with their traces."""
+    parser = _parser("dead-letters show")
+    parser.add_argument(
+        "which", help="page id, document id (its first characters suffice) or source (its end suffices)"
+    )
+    chosen = options.parse(parser, arguments, ShowOptions)
+    which = chosen.which
+    letters = [
+        letter
+        for letter in chosen.select()
+        if letter.source.endswith(which) or letter.page_id.startswith(which) or letter.doc_id.startswith(which)
+    ]
+    if not letters:
+        raise InputError(
+            f"{chosen.folder} has no dead letter of {which!r}; see `layoutray dead-letters list {chosen.folder}`"
+        )
+    for letter in letters:
+        lines = [f"{name}: {value}" for name, value in asdict(letter).items() if name != "trace"]
+        sys.stdout.write("\n".join([*lines, letter.trace, ""]))
+    return 0
+
+
+def replay(arguments: Sequence[str] | None = None) -> int:
+    """Process dead letters of an ingest again; those that now succeed become pages."""
+    from layoutray.cli.shared.progress import ProgressDisplay  # these import Ray
+    from layoutray.cluster import replay as replays
+    from layoutray.cluster.connect import connect
+
+    parser = _parser("dead-letters replay")
+    options.add_reading_workers(parser)
+    options.add_overrides(parser, "override a key of the recipe's section `recognition` for these pages; repeatable")
+    chosen = options.parse(parser, arguments, ReplayOptions)
+    letters = chosen.select()
+    if not letters:
+        terminal.say(f"{chosen.folder} has no such dead letters")
+        return 0
+    with ProgressDisplay() as progress, connect():
+        folder = sources.absolute(chosen.folder)
+        manifest = replays.replay(folder, letters, chosen.overrides, workers=chosen.workers, progress=progress)
+    ingest_summary.show(manifest, chosen.folder)
+    remaining = {(letter.source, letter.page) for letter in DataSet(chosen.folder).read_dead_letters()}
+    cleared = sum((letter.source, letter.page) not in remaining for letter in letters)
+    terminal.say(f"{cleared} of {len(letters)} dead letters are cleared")
+    return 0
+
+
+def _parser(verb: str) -> argparse.ArgumentParser:
+    """A parser with the fields of `DeadLetterFilter`."""
+    parser = options.parser(verb)
+    parser.add_argument("folder", help="folder or s3:// address written by `layoutray ingest` or `encode`")
+    parser.add_argument("--reason", choices=[reason.value for reason in Reason], help="only those with this reason")
+    parser.add_argument(
+        "--stage",
+        choices=("open", "render", "ocr", "annotation", "encode"),
+        help="only those that failed at this stage",
+    )
+    return parser

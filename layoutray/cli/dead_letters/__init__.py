@@ -1,1 +1,0 @@
-"""Verbs for dead letters: `layoutray dead-letters NAME`."""

@@ -1,0 +1,99 @@
+"""`layoutray keys NAME`: create, list and revoke the keys of the endpoint."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from layoutray.cli.shared import options, terminal
+from layoutray.serving.access.keys import SCOPES, KeyStore, Scope
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyFile:
+    """The option that names the key file."""
+
+    keys: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateOptions(KeyFile):
+    """Options of `layoutray keys create`. See `Key`."""
+
+    name: str
+    scope: Sequence[Scope]
+    pages_per_day: int | None
+    per_minute: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RevokeOptions(KeyFile):
+    """Options of `layoutray keys revoke`."""
+
+    name: str
+
+
+def create(arguments: Sequence[str] | None = None) -> int:
+    """Write a new key to stdout. It is stored as a hash and cannot be shown again."""
+    parser = _parser("keys create")
+    parser.add_argument("name", help="whose key it is, for the audit log; a name is never used twice")
+    parser.add_argument(
+        "--scope",
+        action="append",
+        required=True,
+        choices=SCOPES,
+        help="what the key may do; repeatable; admin includes all others",
+    )
+    parser.add_argument(
+        "--pages-per-day", type=options.positive, metavar="N", help="most pages in one day, in UTC (default: no limit)"
+    )
+    parser.add_argument(
+        "--per-minute", type=options.positive, metavar="N", help="most requests per minute (default: no limit)"
+    )
+    chosen = options.parse(parser, arguments, CreateOptions)
+    with closing(KeyStore.open(chosen.keys, create=True)) as store:
+        text = store.create(chosen.name, sorted(set(chosen.scope)), chosen.pages_per_day, chosen.per_minute)
+    sys.stdout.write(f"{text}\n")
+    terminal.say("this is the only time that the key is shown; clients send it as `Authorization: Bearer KEY`")
+    return 0
+
+
+def list_keys(arguments: Sequence[str] | None = None) -> int:
+    """Write a line of JSON for each key to stdout, also for revoked ones."""
+
+    def time(seconds: float) -> str:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+    chosen = options.parse(_parser("keys list"), arguments, KeyFile)
+    with closing(KeyStore.open(chosen.keys)) as store:
+        for key in store.list():
+            shown = asdict(key) | {"created": time(key.created), "revoked": key.revoked and time(key.revoked)}
+            sys.stdout.write(json.dumps(shown) + "\n")
+    return 0
+
+
+def revoke(arguments: Sequence[str] | None = None) -> int:
+    """Revoke a key: the endpoint refuses it from the next request on."""
+    parser = _parser("keys revoke")
+    parser.add_argument("name", help="name of the key")
+    chosen = options.parse(parser, arguments, RevokeOptions)
+    with closing(KeyStore.open(chosen.keys)) as store:
+        store.revoke(chosen.name)
+    terminal.say(f"key {chosen.name} is revoked")
+    return 0
+
+
+def _parser(verb: str) -> argparse.ArgumentParser:
+    """A parser with the field of `KeyFile`."""
+    parser = options.parser(verb)
+    parser.add_argument(
+        "--keys",
+        type=options.local_file,
+        metavar="FILE",
+        default="keys.db",
+        help="key file, given also to `layoutray serve` (default: %(default)s)",
+    )
+    return parser

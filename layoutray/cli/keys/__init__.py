@@ -1,1 +1,0 @@
-"""Verbs for keys of the endpoint: `layoutray keys NAME`."""
