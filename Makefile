@@ -50,6 +50,9 @@ serve: setup  ## serve the model that `make demo` registered, or MODEL=FOLDER or
 dist: $(READY)  ## build the wheel and the sdist into dist/; git's newest tag is their version
 	rm -rf dist
 	$(BIN)/python -m build --quiet --no-isolation
+	@ls dist
+	@git describe --tags --exact-match >/dev/null 2>&1 || \
+	echo "This commit has no tag, so this is a development version. For a release: git tag vMAJOR.MINOR.PATCH, make dist"
 
 bench: setup  ## measure the speed of ingest and training relative to peers on this machine
 	$(BIN)/python -m benchmarks ingest

@@ -71,10 +71,10 @@ def _parser() -> argparse.ArgumentParser:
     add_evaluation_options(parser)
     parser.set_defaults(split="dev")
     parser.add_argument(
-        "--precision", type=float, default=0.99, help="wanted share of right values among the accepted (default: 0.99)"
+        "--precision", type=float, default=0.99, help="wanted precision of the accepted answers (default: 0.99)"
     )
     parser.add_argument(
-        "--risk", type=float, default=0.1, help="probability that the precision is lower nevertheless (default: 0.1)"
+        "--risk", type=float, default=0.1, help="probability that the true precision is lower (default: 0.1)"
     )
     parser.add_argument("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
     return parser

@@ -125,7 +125,7 @@ def _parse(arguments: Sequence[str] | None) -> CompareOptions:
         action="append",
         default=[],
         metavar="[NAME=]CHECKPOINT",
-        help="start all recipes, or the one called NAME, from this folder, s3:// address or models:/NAME@ALIAS, also "
+        help="start all recipes, or the one named NAME, from this folder, s3:// address or models:/NAME@ALIAS, also "
         "with its vocabulary if the recipe names none; repeatable (default: train from scratch)",
     )
     length = parser.add_mutually_exclusive_group()
@@ -135,7 +135,7 @@ def _parse(arguments: Sequence[str] | None) -> CompareOptions:
     length.add_argument(
         "--minutes",
         type=options.positive_number,
-        help="of every training: each takes as many steps as it can make in this time on this machine",
+        help="of every training: each has the number of steps that fit into this time on this machine",
     )
     tracked_trials.add_seeds(parser, "of the trainings of each recipe")
     tracked_trials.add_trial_options(parser)

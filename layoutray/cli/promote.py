@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         "--margin",
         type=options.share,
         default=0.01,
-        help="largest fall of F1 that the documents may leave possible (default: %(default)s)",
+        help="promote only if the documents rule out a larger loss of F1 than this (default: %(default)s)",
     )
     options.add_report_file(parser)
     options.add_tracking_uri(parser)

@@ -100,8 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         "--sample",
         type=options.share,
         default=0.05,
-        help="share of the accepted values that are shown nevertheless, to measure their precision "
-        "(default: %(default)s)",
+        help="share of the accepted values to show anyway, to measure their precision (default: %(default)s)",
     )
     parser.add_argument("--port", type=int, default=8010, help="port to listen on (default: %(default)s)")
     parser.add_argument("--open", action="store_true", help="open the page in the browser")

@@ -31,15 +31,11 @@ VERBS = {
     "compare": Verb("Train several recipes on labelled pages and report which is the best.", ".compare:main"),
     "import": Verb("Convert a released model into a checkpoint.", ".import_model:main"),
     "evaluate": Verb("Measure a checkpoint on labelled pages.", ".evaluate:main"),
-    "calibrate": Verb(
-        "Choose on labelled pages which answers of a checkpoint are accepted without a look.", ".calibrate:main"
-    ),
-    "select": Verb(
-        "Choose the documents that a checkpoint would learn most from if they were labelled.", ".select:main"
-    ),
+    "calibrate": Verb("Choose on labelled pages the confidence from which answers need no check.", ".calibrate:main"),
+    "select": Verb("Choose the documents to label next: those from which the model would learn most.", ".select:main"),
     "promote": Verb("Make the candidate of a registered model its champion, if it is not worse.", ".promote:main"),
     "rollback": Verb("Make the former champion of a registered model its champion again.", ".rollback:main"),
-    "predict": Verb("Extract from a folder of files, or from ingested pages, in bulk.", ".predict:main"),
+    "predict": Verb("Answer a folder of files, or ingested pages, in bulk.", ".predict:main"),
     "review": Verb("Show the answers in a folder to people, who correct them in a browser.", ".review:main"),
     "serve": Verb("Serve a model over HTTP until Ctrl-C or SIGTERM.", ".serve:main"),
     "keys create": Verb("Create a key of the endpoint and print it, once.", ".keys:create"),

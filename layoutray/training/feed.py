@@ -1,8 +1,8 @@
 """Which examples each step sees: a pure function of seed and step, so that resuming needs no state.
 
-The batch of a step is cut into micro-batches of limited size. Each is padded, masked and dropped out with random
-numbers that depend only on (seed, step, micro-batch). Workers take turns at the micro-batches, so one process and many
-see the same numbers.
+The batch of a step is cut into micro-batches of limited size. Each is padded, masked and given a dropout seed;
+all random numbers depend only on (seed, step, micro-batch). Workers take turns at the micro-batches, so one process and
+many see the same numbers.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ class BatchPlan:
         evaluated: largest number of examples of an evaluation; 0 takes all.
         micro_batch_tokens: largest number of tokens of a forward pass, padding included; a longer window is alone. 0 is
             no limit.
-        pack: notes in a batch where its real tokens are; by default, nothing.
+        pack: adds the indices of a packed batch; by default, nothing.
         padded_length: to which windows of a length are padded; by default, that length.
     """
 

@@ -113,7 +113,7 @@ def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: f
         "--max-failures",
         type=int,
         default=max_failures,
-        help=f"losses of a {process} to recover from before the training fails (default: %(default)s)",
+        help=f"how often a lost {process} is replaced before the training fails (default: %(default)s)",
     )
     made.add_argument(
         "--experiment", default="", help="MLflow experiment (default: the name of the folder of the documents)"
