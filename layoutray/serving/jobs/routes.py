@@ -118,7 +118,7 @@ class JobRoutes:
         """Accept files, or the objects below an address, as a job. It is on the disk before the answer is sent."""
         caller: Caller = request.state.caller
         options: Mapping[str, Any] = {"words": words} | ({} if model is None else {"model": model})
-        async with within(self._limits.timeout_s):
+        async with within(self._limits.timeout_s, "the job", "send fewer files or try again later"):
             self._runner.require_model(model or DEFAULT)
             with self._uploads.enter():
                 async with submission.receive_job(request, self._limits) as received:
