@@ -13,7 +13,7 @@ from layoutray.errors import ApiError
 from layoutray.review import queue, truth
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.queue import Filter
-from layoutray.review.schema import QueueQuery, shown_change, shown_entry
+from layoutray.review.schema import QueueQuery, shown_entry
 from layoutray.review.sessions import Session, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 
@@ -47,7 +47,9 @@ class QueueRoutes:
         entries, count = queue.listed(self.store, chosen, wanted.offset, wanted.limit)
         progress = asdict(queue.progress(self.store, chosen.owner))
         changes = queue.last_changes(self.store, [entry.number for entry in entries])
-        documents = [shown_entry(entry) | shown_change(*changes.get(entry.number, (None, None))) for entry in entries]
+        # When a document was changed last, in seconds since 1970, and by whom.
+        shown = [(entry, *changes.get(entry.number, (None, None))) for entry in entries]
+        documents = [shown_entry(entry) | {"changed": time, "reviewer": reviewer} for entry, time, reviewer in shown]
         return {"documents": documents, "count": count, "progress": progress}
 
     def records(self, request: Request) -> dict[str, list[str]]:

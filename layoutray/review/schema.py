@@ -57,22 +57,6 @@ class Save(_Body):
     done: bool
 
 
-def shown_said(said: Prediction) -> dict[str, Any]:
-    """What the model has said about a value."""
-    return {
-        "name": said.name,
-        "text": said.text,
-        "value": said.value,
-        "confidence": round(said.confidence, 4),
-        "accepted": said.accepted,
-        "sampled": said.sampled,
-        "needs_look": said.needs_look,
-        "page": said.page,
-        "words": said.words,
-        "polygons": said.polygons,
-    }
-
-
 def shown_entry(entry: Entry) -> dict[str, Any]:
     """A document in a list."""
     file = entry.source.replace("\\", "/").rstrip("/").rpartition("/")[2]
@@ -86,18 +70,19 @@ def shown_entry(entry: Entry) -> dict[str, Any]:
     }
 
 
-def shown_change(time: float | None, reviewer: str | None) -> dict[str, Any]:
-    """When a document was changed last, in seconds since 1970, and by whom."""
-    return {"changed": time, "reviewer": reviewer}
-
-
 def shown_review(review: Review) -> dict[str, Any]:
     """A document with its values."""
     return shown_entry(review.entry) | {
         "revision": review.entry.revision,
-        "said": {value_id: shown_said(said) for value_id, said in review.said.items()},
+        "said": {value_id: _said(said) for value_id, said in review.said.items()},
         "values": [value.to_json() for value in review.values],
     }
+
+
+def _said(said: Prediction) -> dict[str, Any]:
+    """What the model has said about a value."""
+    names = ("name", "text", "value", "accepted", "sampled", "needs_look", "page", "words", "polygons")
+    return {name: getattr(said, name) for name in names} | {"confidence": round(said.confidence, 4)}
 
 
 def shown_correction(correction: Correction) -> dict[str, Any]:

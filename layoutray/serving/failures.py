@@ -98,7 +98,7 @@ def internal_error() -> ApiError:
 
 def invalid(message: str) -> ApiError:
     """The error response to a request with invalid content."""
-    return ApiError(_UNUSABLE, "invalid_request", message, retryable=False)
+    return ApiError(_UNUSABLE, "invalid_request", message)
 
 
 def invalid_fields(errors: Sequence[Any]) -> ApiError:

@@ -148,7 +148,7 @@ class Routes:
             model = await self._answerer.model(name)
             if model.path != path:
                 message = f"model {model.model_id} is served at {model.served_at}"
-                raise ApiError(404, "not_offered", message, retryable=False)
+                raise ApiError(404, "not_offered", message)
             document = await submission.receive(request, self._limits, parse_body)
             call.asks(document.doc_id, model)
             answered = await self._answerer.answer(document, model, call.admit, explain=explain)
