@@ -16,7 +16,7 @@ from layoutray.cli.shared import options, terminal
 from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.review.answered_folder import answered_documents
 from layoutray.review.app import add_review_page
-from layoutray.review.sessions import NoAuthenticator, Sessions
+from layoutray.review.sessions import Authenticator, Sessions
 from layoutray.review.store import ReviewStore
 from layoutray.store import sources
 from layoutray.store.answer_set import pages_folder
@@ -68,7 +68,7 @@ def local_app(store: ReviewStore, reviewer: str, folder: str) -> FastAPI:
         folder: that has the review file, for the commands that the page shows.
     """
     app = FastAPI(openapi_url=None)
-    add_review_page(app, store, Sessions(store.database, NoAuthenticator(), reviewer), commands=commands(folder))
+    add_review_page(app, store, Sessions(store.database, Authenticator(), reviewer), commands=commands(folder))
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"])
     return app
 

@@ -4,19 +4,16 @@ import argparse
 import contextlib
 import signal
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, fields, is_dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from layoutray import checkpoint, config
-from layoutray.checkpoint import Fetch
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.endpoint.application import Application, build_app, running
-from layoutray.cluster.endpoint.versions import Find, Lookup, own_version
+from layoutray.cluster.endpoint.versions import Find, Lookup, Registry
 from layoutray.devices import CPU
 from layoutray.errors import InputError
 from layoutray.ocr import engines
@@ -26,97 +23,22 @@ from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.limits import Limits
 from layoutray.serving.model import Version, load_model, served_path, weights_bytes
-from layoutray.serving.settings import MODEL_MEMORY_MIB, ServeSettings
-from layoutray.store import sources
+from layoutray.serving.options import Option
+from layoutray.serving.settings import ServeSettings
 from layoutray.tracking import registered, runs, stores
 
 _ANY_HOST = "0.0.0.0"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServeOptions(RecipeOptions):
-    """Options of `layoutray serve`.
-
-    Attributes:
-        gpus: of each model replica.
-        follow_every: seconds between looks at the registry.
-        timeout: seconds per document.
-        keep_jobs: hours.
-        ocr_cache_seconds: see `ServeSettings`.
-        ingress_replicas, max_ocr_replicas, max_model_replicas: see `ServeSettings`.
-        models: `NAME=MODEL` of the models that are not the default one.
-        model_memory: MiB.
-        keys, audit, open, jobs, job_prefixes, webhook_hosts, webhook_networks, review: see `ServeSettings`.
-    """
-
-    checkpoint: str
-    models: list[str]
-    model_memory: float
-    recipe: str
-    host: str
-    port: int
-    ocr_replicas: int
-    model_replicas: int
-    ingress_replicas: int
-    max_ocr_replicas: int | None
-    max_model_replicas: int | None
-    gpus: float | None
-    beams: int
-    follow_every: float
-    timeout: float
-    ocr_cache_seconds: float
-    jobs: str
-    keep_jobs: float
-    job_prefixes: list[str]
-    webhook_hosts: list[str]
-    webhook_networks: list[str]
-    review: str
-    keys: str
-    audit: str
-    open: bool
-    tracking_uri: str
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
-    ingest_recipe = recipes.load_ingest(chosen.recipe, chosen.overrides)
-    if chosen.dry_run:
-        return terminal.show_plan(
-            ingest_recipe, {"checkpoint": chosen.checkpoint, "host": chosen.host, "port": chosen.port}
-        )
-    name = registered.resolve(chosen.checkpoint, chosen.tracking_uri)
-    return serve(
-        ServeSettings(
-            checkpoint=name,
-            model_version=registered.version_of(name),
-            models=_named(chosen.models),
-            model_memory_mib=chosen.model_memory,
-            recognition=ingest_recipe.recognition,
-            limits=Limits(timeout_s=chosen.timeout, keep_jobs_s=chosen.keep_jobs * 3600),
-            ocr_replicas=chosen.ocr_replicas,
-            model_replicas=chosen.model_replicas,
-            ingress_replicas=chosen.ingress_replicas,
-            max_ocr_replicas=chosen.max_ocr_replicas,
-            max_model_replicas=chosen.max_model_replicas,
-            gpus_per_model=chosen.gpus,
-            beams=chosen.beams,
-            follow_every_s=chosen.follow_every,
-            ocr_cache_seconds=chosen.ocr_cache_seconds,
-            host=chosen.host,
-            port=chosen.port,
-            jobs=sources.absolute(chosen.jobs) if chosen.jobs else "",
-            job_prefixes=tuple(chosen.job_prefixes),
-            webhook_hosts=tuple(chosen.webhook_hosts),
-            webhook_networks=tuple(chosen.webhook_networks),
-            review=_absolute(chosen.review),
-            keys=_absolute(chosen.keys),
-            audit=_absolute(chosen.audit),
-            open=chosen.open,
-        ),
-        registered.fetcher(chosen.tracking_uri),
-        following(chosen.checkpoint, chosen.tracking_uri),
-        finder(chosen.tracking_uri),
-    )
+    chosen = vars(_parser().parse_args(arguments))
+    recipe = recipes.load_ingest(chosen["recipe"], chosen["overrides"])
+    if chosen["dry_run"]:
+        return terminal.show_plan(recipe, {name: chosen[name] for name in ("checkpoint", "host", "port")})
+    given = _given(ServeSettings, chosen)
+    given |= {"checkpoint": chosen["checkpoint"], "recognition": recipe.recognition}
+    given |= {"limits": Limits(**_given(Limits, chosen)), "models": _named(chosen["models"])}
+    return serve(*_deployed(given, chosen["tracking_uri"]))
 
 
 def application(arguments: dict[str, Any]) -> Application:
@@ -129,26 +51,30 @@ def application(arguments: dict[str, Any]) -> Application:
         RecipeError: when a key is unknown or a value has the wrong type.
         InputError: when the registry does not have the model, or neither `keys` nor `open` is given.
     """
-    settings = config.build(ServeSettings, {**arguments, "host": _ANY_HOST, "port": 0})
-    uri = stores.default_uri()
-    name = registered.resolve(settings.checkpoint, uri)
-    version = settings.model_version or registered.version_of(name)
-    lookup = following(settings.checkpoint, uri)
-    named = replace(settings, checkpoint=name, model_version=version)
-    return build_app(named, registered.fetcher(uri), lookup, finder(uri))
+    return build_app(*_deployed({**arguments, "host": _ANY_HOST, "port": 0}, stores.default_uri()))
 
 
-def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None, find: Find = own_version) -> int:
-    """Serve until the process is told to stop; says where, and how to call the endpoint.
+def _deployed(given: Mapping[str, Any], uri: str) -> tuple[ServeSettings, Registry]:
+    """The settings of an endpoint for the processes of a cluster, and where its versions come from.
 
     Args:
-        fetch, lookup, find: see `build_app`.
+        given: keys of `ServeSettings`, with paths from this folder.
+        uri: of the MLflow server or store.
     """
+    settings = config.build(ServeSettings, given).with_absolute_paths()
+    name = registered.resolve(settings.checkpoint, uri)
+    registry = Registry(registered.fetcher(uri), following(settings.checkpoint, uri), finder(uri))
+    version = settings.model_version or registered.version_of(name)
+    return replace(settings, checkpoint=name, model_version=version), registry
+
+
+def serve(settings: ServeSettings, registry: Registry) -> int:
+    """Serve until the process is told to stop; says where, and how to call the endpoint."""
     # Fail here with one clear line if OCR engine, checkpoint, ledger or key file is broken;
     # a replica would fail with many retries.
-    path = served_path(load_model(checkpoint.load(fetch(settings.checkpoint)), settings.beams, CPU))
+    path = served_path(load_model(checkpoint.load(registry.fetch(settings.checkpoint)), settings.beams, CPU))
     for name, address in settings.models.items():
-        _require_budget(name, weights_bytes(fetch(find(address).checkpoint)), settings.model_memory_mib)
+        _require_budget(name, weights_bytes(registry.fetch(registry.find(address).checkpoint)), settings)
     engines.load(settings.recognition.engine).version(settings.recognition.settings)
     if settings.jobs:
         with contextlib.closing(Ledger.open(settings.jobs)) as ledger:
@@ -161,7 +87,7 @@ def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = N
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
             signal.signal(number, signal.default_int_handler)
-        with running(settings, fetch=fetch, lookup=lookup, find=find) as url:
+        with running(settings, registry=registry) as url:
             terminal.say(f"serving at {url} (API: {url}/docs); try: curl {key}-F file=@page.png {url}{path}")
             threading.Event().wait()
     terminal.say("stopped")
@@ -184,174 +110,69 @@ def _version_now(uri: str, model: str) -> Version:
 
 
 def _named(models: Sequence[str]) -> dict[str, str]:
-    """The models of `--model NAME=MODEL` by name; a folder as an absolute path. Raises InputError."""
+    """The models of `--model NAME=MODEL` by name. Raises InputError."""
     named: dict[str, str] = {}
     for given in models:
         name, equals, model = given.partition("=")
         if not (name and equals and model) or name in named:
             raise InputError(f"--model {given} must be NAME=MODEL, with a name that no other --model has")
-        named[name] = model if model.startswith("models:/") else sources.absolute(model)
+        named[name] = model
     return named
 
 
-def _require_budget(name: str, weights: int, model_memory_mib: float) -> None:
+def _require_budget(name: str, weights: int, settings: ServeSettings) -> None:
     """Raise InputError when a model can never be loaded, because its weights (in bytes) are larger than the budget."""
-    if weights > model_memory_mib * 2**20:
+    if weights > settings.model_memory_mib * 2**20:
         raise InputError(
             f"the weights of model {name} take {weights / 2**20:.1f} MiB, and the models of --model may take "
-            f"{model_memory_mib:g} MiB; give a larger --model-memory"
+            f"{settings.model_memory_mib:g} MiB; give a larger --model-memory"
         )
 
 
-def _parse(arguments: Sequence[str] | None) -> ServeOptions:
+def _parser() -> argparse.ArgumentParser:
     parser = options.parser("serve")
     options.add_checkpoint(parser)
-    _add_models(parser)
     parser.add_argument(
         "--recipe",
         default="ingest-folder",
         help="ingest recipe whose section `recognition` says how files are read (default: %(default)s)",
     )
-    parser.add_argument(
-        "--host",
-        default="127.0.0.1",
-        help="address to listen on; 0.0.0.0 accepts connections from the network, and needs --keys or --open "
-        "(default: %(default)s)",
-    )
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
-    _add_replicas(parser)
-    options.add_gpus(parser, "model replica")
-    options.add_beams(parser)
-    parser.add_argument(
-        "--timeout", type=float, default=Limits().timeout_s, help="seconds per document (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--ocr-cache-seconds",
-        type=float,
-        default=0.0,
-        metavar="SECONDS",
-        help="keep the words of each page in memory for this time, so that a file that comes again is not read again "
-        "(default: keep none)",
-    )
-    parser.add_argument(
-        "--follow-every",
-        type=float,
-        default=5.0,
-        metavar="SECONDS",
-        help="seconds between looks at the version that models:/NAME@ALIAS names; another one is loaded and served "
-        "without a restart (default: %(default)s)",
-    )
-    _add_jobs(parser)
-    parser.add_argument(
-        "--review",
-        type=options.local_file,
-        metavar="FILE",
-        default="",
-        help="show the page on which people see and correct answers at /, and keep their documents in this file "
-        "(default: show none)",
-    )
-    _add_access(parser)
+    for setting, option in _options(ServeSettings):
+        _add(parser, setting, option)
     options.add_tracking_uri(parser)
     options.add_recipe_options(parser)
-    return options.parse(parser, arguments, ServeOptions)
+    return parser
 
 
-def _add_models(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--model",
-        dest="models",
-        action="append",
-        metavar="NAME=MODEL",
-        default=[],
-        help="serve another model too, at /v1/models/NAME/extract; it is loaded when a request asks for it; repeatable",
-    )
-    parser.add_argument(
-        "--model-memory",
-        type=float,
-        metavar="MIB",
-        default=MODEL_MEMORY_MIB,
-        help="what the weights of these models may take in each model replica; to load one, those that were not used "
-        "for the longest time are unloaded (default: %(default)s)",
-    )
+def _options(kind: type[Any]) -> Iterator[tuple[Field[Any], Option]]:
+    """The settings of a dataclass, and of those in it, that have an option."""
+    for setting in fields(kind):
+        if option := Option.of(setting):
+            yield setting, option
+        elif is_dataclass(setting.type):
+            yield from _options(setting.type)
 
 
-def _add_replicas(parser: argparse.ArgumentParser) -> None:
-    for kind, task in (("ocr", "read pages"), ("model", "hold the models")):
-        parser.add_argument(
-            f"--{kind}-replicas", type=int, metavar="N", default=1, help=f"processes that {task} (default: %(default)s)"
-        )
-        parser.add_argument(
-            f"--max-{kind}-replicas",
-            type=int,
-            metavar="N",
-            default=None,
-            help=f"start more of these processes, up to N, while pages wait for them (default: --{kind}-replicas)",
-        )
-    parser.add_argument(
-        "--ingress-replicas",
-        type=int,
-        metavar="N",
-        default=1,
-        help="processes on the head node that receive requests (default: %(default)s)",
-    )
+def _given(kind: type[Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a dataclass, without those in it, from parsed options."""
+    own = {setting.name for setting in fields(kind)}
+    options_of = [(setting.name, option.unit) for setting, option in _options(kind) if setting.name in own]
+    return {name: chosen[name] if unit == 1 else chosen[name] * unit for name, unit in options_of}
 
 
-def _add_jobs(parser: argparse.ArgumentParser) -> None:
+def _add(parser: argparse.ArgumentParser, setting: Field[Any], option: Option) -> None:
+    """Add the option of a setting."""
+    flag = option.flag or f"--{setting.name.replace('_', '-')}"
+    if setting.type is bool:
+        parser.add_argument(flag, dest=setting.name, action="store_true", help=option.help)
+        return
+    values = {dict: {"action": "append", "default": []}, tuple: {"nargs": "+"}}.get(get_origin(setting.type), {})
+    default = setting.default if option.unit == 1 else setting.default / option.unit
     parser.add_argument(
-        "--jobs",
-        metavar="LEDGER",
-        default="",
-        help="take jobs at /v1/jobs, and keep them in this file, or in the database postgresql://USER@HOST/DATABASE, "
-        "whose password is read from PGPASSWORD or ~/.pgpass (default: take none)",
+        flag,
+        dest=setting.name,
+        type=(get_args(setting.type) or (setting.type,))[0],
+        help=option.help,
+        metavar=option.metavar or flag.removeprefix("--").upper(),
+        **{"default": default, **values},
     )
-    parser.add_argument(
-        "--keep-jobs",
-        type=float,
-        metavar="HOURS",
-        default=Limits().keep_jobs_s / 3600,
-        help="delete a job so long after its end (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--job-prefixes",
-        nargs="+",
-        metavar="ADDRESS",
-        default=[],
-        help="take jobs of the objects below these addresses, such as s3://bucket/scans (default: of uploaded files)",
-    )
-    parser.add_argument(
-        "--webhook-hosts",
-        nargs="+",
-        metavar="HOST",
-        default=[],
-        help="hosts that a job may name to be told of its end (default: none)",
-    )
-    parser.add_argument(
-        "--webhook-networks",
-        nargs="+",
-        metavar="NETWORK",
-        default=[],
-        help="networks, such as 10.1.0.0/16, in which these hosts may be although they are not public (default: none)",
-    )
-
-
-def _add_access(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--keys",
-        type=options.local_file,
-        metavar="FILE",
-        default="",
-        help="every request needs a key of this file (see `layoutray keys`)",
-    )
-    parser.add_argument("--open", action="store_true", help="accept connections from the network without keys")
-    parser.add_argument(
-        "--audit",
-        type=options.local_file,
-        metavar="FILE",
-        default="",
-        help="append a line of JSON for each document: who, what, outcome",
-    )
-
-
-def _absolute(file: str) -> str:
-    """`file` for processes with another working folder; empty stays empty."""
-    return str(Path(file).absolute()) if file else ""

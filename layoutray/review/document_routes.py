@@ -12,7 +12,7 @@ from layoutray.errors import ApiError
 from layoutray.review.pictures import PagePictures
 from layoutray.review.schema import Save, shown_correction, shown_review
 from layoutray.review.sessions import Session, Sessions
-from layoutray.review.store import ConflictError, Review, ReviewStore
+from layoutray.review.store import ConflictError, Entry, ReviewStore
 
 _DOCUMENT = "/documents/{number}"
 _NEVER_CHANGES = {"Cache-Control": "private, max-age=3600"}
@@ -49,7 +49,10 @@ class DocumentRoutes:
 
     def document(self, request: Request, number: int) -> dict[str, Any]:
         """A document with its values, and the sizes of its pages."""
-        review = self._own(request, number)
+        self._own(request, number)
+        review = self.store.review(number)
+        if review is None:  # deleted a moment ago
+            raise _unknown(number)
         pages = [{"page": page, "width": width, "height": height} for page, width, height in self.store.pages(number)]
         return shown_review(review) | {"pages": pages}
 
@@ -64,7 +67,7 @@ class DocumentRoutes:
         except ConflictError as error:
             message = f"the document has changed since revision {body.revision}; load it and save again"
             raise ApiError(409, "conflict", message) from error
-        entry = self._own(request, number).entry
+        entry = self._own(request, number)
         return {"revision": entry.revision, "state": entry.state}
 
     def history(self, request: Request, number: int) -> list[dict[str, Any]]:
@@ -87,13 +90,13 @@ class DocumentRoutes:
         text = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
         return Response(text, media_type="application/json", headers=_NEVER_CHANGES)
 
-    def _own(self, request: Request, number: int) -> Review:
+    def _own(self, request: Request, number: int) -> Entry:
         """The document. Raises ApiError (404) when there is none, or it is somebody else's."""
         session: Session = request.state.session
-        review = self.store.review(number)
-        if review is None or session.visitor.shown not in (None, review.entry.owner):
-            raise ApiError(404, "not_found", f"there is no document {number}")
-        return review
+        entry = self.store.entry(number)
+        if entry is None or session.visitor.shown not in (None, entry.owner):
+            raise _unknown(number)
+        return entry
 
     def _page(self, number: int, page: int) -> Page:
         found = self.store.page(number, page)
@@ -110,3 +113,7 @@ class DocumentRoutes:
             if value.words and max(value.words) >= counts[value.page]:
                 message = f"{value.name} has the word {max(value.words)}; page {value.page} has {counts[value.page]}"
                 raise ApiError(422, "invalid_request", message)
+
+
+def _unknown(number: int) -> ApiError:
+    return ApiError(404, "not_found", f"there is no document {number}")

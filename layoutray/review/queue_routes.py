@@ -47,10 +47,9 @@ class QueueRoutes:
         entries, count = queue.listed(self.store, chosen, wanted.offset, wanted.limit)
         progress = asdict(queue.progress(self.store, chosen.owner))
         changes = queue.last_changes(self.store, [entry.number for entry in entries])
-        documents: list[dict[str, Any]] = []
-        for entry in entries:
-            changed, reviewer = changes.get(entry.number, (None, None))
-            documents.append(shown_entry(entry) | {"changed": changed, "reviewer": reviewer})
+        # When a document was changed last, in seconds since 1970, and by whom.
+        shown = [(entry, *changes.get(entry.number, (None, None))) for entry in entries]
+        documents = [shown_entry(entry) | {"changed": time, "reviewer": reviewer} for entry, time, reviewer in shown]
         return {"documents": documents, "count": count, "progress": progress}
 
     def records(self, request: Request) -> dict[str, list[str]]:

@@ -74,23 +74,15 @@ def shown_review(review: Review) -> dict[str, Any]:
     """A document with its values, and what the model has said about each."""
     return shown_entry(review.entry) | {
         "revision": review.entry.revision,
-        "said": {
-            value_id: {
-                "name": said.name,
-                "text": said.text,
-                "value": said.value,
-                "confidence": round(said.confidence, 4),
-                "accepted": said.accepted,
-                "sampled": said.sampled,
-                "needs_look": said.needs_look,
-                "page": said.page,
-                "words": said.words,
-                "polygons": said.polygons,
-            }
-            for value_id, said in review.said.items()
-        },
+        "said": {value_id: _said(said) for value_id, said in review.said.items()},
         "values": [value.to_json() for value in review.values],
     }
+
+
+def _said(said: Prediction) -> dict[str, Any]:
+    """What the model has said about a value."""
+    names = ("name", "text", "value", "accepted", "sampled", "needs_look", "page", "words", "polygons")
+    return {name: getattr(said, name) for name in names} | {"confidence": round(said.confidence, 4)}
 
 
 def shown_correction(correction: Correction) -> dict[str, Any]:

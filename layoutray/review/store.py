@@ -184,15 +184,20 @@ class ReviewStore:
             _write_values(database, number, enumerate(first_values(document.said)))
         return number
 
+    def entry(self, number: int) -> Entry | None:
+        """The document with this number, without its values; None if there is none."""
+        rows = self.database.rows(f"SELECT {_ENTRY} FROM documents WHERE number = ?", number)
+        return entry_of(rows[0]) if rows else None
+
     def review(self, number: int) -> Review | None:
         """The document with this number; None if there is none."""
-        rows = self.database.rows(f"SELECT {_ENTRY} FROM documents WHERE number = ?", number)
-        if not rows:
+        entry = self.entry(number)
+        if entry is None:
             return None
         said = self.database.rows("SELECT id, content FROM said WHERE document = ? ORDER BY rowid", number)
         current = self.database.rows("SELECT content FROM current WHERE document = ? ORDER BY position", number)
         return Review(
-            entry_of(rows[0]),
+            entry,
             {row["id"]: _said_of(row["content"]) for row in said},
             tuple(Value.from_json(json.loads(row["content"])) for row in current),
         )

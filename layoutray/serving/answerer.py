@@ -71,5 +71,5 @@ def named(models: Mapping[str, Model], name: str) -> Model:
     if name not in models:
         known = ", ".join(filter(None, models)) or "none but the default one"
         message = f"there is no model {name[:64]!r}; models with a name: {known}"
-        raise ApiError(404, "unknown_model", message, retryable=False)
+        raise ApiError(404, "unknown_model", message)
     return models[name]

@@ -97,7 +97,7 @@ def internal_error() -> ApiError:
 
 def invalid(message: str) -> ApiError:
     """The error response to a request with invalid content."""
-    return ApiError(_UNUSABLE, "invalid_request", message, retryable=False)
+    return ApiError(_UNUSABLE, "invalid_request", message)
 
 
 def invalid_fields(errors: Sequence[Any]) -> ApiError:
@@ -148,18 +148,21 @@ def error_of_http(error: HTTPException) -> ApiError:
 
 
 @asynccontextmanager
-async def within(seconds: float) -> AsyncGenerator[None]:
-    """Raise ApiError 504 after `seconds`, and 500 for an unexpected exception, which goes to the log only."""
+async def within(
+    seconds: float, what: str = "the document", remedy: str = "send fewer pages or try again later"
+) -> AsyncGenerator[None]:
+    """Raise ApiError 504 after `seconds`, and 500 for an unexpected exception, which goes to the log only.
+
+    Args:
+        what: took longer.
+        remedy: what to do then.
+    """
     try:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError as error:
-        raise ApiError(
-            504,
-            "timeout",
-            f"the document took longer than {seconds:g} s; send fewer pages or try again later",
-            retryable=True,
-        ) from error
+        message = f"{what} took longer than {seconds:g} s; {remedy}"
+        raise ApiError(504, "timeout", message, retryable=True) from error
     except ApiError:
         raise
     except Exception as error:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from layoutray.errors import ApiError, InputError
+from layoutray.serving.options import option
 
 _LOOK_SECONDS = 0.05
 _POSITIVE = (
@@ -20,7 +21,7 @@ _POSITIVE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Limits of one endpoint.
 
@@ -38,12 +39,18 @@ class Limits:
 
     max_upload_bytes: int = 20 * 2**20
     max_pages: int = 50
-    timeout_s: float = 60.0
+    timeout_s: float = option(60.0, "seconds per document (default: %(default)s)", flag="--timeout")
     max_queued_requests: int = 32
     max_job_files: int = 1000
     max_job_bytes: int = 200 * 2**20
     max_waiting_documents: int = 10_000
-    keep_jobs_s: float = 24 * 3600.0
+    keep_jobs_s: float = option(
+        24 * 3600.0,
+        "delete a job so long after its end (default: %(default)s)",
+        flag="--keep-jobs",
+        metavar="HOURS",
+        unit=3600,
+    )
 
     def __post_init__(self) -> None:
         for name in _POSITIVE:

@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request
 from layoutray.errors import ApiError
 from layoutray.review.app import add_review_page
 from layoutray.review.documents import AnsweredDocument
-from layoutray.review.sessions import Sessions, Visitor
+from layoutray.review.sessions import Authenticator, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 from layoutray.review.values import predicted_values
 from layoutray.serving.access.auth import Guard
@@ -35,7 +35,7 @@ def mount(api: FastAPI, file: str, sample: float, routes: Routes, guard: Guard) 
 
 
 @dataclass(frozen=True, slots=True)
-class _KeyAuthenticator:
+class _KeyAuthenticator(Authenticator):
     """Accepts keys with the scope `review`; needs none at an endpoint without keys."""
 
     guard: Guard

@@ -148,7 +148,7 @@ class Routes:
             model = await self._answerer.model(name)
             if model.path != path:
                 message = f"model {model.model_id} is served at {model.served_at}"
-                raise ApiError(404, "not_offered", message, retryable=False)
+                raise ApiError(404, "not_offered", message)
             document = await submission.receive(request, self._limits, parse_body)
             call.asks(document.doc_id, model)
             answered = await self._answerer.answer(document, model, call.admit, explain=explain)
@@ -169,7 +169,7 @@ class Routes:
 
     async def models(self) -> schema.ModelsResponse:
         """The served models, their paths and entity types; of a model that no request has asked for, its name."""
-        async with within(_HEALTH_SECONDS):
+        async with within(_HEALTH_SECONDS, "the model", "try again later"):
             default = await self._answerer.model()
         others = list(self._answerer.models().items())[1:]
         shown = [_shown(default.model_id, default), *(_shown(name, state.description) for name, state in others)]

@@ -3,15 +3,16 @@
 import ipaddress
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.jobs.prefixes import Prefixes
 from layoutray.serving.jobs.receivers import Receivers
 from layoutray.serving.limits import Limits
+from layoutray.serving.options import Option, option
+from layoutray.store import sources
 
-MODEL_MEMORY_MIB = 2048.0
 MEASURE_SECONDS = 1.0
 """How often the queue is measured, to decide on the number of replicas."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -39,71 +40,124 @@ class Scaling:
             raise InputError(f"look_back_s is {self.look_back_s}; it must be more than {MEASURE_SECONDS:g} seconds")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServeSettings:
-    """Settings of an endpoint.
+    """Settings of an endpoint. The help of the options says what the others mean.
 
     Attributes:
         checkpoint: folder with the same path on every node that runs a model replica, an `s3://` address, or a name
             that `fetch` takes.
         model_version: version stated in answers; empty: the checkpoint's own.
-        ocr_replicas, model_replicas: processes for OCR and for the model.
-        ingress_replicas: processes on the head node that receive requests.
-        max_ocr_replicas, max_model_replicas: if more, their number grows up to these while pages wait, as `scaling`
-            says; None: it stays.
+        models: other models than `checkpoint` by name, each as `find` of `Registry` takes it.
+        host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
+        port: 0: the endpoint is reached through the HTTP proxies of Serve alone.
+        scaling: when the numbers of replicas change; None as the largest number: it stays.
         cpus_per_replica: CPUs that each replica requests from Ray. The start waits until their sum is free.
         gpus_per_model: GPUs that each model replica requests from Ray; None is one if the cluster has one for each
             replica that there may be, else 0.
         batch_size: most pages (or documents, for text generation) in one model batch.
-        beams: beam width of text generation (1 = greedy).
-        follow_every_s: seconds between looks at the registry for another version, when an alias is followed.
-        ocr_cache_seconds: seconds for which the words of a page are kept in memory; 0 keeps none.
-        host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
-        port: 0: the endpoint is reached through the HTTP proxies of Serve alone.
-        keys: file of `layoutray keys` on the head node, with the keys that requests need; empty: none is needed.
-        jobs: file on the head node, or database `postgresql://USER@HOST/DATABASE`, with the jobs; empty: the endpoint
-            takes none.
-        job_prefixes: addresses `s3://BUCKET/PATH` below which jobs may name objects.
-        models: other models than `checkpoint` by name, each as `find` of `build_app` takes it. A model is loaded when a
-            request asks for it.
-        model_memory_mib: what the weights of these models may take in each model replica, in MiB.
-        webhook_hosts: hosts that jobs may name as webhooks.
-        webhook_networks: networks such as `10.1.0.0/16` in which webhooks may be, although they are not public.
-        review: file on the head node with the documents of the review page; empty: the endpoint has none.
-        review_sample: share of the accepted values that the page shows nevertheless.
-        audit: file on the head node to which the audit log is appended; empty: none is written.
-        open: accept connections from the network although there are no keys.
+        keys, jobs, review, audit: files on the head node; empty: there is none.
+        review_sample: share of the accepted values that the review page shows nevertheless.
     """
 
-    checkpoint: str
+    checkpoint: str = field(kw_only=False)
     model_version: str = ""
     recognition: Recognition = field(default_factory=Recognition)
-    limits: Limits = field(default_factory=Limits)
-    ocr_replicas: int = 1
-    model_replicas: int = 1
-    ingress_replicas: int = 1
-    max_ocr_replicas: int | None = None
-    max_model_replicas: int | None = None
+    models: dict[str, str] = field(
+        default_factory=dict[str, str],
+        metadata={
+            "option": Option(
+                help="serve another model too, at /v1/models/NAME/extract; it is loaded when a request asks for it; "
+                "repeatable",
+                flag="--model",
+                metavar="NAME=MODEL",
+            )
+        },
+    )
+    model_memory_mib: float = option(
+        2048.0,
+        "what the weights of these models may take in each model replica; to load one, those that were not used "
+        "for the longest time are unloaded (default: %(default)s)",
+        flag="--model-memory",
+        metavar="MIB",
+    )
+    host: str = option(
+        "127.0.0.1",
+        "address to listen on; 0.0.0.0 accepts connections from the network, and needs --keys or --open "
+        "(default: %(default)s)",
+    )
+    port: int = option(8000, "port to listen on (default: %(default)s)")
+    ocr_replicas: int = option(1, "processes that read pages (default: %(default)s)", metavar="N")
+    max_ocr_replicas: int | None = option(
+        None,
+        "start more of these processes, up to N, while pages wait for them (default: --ocr-replicas)",
+        metavar="N",
+    )
+    model_replicas: int = option(1, "processes that hold the models (default: %(default)s)", metavar="N")
+    max_model_replicas: int | None = option(
+        None,
+        "start more of these processes, up to N, while pages wait for them (default: --model-replicas)",
+        metavar="N",
+    )
+    ingress_replicas: int = option(
+        1, "processes on the head node that receive requests (default: %(default)s)", metavar="N"
+    )
     scaling: Scaling = field(default_factory=Scaling)
     cpus_per_replica: float = 0.5
-    gpus_per_model: float | None = None
+    gpus_per_model: float | None = option(
+        None,
+        "GPUs of each model replica; 0 uses CPUs (default: 1 if there is one for each model replica, else 0)",
+        flag="--gpus",
+    )
     batch_size: int = 8
-    beams: int = 1
-    follow_every_s: float = 5.0
-    ocr_cache_seconds: float = 0.0
-    host: str = "127.0.0.1"
-    port: int = 8000
-    keys: str = ""
-    jobs: str = ""
-    models: dict[str, str] = field(default_factory=dict[str, str])
-    model_memory_mib: float = MODEL_MEMORY_MIB
-    job_prefixes: tuple[str, ...] = ()
-    webhook_hosts: tuple[str, ...] = ()
-    webhook_networks: tuple[str, ...] = ()
-    review: str = ""
+    beams: int = option(1, "beam width of text-generating models; 1 is greedy (default: %(default)s)")
+    limits: Limits = field(default_factory=Limits)
+    ocr_cache_seconds: float = option(
+        0.0,
+        "keep the words of each page in memory for this time, so that a file that comes again is not read again "
+        "(default: keep none)",
+        metavar="SECONDS",
+    )
+    follow_every_s: float = option(
+        5.0,
+        "seconds between looks at the version that models:/NAME@ALIAS names; another one is loaded and served "
+        "without a restart (default: %(default)s)",
+        flag="--follow-every",
+        metavar="SECONDS",
+    )
+    jobs: str = option(
+        "",
+        "take jobs at /v1/jobs, and keep them in this file, or in the database postgresql://USER@HOST/DATABASE, "
+        "whose password is read from PGPASSWORD or ~/.pgpass (default: take none)",
+        metavar="LEDGER",
+        is_path=True,
+    )
+    job_prefixes: tuple[str, ...] = option(
+        (),
+        "take jobs of the objects below these addresses, such as s3://bucket/scans (default: of uploaded files)",
+        metavar="ADDRESS",
+    )
+    webhook_hosts: tuple[str, ...] = option(
+        (), "hosts that a job may name to be told of its end (default: none)", metavar="HOST"
+    )
+    webhook_networks: tuple[str, ...] = option(
+        (),
+        "networks, such as 10.1.0.0/16, in which these hosts may be although they are not public (default: none)",
+        metavar="NETWORK",
+    )
+    review: str = option(
+        "",
+        "show the page on which people see and correct answers at /, and keep their documents in this file "
+        "(default: show none)",
+        metavar="FILE",
+        is_path=True,
+    )
     review_sample: float = 0.05
-    audit: str = ""
-    open: bool = False
+    keys: str = option(
+        "", "every request needs a key of this file (see `layoutray keys`)", metavar="FILE", is_path=True
+    )
+    open: bool = option(False, "accept connections from the network without keys")
+    audit: str = option("", "append a line of JSON for each document: who, what, outcome", metavar="FILE", is_path=True)
 
     def __post_init__(self) -> None:
         for name in ("ocr_replicas", "model_replicas", "ingress_replicas", "batch_size", "beams"):
@@ -116,6 +170,11 @@ class ServeSettings:
         for name in ("follow_every_s", "model_memory_mib"):
             if not (0 < getattr(self, name) < math.inf):
                 raise InputError(f"{name} is {getattr(self, name)}; it must be a finite number above 0")
+        for name in ("keys", "audit", "review"):
+            if "://" in getattr(self, name):
+                raise InputError(
+                    f"{name} is {getattr(self, name)}, which is an address; it must be a path on a local disk"
+                )
         for name in self.models:
             if not _NAME.fullmatch(name):
                 raise InputError(
@@ -135,6 +194,13 @@ class ServeSettings:
                 f"host is {self.host}, which other machines can reach, and there are no keys; create one with "
                 "`layoutray keys create` and give its file with --keys, or let everybody in with --open"
             )
+
+    def with_absolute_paths(self) -> "ServeSettings":
+        """The same for processes with another working folder."""
+        files = [one.name for one in fields(self) if (given := Option.of(one)) and given.is_path]
+        absolute = {name: sources.absolute(value) for name in files if (value := getattr(self, name))}
+        models = {name: sources.absolute(model) for name, model in self.models.items()}
+        return replace(self, models=models, **absolute)
 
     def scales(self) -> bool:
         """Whether the number of readers or model replicas may change."""

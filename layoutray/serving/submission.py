@@ -79,8 +79,8 @@ async def receive(
         body = await _limited(request, limits.max_upload_bytes).body()
         return parse_body(body, limits)
     if not kind:
-        raise ApiError(400, "no_file", f"the request has no Content-Type; {_USAGE}", retryable=False)
-    raise ApiError(415, "unsupported_type", f"the Content-Type is {kind}; {_USAGE}", retryable=False)
+        raise ApiError(400, "no_file", f"the request has no Content-Type; {_USAGE}")
+    raise ApiError(415, "unsupported_type", f"the Content-Type is {kind}; {_USAGE}")
 
 
 @asynccontextmanager
@@ -99,9 +99,7 @@ async def receive_job(request: Request, limits: Limits, job: Submission) -> Asyn
         yield replace(job, prefix=body.prefix, webhook=body.webhook)
         return
     if kind != _MULTIPART:
-        raise ApiError(
-            415, "unsupported_type", f"the Content-Type is {kind or 'missing'}; {_JOB_USAGE}", retryable=False
-        )
+        raise ApiError(415, "unsupported_type", f"the Content-Type is {kind or 'missing'}; {_JOB_USAGE}")
     async with _form(_limited(request, limits.max_job_bytes), limits.max_job_files) as form:
         yield await asyncio.to_thread(_job_of_form, form, limits, job)
 
@@ -112,9 +110,9 @@ def _job_of_form(form: FormData, limits: Limits, job: Submission) -> Submission:
     webhooks = [value for field, value in fields if field == "webhook" and isinstance(value, str)]
     if len(uploads) + len(webhooks) < len(fields) or len(webhooks) > 1:
         names = ", ".join(sorted({field for field, _ in fields}))[:200]
-        raise ApiError(400, "malformed_request", f"the form has the fields {names}; {_JOB_USAGE}", retryable=False)
+        raise ApiError(400, "malformed_request", f"the form has the fields {names}; {_JOB_USAGE}")
     if not uploads:
-        raise ApiError(400, "no_file", f"the form has no file; {_JOB_USAGE}", retryable=False)
+        raise ApiError(400, "no_file", f"the form has no file; {_JOB_USAGE}")
     files = [_job_file(number, upload, limits) for number, upload in enumerate(uploads)]
     return replace(job, files=files, webhook=webhooks[0] if webhooks else None)
 
@@ -127,7 +125,7 @@ def _job_file(number: int, upload: UploadFile, limits: Limits) -> JobFile:
         raise failures.invalid(f"file {number}: its name has the character NUL; send it with another name")
     if (upload.size or 0) > limits.max_upload_bytes:
         message = f"file {number} has {upload.size} bytes; at most {limits.max_upload_bytes} are allowed"
-        raise ApiError(413, "too_large", message, retryable=False)
+        raise ApiError(413, "too_large", message)
 
     def read() -> bytes:
         upload.file.seek(0)
@@ -149,7 +147,7 @@ async def _receive_file(request: Request, limits: Limits) -> UploadedFile:
     async with _form(_limited(request, limits.max_upload_bytes + _ENVELOPE_BYTES), max_files=1) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile):
-            raise ApiError(400, "no_file", f"the form has no file in a field `file`; {_USAGE}", retryable=False)
+            raise ApiError(400, "no_file", f"the form has no file in a field `file`; {_USAGE}")
         data, source = await file.read(), file.filename or ""
     return uploaded_file(data, source, limits)
 
@@ -177,7 +175,7 @@ async def _form(request: Request, max_files: int) -> AsyncGenerator[FormData]:
     try:
         form = await _WholeForm(request.headers, request.stream(), max_files).parse()
     except MultiPartException as error:
-        raise ApiError(400, "malformed_request", error.message, retryable=False) from error
+        raise ApiError(400, "malformed_request", error.message) from error
     try:
         yield form
     finally:
@@ -214,7 +212,7 @@ def _limited(request: Request, max_bytes: int) -> Request:
 
 
 def _too_large(max_bytes: int) -> ApiError:
-    return ApiError(413, "too_large", f"the body is larger than the limit of {max_bytes} bytes", retryable=False)
+    return ApiError(413, "too_large", f"the body is larger than the limit of {max_bytes} bytes")
 
 
 def word_pages(body: bytes, limits: Limits) -> WordPages:
@@ -233,7 +231,6 @@ def word_pages_or_text(body: bytes, limits: Limits) -> WordPages:
             413,
             "too_large",
             f"the text has {len(content.text)} characters; at most {max_characters} are allowed; split it",
-            retryable=False,
         )
     pages = typeset_pages(content.text, doc_id)
     if not pages:
@@ -248,7 +245,7 @@ def _parsed(body: bytes, shape: type[Body]) -> Body:
     except ValidationError as error:
         errors = error.errors(include_input=False, include_url=False)
         if errors[0]["type"] == "json_invalid":
-            raise ApiError(400, "malformed_request", f"body: {errors[0]['msg']}", retryable=False) from error
+            raise ApiError(400, "malformed_request", f"body: {errors[0]['msg']}") from error
         raise failures.invalid_fields(errors) from error
 
 
@@ -260,7 +257,7 @@ def _pages_from_request(doc_id: str, pages: Sequence[PageInput], limits: Limits)
 def _check_page_count(pages: int, limits: Limits) -> None:
     if pages > limits.max_pages:
         message = f"the document has {pages} pages; at most {limits.max_pages} are allowed; split it"
-        raise ApiError(413, "too_large", message, retryable=False)
+        raise ApiError(413, "too_large", message)
 
 
 def _page(doc_id: str, number: int, page: PageInput) -> Page:

@@ -1,11 +1,15 @@
 """What `layoutray serve` refuses before it starts anything."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from layoutray.cli import serve
 from layoutray.errors import InputError
+from layoutray.recipe import recipes
+from layoutray.serving.limits import Limits
+from layoutray.serving.settings import ServeSettings
 from tests.cluster.checkpoints import save_untrained
 
 
@@ -13,6 +17,30 @@ from tests.cluster.checkpoints import save_untrained
 def checkpoint(tmp_path: Path) -> str:
     save_untrained(tmp_path / "checkpoint")
     return str(tmp_path / "checkpoint")
+
+
+def test_an_option_is_a_setting_in_its_own_unit(checkpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[ServeSettings] = []
+    monkeypatch.setattr(serve, "serve", lambda settings, _: served.append(settings))
+    monkeypatch.chdir(Path(checkpoint).parent)
+    serve.main([checkpoint])
+    limits = ["--keep-jobs", "0.5", "--timeout", "7"]
+    replicas = ["--gpus", "0", "--max-ocr-replicas", "3", "--model", "invoices=checkpoint", "--port", "9"]
+    jobs = ["--jobs", "j", "--job-prefixes", "s3://a/b", "s3://c/d", "--keys", "keys"]
+    serve.main(["checkpoint", *limits, *replicas, *jobs])
+    default, given = served
+    assert default == ServeSettings(checkpoint, recognition=recipes.load_ingest("ingest-folder", []).recognition)
+    assert given == replace(
+        default,
+        limits=Limits(keep_jobs_s=1800, timeout_s=7),
+        gpus_per_model=0,
+        max_ocr_replicas=3,
+        jobs=str(Path(checkpoint).parent / "j"),
+        job_prefixes=("s3://a/b", "s3://c/d"),
+        models={"invoices": checkpoint},
+        keys=str(Path(checkpoint).parent / "keys"),
+        port=9,
+    )
 
 
 @pytest.mark.parametrize("models", [["invoices"], ["=runs/a"], ["invoices="], ["invoices=runs/a", "invoices=runs/b"]])

@@ -11,6 +11,7 @@ import httpx
 from mlflow.tracking import MlflowClient
 
 from layoutray.cli.serve import following
+from layoutray.cluster.endpoint.versions import Registry as Source
 from layoutray.document import Page
 from layoutray.inference.extractor import Extractor
 from layoutray.serving.settings import ServeSettings
@@ -70,8 +71,8 @@ class Registry:
     @contextmanager
     def serving(self, settings: ServeSettings) -> Iterator[httpx.Client]:
         """A client of an endpoint that follows the alias."""
-        fetch = registered.fetcher(self.uri)
-        with serving(settings, fetch, following(self.address, self.uri)) as client:
+        source = Source(registered.fetcher(self.uri), following(self.address, self.uri))
+        with serving(settings, source) as client:
             yield client
 
     @property

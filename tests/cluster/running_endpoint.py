@@ -9,26 +9,18 @@ from typing import Any
 import httpx
 from PIL import Image
 
-from layoutray.checkpoint import Fetch
 from layoutray.cluster.endpoint.application import running
-from layoutray.cluster.endpoint.versions import Find, Lookup, own_version
+from layoutray.cluster.endpoint.versions import NO_REGISTRY, Registry
 from layoutray.serving.settings import ServeSettings
 from layoutray.synthetic.render import render_page
 
 
 @contextmanager
 def serving(
-    settings: ServeSettings,
-    fetch: Fetch = str,
-    lookup: Lookup | None = None,
-    find: Find = own_version,
-    name: str = "layoutray",
+    settings: ServeSettings, registry: Registry = NO_REGISTRY, name: str = "layoutray"
 ) -> Iterator[httpx.Client]:
     """A client of the endpoint, on the connected Ray."""
-    with (
-        running(settings, name, fetch, lookup, find) as url,
-        httpx.Client(base_url=url, timeout=120) as client,
-    ):
+    with running(settings, name, registry) as url, httpx.Client(base_url=url, timeout=120) as client:
         yield client
 
 

@@ -1,5 +1,6 @@
 """The Serve configuration of the RayService is one that Serve takes, and that our application understands."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,3 +56,19 @@ def test_it_needs_keys_or_says_that_it_is_open() -> None:
     closed = {name: value for name, value in arguments().items() if name != "open"}
     with pytest.raises(InputError, match="there are no keys"):
         ours.application({**closed, "host": "127.0.0.1"})
+
+
+def test_files_are_those_of_its_own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    built: list[ServeSettings] = []
+    monkeypatch.setattr(ours, "build_app", lambda settings, _: built.append(settings))
+    monkeypatch.chdir(tmp_path)
+    named = {"jobs": "jobs.db", "review": "review.db", "audit": "", "models": {"letters": "runs/letters"}}
+    ours.application(arguments() | named)
+    ours.application(
+        arguments() | {"jobs": "postgresql://someone@host/jobs", "models": {"letters": "models:/letters/1"}}
+    )
+    in_files, elsewhere = built
+    assert (in_files.jobs, in_files.review, in_files.audit) == (f"{tmp_path}/jobs.db", f"{tmp_path}/review.db", "")
+    assert in_files.models == {"letters": f"{tmp_path}/runs/letters"}
+    assert elsewhere.jobs == "postgresql://someone@host/jobs"
+    assert elsewhere.models == {"letters": "models:/letters/1"}

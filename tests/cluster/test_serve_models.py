@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from layoutray.cli.serve import finder
+from layoutray.cluster.endpoint.versions import Registry as Source
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.limits import Limits
 from layoutray.serving.settings import ServeSettings
@@ -42,7 +43,7 @@ def client(registry: Registry, cluster: None, serve_port: int) -> Iterator[httpx
         follow_every_s=0.3,
         port=serve_port,
     )
-    with serving(settings, registered.fetcher(registry.uri), None, finder(registry.uri)) as client:
+    with serving(settings, Source(registered.fetcher(registry.uri), find=finder(registry.uri))) as client:
         yield client
 
 

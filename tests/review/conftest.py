@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from layoutray.review.app import add_review_page
 from layoutray.review.documents import AnsweredDocument
-from layoutray.review.sessions import NoAuthenticator, Sessions, Visitor
+from layoutray.review.sessions import Authenticator, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 from layoutray.review.values import Value
 from tests.browser import chromium, listening, opened
@@ -49,7 +49,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     store = ReviewStore.open(str(tmp_path_factory.mktemp("review") / "review.db"))
     app = FastAPI()
     commands = ["layoutray ingest ingest-reviewed IN OUT"]
-    add_review_page(app, store, Sessions(store.database, NoAuthenticator(), "anna"), answer_upload, commands)
+    add_review_page(app, store, Sessions(store.database, Authenticator(), "anna"), answer_upload, commands)
     with listening(app) as url:
         yield Served(url, store)
     store.close()

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from layoutray.review.app import add_review_page
-from layoutray.review.sessions import NoAuthenticator, Sessions
+from layoutray.review.sessions import Authenticator, Sessions
 from layoutray.review.store import ReviewStore
 from tests.browser import listening, opened
 from tests.review.conftest import Served
@@ -90,7 +90,7 @@ def conflict(page: Page, served: Served, document: int) -> tuple[str, list[tuple
     return "Conflict", serious(page)
 
 
-class WithKeys(NoAuthenticator):
+class WithKeys(Authenticator):
     needs_key = True
 
 

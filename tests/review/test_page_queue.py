@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from layoutray.readers import load
 from layoutray.review.app import add_review_page
-from layoutray.review.sessions import NoAuthenticator, Sessions
+from layoutray.review.sessions import Authenticator, Sessions
 from layoutray.review.store import ReviewStore
 from tests.browser import listening, opened
 from tests.review.conftest import Served
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.browser
 def reviewing(store: ReviewStore) -> Iterator[str]:
     """The address of a page about the documents of one test."""
     app = FastAPI()
-    add_review_page(app, store, Sessions(store.database, NoAuthenticator(), "anna"))
+    add_review_page(app, store, Sessions(store.database, Authenticator(), "anna"))
     with listening(app) as url:
         yield url
 

@@ -16,7 +16,7 @@ from layoutray.document import Box, Word
 from layoutray.review.app import add_review_page
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.pictures import PagePictures
-from layoutray.review.sessions import NoAuthenticator, Sessions, Visitor
+from layoutray.review.sessions import Authenticator, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 from layoutray.review.values import Prediction
 from tests.browser import listening, opened
@@ -63,7 +63,7 @@ def tab(browser: Browser, tmp_path: Path) -> Iterator[Page]:
         return made
 
     app = FastAPI()
-    add_review_page(app, store, Sessions(store.database, NoAuthenticator(), "anna"), answer)
+    add_review_page(app, store, Sessions(store.database, Authenticator(), "anna"), answer)
     (tmp_path / "long.pdf").write_bytes(made.content)
     with listening(app) as url, opened(browser, url, viewport={"width": 1280, "height": 800}) as page:
         yield page

@@ -13,7 +13,7 @@ from PIL import Image
 
 from layoutray.cli.review import local_app
 from layoutray.review.app import add_review_page
-from layoutray.review.sessions import NoAuthenticator, Sessions, Visitor
+from layoutray.review.sessions import Authenticator, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 from tests.review.documents import answered
 
@@ -46,6 +46,16 @@ def refused(response: httpx.Response, status: int, code: str) -> str:
 def body(client: TestClient, number: int, **changes: Any) -> dict[str, Any]:
     document = client.get(f"/review/documents/{number}").json()
     return {"revision": document["revision"], "values": document["values"], "done": False} | changes
+
+
+def test_words_and_picture_of_a_page_read_no_value_of_the_document(store: ReviewStore, client: TestClient) -> None:
+    number = store.add(answered("no values"))
+    with store.database.transaction() as database:
+        for table in ("said", "current"):
+            database.execute(f"UPDATE {table} SET content = 'no JSON' WHERE document = ?", (number,))
+    page = f"/review/documents/{number}/pages/1"
+    assert client.get(page).json()
+    assert client.get(f"{page}/picture").headers["Content-Type"] == "image/jpeg"
 
 
 def test_nothing_is_shown_without_a_session_or_to_another_site(store: ReviewStore, client: TestClient) -> None:
@@ -95,7 +105,7 @@ def test_pictures_have_the_width_that_is_shown(store: ReviewStore, client: TestC
 
 
 def test_documents_are_those_of_their_owner(store: ReviewStore, client: TestClient) -> None:
-    class OwnAuthenticator(NoAuthenticator):
+    class OwnAuthenticator(Authenticator):
         async def authenticate(self, key: str) -> Visitor:
             return Visitor("owner")
 

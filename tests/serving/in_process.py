@@ -15,7 +15,7 @@ from layoutray.cluster.endpoint import replicas, service
 from layoutray.cluster.endpoint.ingress import Ingress
 from layoutray.cluster.endpoint.page_reader import PageReader
 from layoutray.cluster.endpoint.replicas import ModelReplica
-from layoutray.cluster.endpoint.versions import own_version
+from layoutray.cluster.endpoint.versions import Registry
 from layoutray.devices import CPU
 from layoutray.serving import request_log
 from layoutray.serving.model import Version
@@ -84,7 +84,7 @@ def _ingress(settings: ServeSettings) -> Iterator[Ingress]:
         reader = LocalHandle(PageReader(settings.recognition))
         first = Version(settings.checkpoint, settings.model_version)
         model = LocalHandle(ModelReplica(first, str, 1, int(settings.model_memory_mib * 2**20)))
-        ingress = Ingress(settings, reader, model, None, own_version)  # pyright: ignore[reportArgumentType]
+        ingress = Ingress(settings, reader, model, Registry())  # pyright: ignore[reportArgumentType]
         yield ingress
         if ingress._jobs:
             ingress._jobs._ledger.close()

@@ -11,14 +11,13 @@ from ray.serve import Application
 from ray.serve.exceptions import RayServeException
 from ray.serve.schema import LoggingConfig
 
-from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
 from layoutray.cluster.endpoint.ingress import Ingress
 from layoutray.cluster.endpoint.listener import Address
 from layoutray.cluster.endpoint.page_reader import PageReader
 from layoutray.cluster.endpoint.replicas import ModelReplica
 from layoutray.cluster.endpoint.scaling import application_status, replica_options
-from layoutray.cluster.endpoint.versions import Find, Lookup, own_version
+from layoutray.cluster.endpoint.versions import NO_REGISTRY, Registry
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.model import Version
 from layoutray.serving.settings import ServeSettings
@@ -33,17 +32,8 @@ _UNBOUNDED = 10_000
 """Concurrent calls that Serve allows; `Admission` sets the real limit. Serve's own refusal lacks Retry-After."""
 
 
-def build_app(
-    settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None, find: Find = own_version
-) -> Application:
-    """The application for `serve.run` on the connected cluster.
-
-    Args:
-        fetch: gives the folder of a checkpoint in the process that reads it.
-        lookup: gives the version of the default model to serve, again and again; None serves that of `settings` for
-            ever.
-        find: gives the version to serve of another model, from its entry in `settings.models`, again and again.
-    """
+def build_app(settings: ServeSettings, registry: Registry) -> Application:
+    """The application for `serve.run` on the connected cluster."""
     cpus = {"num_cpus": settings.cpus_per_replica}
     patience = settings.limits.timeout_s + _LAST_ANSWER_SECONDS
     reader = serve.deployment(
@@ -67,28 +57,17 @@ def build_app(
         ray_actor_options={"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}},
         graceful_shutdown_timeout_s=patience,
     )(serve.ingress()(Ingress))
+    first, budget = Version(settings.checkpoint, settings.model_version), int(settings.model_memory_mib * 2**20)
     return ingress.bind(
         settings,
         reader.bind(_limited_recognition(settings)),
-        model.bind(
-            Version(settings.checkpoint, settings.model_version),
-            fetch,
-            settings.beams,
-            int(settings.model_memory_mib * 2**20),
-        ),
-        lookup,
-        find,
+        model.bind(first, registry.fetch, settings.beams, budget),
+        registry,
     )
 
 
 @contextmanager
-def running(
-    settings: ServeSettings,
-    name: str = "layoutray",
-    fetch: Fetch = str,
-    lookup: Lookup | None = None,
-    find: Find = own_version,
-) -> Generator[str]:
+def running(settings: ServeSettings, name: str = "layoutray", registry: Registry = NO_REGISTRY) -> Generator[str]:
     """Serve on the connected Ray during the `with` block; yields the URL when all replicas are ready.
 
     The application is deleted at the end. Serve itself keeps running: it may host other applications.
@@ -101,7 +80,7 @@ def running(
     address.require_free()
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     serve.start(proxy_location="Disabled", logging_config=_LOG_FORMAT)
-    app = build_app(settings, fetch, lookup, find)
+    app = build_app(settings, registry)
     try:
         serve.run(app, name=name, route_prefix=None, logging_config=_LOG_FORMAT)
         yield str(address)

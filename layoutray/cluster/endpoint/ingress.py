@@ -18,7 +18,7 @@ from layoutray.cluster.endpoint.page_reader import PageReader
 from layoutray.cluster.endpoint.replicas import ModelReplica
 from layoutray.cluster.endpoint.scaling import application_status
 from layoutray.cluster.endpoint.service import Service
-from layoutray.cluster.endpoint.versions import Find, Lookup, Replicas, ServedVersion, VersionOnDemand
+from layoutray.cluster.endpoint.versions import Registry, Replicas, ServedVersion, VersionOnDemand
 from layoutray.errors import InputError
 from layoutray.serving import request_log, review_page, telemetry
 from layoutray.serving.access.auth import make_access
@@ -45,16 +45,15 @@ class Ingress:
         settings: ServeSettings,
         reader: DeploymentHandle,
         model: DeploymentHandle,
-        lookup: Lookup | None,
-        find: Find,
+        registry: Registry,
     ) -> None:
         request_log.write_with_serve()
         self._rank = _rank(settings)
         self._metrics = metrics = Telemetry()
         replicas = Replicas(model, self._rank)
-        served = {DEFAULT: ServedVersion(replicas, lookup, settings.follow_every_s, metrics)}
+        served = {DEFAULT: ServedVersion(replicas, registry.lookup, settings.follow_every_s, metrics)}
         for name, address in settings.models.items():
-            wanted = partial(find, address)
+            wanted = partial(registry.find, address)
             served[name] = VersionOnDemand(name, replicas, wanted, settings.follow_every_s, metrics)
         capacity = Capacity(
             settings.ocr_replicas, settings.model_replicas, settings.batch_size, settings.ingress_replicas

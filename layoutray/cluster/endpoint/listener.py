@@ -5,11 +5,13 @@ model on a page. `layoutray serve` starts no proxy. A Serve configuration file, 
 """
 
 import asyncio
+import errno
 import socket
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import uvicorn
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,6 +23,7 @@ from layoutray.errors import InputError
 
 _HEADER = "X-Request-Id"
 _BACKLOG = 2048
+_NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 _KEEP_ALIVE_SECONDS = 90
 """An idle connection is closed after this time, as by Serve's proxy."""
 
@@ -33,35 +36,58 @@ class Address:
     port: int
 
     def __str__(self) -> str:
-        return f"http://{self.host}:{self.port}"
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     def require_free(self) -> None:
         """Raise InputError when another program listens there, or the address is not one of this machine."""
         try:
-            self._socket(socket.SO_REUSEADDR).close()
+            for one in self._sockets(socket.SO_REUSEADDR):
+                one.close()
         except OSError as error:
             raise InputError(
                 f"the endpoint cannot listen on {self.host}:{self.port} ({error}); stop the program that does, or give "
                 "another --host or --port"
             ) from error
 
-    def listen(self) -> socket.socket:
-        """A socket that shares the port with those of other ingress replicas: the kernel spreads connections."""
-        return self._socket(socket.SO_REUSEADDR, socket.SO_REUSEPORT)
+    def listen(self) -> list[socket.socket]:
+        """Sockets that share the port with those of other ingress replicas: the kernel spreads connections."""
+        return self._sockets(socket.SO_REUSEADDR, socket.SO_REUSEPORT)
 
-    def _socket(self, *options: int) -> socket.socket:
+    def _sockets(self, *options: int) -> list[socket.socket]:
+        """A socket for each address of the host, such as those of `localhost` in IPv4 and IPv6, if the machine has it.
+
+        Raises:
+            OSError: when one of them is taken, or the machine has none of them.
+        """
+        found: list[socket.socket] = []
+        missing = OSError(errno.EADDRNOTAVAIL, "it has no address")
         # asyncio sends at once (TCP_NODELAY) only if the socket has the number of the protocol.
-        family, kind, protocol, _, address = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-        try:
-            for option in options:
-                listening.setsockopt(socket.SOL_SOCKET, option, 1)
-            listening.bind(address)
-            listening.listen(_BACKLOG)
-        except OSError:
-            listening.close()
-            raise
-        return listening
+        for family, kind, protocol, _, address in socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM):
+            try:
+                found.append(_bound(socket.socket(family, kind, protocol), address, options))
+            except OSError as error:
+                if error.errno not in _NO_SUCH_ADDRESS:
+                    for one in found:
+                        one.close()
+                    raise
+                missing = error
+        if not found:
+            raise missing
+        return found
+
+
+def _bound(listening: socket.socket, address: Any, options: Sequence[int]) -> socket.socket:
+    try:
+        for option in options:
+            listening.setsockopt(socket.SOL_SOCKET, option, 1)
+        if listening.family == socket.AF_INET6:  # IPv4 has a socket of its own
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.bind(address)
+        listening.listen(_BACKLOG)
+    except OSError:
+        listening.close()
+        raise
+    return listening
 
 
 @asynccontextmanager
@@ -78,7 +104,7 @@ async def listening(app: ASGIApp, address: Address) -> AsyncGenerator[None]:
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         )
     )
-    task = asyncio.create_task(server.serve(sockets=[address.listen()]))
+    task = asyncio.create_task(server.serve(sockets=address.listen()))
     try:
         yield
     finally:

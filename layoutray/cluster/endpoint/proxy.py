@@ -47,4 +47,4 @@ def _refusal(scope: Scope) -> ApiError | None:
 
 
 def _malformed(message: str) -> ApiError:
-    return ApiError(400, "malformed_request", message, retryable=False)
+    return ApiError(400, "malformed_request", message)

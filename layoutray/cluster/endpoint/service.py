@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -102,7 +102,7 @@ class Service:
         """The outcome of each page, in order; `step` runs on each page after its OCR."""
         if isinstance(document, WordPages):
             await admit(len(document.pages))
-            return await asyncio.gather(*(step(page, 0.0, time.perf_counter()) for page in document.pages))
+            return await _all(step(page, 0.0, time.perf_counter()) for page in document.pages)
         data = ray.put(document.data)  # once for all pages: replicas on the same node share the copy
         num_pages = await self._count_pages(data)
         await admit(num_pages)
@@ -118,7 +118,7 @@ class Service:
                 await document.known.put(number, outcome)
             return outcome
 
-        return await asyncio.gather(*map(outcome_of_page, range(1, num_pages + 1)))
+        return await _all(map(outcome_of_page, range(1, num_pages + 1)))
 
     async def _count_pages(self, data: Any) -> int:
         return await result_of(self._reader.count_pages.remote(data), "open")
@@ -170,3 +170,13 @@ class Service:
 
 async def _keep_page(page: Page, ocr: float, started: float) -> Outcome:
     return Outcome(page, ocr=ocr, queue=max(time.perf_counter() - started - ocr, 0.0))
+
+
+async def _all(pages: Iterable[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
+    """The outcome of each page. When one raises an exception, this raises it once the others are cancelled."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(page) for page in pages]
+    except BaseExceptionGroup as raised:
+        raise raised.exceptions[0] from None
+    return [task.result() for task in tasks]

@@ -10,6 +10,7 @@ from typing import Any
 
 from ray.serve.handle import DeploymentHandle
 
+from layoutray.checkpoint import Fetch
 from layoutray.cluster.endpoint.calls import result_of
 from layoutray.errors import ApiError, LayoutrayError
 from layoutray.serving import failures
@@ -32,6 +33,25 @@ _log = logging.getLogger(__name__)
 def own_version(address: str) -> Version:
     """The version of a checkpoint that has no registry: its own one, for ever."""
     return Version(address, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Where versions come from. By default each model is a checkpoint that never changes.
+
+    Attributes:
+        fetch: gives the folder of a checkpoint in the process that reads it.
+        lookup: gives the version of the default model to serve, again and again; None serves that of the settings for
+            ever.
+        find: gives the version to serve of another model, from its entry in `ServeSettings.models`, again and again.
+    """
+
+    fetch: Fetch = str
+    lookup: Lookup | None = None
+    find: Find = own_version
+
+
+NO_REGISTRY = Registry()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -38,12 +38,18 @@ class Caller:
         """Take back the count of `take_pages`: the pages were not answered, and the caller is not the cause."""
 
 
-class Guard(Protocol):
-    """Decides who may send requests."""
+class Guard:
+    """Decides who may send requests. This one lets everybody pass."""
 
-    def allow(self, *scopes: Scope) -> Check:
-        """A dependency that lets callers with one of `scopes` pass. It raises ApiError: 401, 403 or 429."""
-        ...
+    needs_key = False
+
+    def allow(self, *_: Scope) -> Check:
+        """A dependency that lets callers with one of the scopes pass. It raises ApiError: 401, 403 or 429."""
+
+        async def check(request: Request) -> None:
+            request.state.caller = Caller()
+
+        return check
 
     async def holder(self, name: str, pages: int = 0) -> Caller:
         """The caller with this name, for whom work goes on after the request; also if the key is revoked now.
@@ -51,43 +57,18 @@ class Guard(Protocol):
         Args:
             pages: that were counted before, and may be returned: to the quota of today, as their day is not kept.
         """
-        ...
-
-    @property
-    def needs_key(self) -> bool: ...
+        return Caller()
 
     async def caller(self, key: str, *scopes: Scope) -> Caller:
         """The caller with the key of this text. Raises ApiError: 401, 403 or 429."""
-        ...
+        return Caller()
 
     async def is_valid(self, name: str) -> bool:
         """Whether the key with this name was not revoked."""
-        ...
-
-
-class NoGuard:
-    """Lets everybody pass."""
-
-    needs_key = False
-
-    def allow(self, *_: Scope) -> Check:
-        async def check(request: Request) -> None:
-            request.state.caller = Caller()
-
-        return check
-
-    async def holder(self, name: str, pages: int = 0) -> Caller:
-        """Whoever sent the job has no limits."""
-        return Caller()
-
-    async def caller(self, key: str, *scopes: Scope) -> Caller:
-        return Caller()
-
-    async def is_valid(self, name: str) -> bool:
         return True
 
 
-class KeyGuard:
+class KeyGuard(Guard):
     """Lets holders of a valid key pass, within the limits of the key."""
 
     needs_key = True
@@ -189,7 +170,7 @@ class Access:
 def make_access(key_file: str, audit_file: str, telemetry: Telemetry) -> Access:
     """The access with the keys in `key_file`; for everybody if it is empty. Raises InputError: see `open_database`."""
     audit = AuditLog(audit_file)
-    return Access(KeyGuard(KeyStore.open(key_file), audit, telemetry) if key_file else NoGuard(), audit)
+    return Access(KeyGuard(KeyStore.open(key_file), audit, telemetry) if key_file else Guard(), audit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +205,7 @@ async def returned_on_failure(caller: Caller) -> AsyncGenerator[None]:
 def _challenge(status: int, code: str, message: str, details: str) -> ApiError:
     """A refusal of a key, with the header of RFC 6750."""
     headers = {"WWW-Authenticate": f'Bearer realm="layoutray"{details}'}
-    return ApiError(status, code, message, retryable=False, headers=headers)
+    return ApiError(status, code, message, headers=headers)
 
 
 def _later(code: str, message: str, seconds: float) -> ApiError:

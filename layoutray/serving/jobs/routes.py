@@ -114,7 +114,7 @@ class JobRoutes:
         caller: Caller = request.state.caller
         options: Mapping[str, Any] = {"words": words} | ({} if model is None else {"model": model})
         wanted = Submission(owner=caller.name, options=options, idempotency_key=idempotency_key)
-        async with within(self._limits.timeout_s):
+        async with within(self._limits.timeout_s, "the job", "send fewer files or try again later"):
             self._runner.require_model(model or DEFAULT)
             with self._uploads.enter():
                 async with submission.receive_job(request, self._limits, wanted) as received:

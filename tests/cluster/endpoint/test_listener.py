@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -107,7 +108,8 @@ def test_requests_that_have_begun_are_answered_before_it_ends() -> None:
 def test_several_replicas_share_a_port_and_other_programs_do_not() -> None:
     address = Address("127.0.0.1", free_port())
     address.require_free()
-    with address.listen(), address.listen(), pytest.raises(InputError, match=f"cannot listen on {address.host}"):
+    (first,), (second,) = address.listen(), address.listen()
+    with first, second, pytest.raises(InputError, match=f"cannot listen on {address.host}"):
         address.require_free()
     with socket.create_server((address.host, address.port)), pytest.raises(InputError, match="give another --host"):
         address.require_free()
@@ -116,3 +118,30 @@ def test_several_replicas_share_a_port_and_other_programs_do_not() -> None:
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(InputError, match=r"cannot listen on 192\.0\.2\.1:8000"):
         Address("192.0.2.1", 8000).require_free()
+
+
+def test_the_url_of_an_address_in_ipv6_has_brackets() -> None:
+    address = Address("::1", free_port())
+    assert httpx.URL(str(address)).host == "::1"
+    assert httpx.URL(str(address)).port == address.port
+
+
+def test_a_name_of_several_addresses_is_listened_to_at_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `localhost` on a machine whose /etc/hosts has it in IPv4 and IPv6; an address that is not here is left out."""
+    hosts = ["127.0.0.1", "::1", "192.0.2.1"]
+    known = socket.getaddrinfo
+
+    def both(host: str, *given: object, **more: Any) -> list[Any]:
+        return [one for each in (hosts if host == "localhost" else [host]) for one in known(each, *given, **more)]
+
+    async def run() -> None:
+        slow, address = Slow(), Address("localhost", free_port())
+        address.require_free()
+        async with asyncio.timeout(_PATIENCE), listening(slow.api(), address), httpx.AsyncClient() as client:
+            for host in hosts[:2]:
+                assert (await client.get(f"{Address(host, address.port)}/id")).status_code == 200
+            with pytest.raises(InputError, match="cannot listen on localhost"):
+                address.require_free()
+
+    monkeypatch.setattr(socket, "getaddrinfo", both)
+    asyncio.run(run())

@@ -1,0 +1,81 @@
+"""The HTTP routes on a model in this process, without Ray."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from layoutray.devices import CPU
+from layoutray.inference.extractor import Extractor
+from layoutray.ocr.isolated import IsolatedRecogniser
+from layoutray.ocr.settings import Recognition
+from layoutray.serving import routes
+from layoutray.serving.access.auth import make_access
+from layoutray.serving.answerer import DEFAULT, Answerer
+from layoutray.serving.capacity import Capacity
+from layoutray.serving.in_process import InProcess
+from layoutray.serving.limits import Limits
+from layoutray.serving.model import Loader, ModelDescription, Version
+from layoutray.serving.telemetry import Telemetry
+from tests.cluster.checkpoints import save_untrained
+from tests.cluster.running_endpoint import as_request, refused, rendered
+from tests.ocr.files import encoded, pdf, typed
+
+
+@pytest.fixture(scope="module")
+def answerer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
+    folder = tmp_path_factory.mktemp("model") / "checkpoint"
+    save_untrained(folder, fields={"total": {}})
+    with IsolatedRecogniser(Recognition(profile="fast")) as recogniser:
+        yield InProcess(Loader(CPU).load(Version(str(folder), "7")), recogniser)
+
+
+def client(answerer: Answerer) -> TestClient:
+    telemetry = Telemetry()
+
+    async def exposition() -> str:
+        return telemetry.exposition()
+
+    access = make_access("", "", telemetry)
+    served = routes.Routes(answerer, Limits(max_pages=2), telemetry, access, Capacity(1, 1, 1), exposition)
+    return TestClient(served.api(), raise_server_exceptions=False)
+
+
+def test_words_are_answered_as_by_the_extractor(answerer: InProcess) -> None:
+    asked = client(answerer)
+    answer = asked.post("/v1/extract?words=true", json=as_request(*rendered())).json()
+    assert (answer["status"], answer["model_version"]) == ("success", "7")
+    assert len(answer["pages"][0]["words"]) == len(rendered()[1])
+    assert [field["name"] for field in answer["document"]["fields"]] == ["total"]
+    checkpoint = asyncio.run(answerer.model()).version.checkpoint
+    assert {one["type"] for one in answer["document"]["entities"]} <= set(Extractor.load(checkpoint).entity_types)
+    assert asked.get("/readyz").json()["model_version"] == "7"
+    assert [model["path"] for model in asked.get("/v1/models").json()["models"]] == ["/v1/extract"]
+
+
+@pytest.mark.ocr
+def test_a_file_is_read_and_each_refusal_has_its_reason(answerer: InProcess) -> None:
+    asked = client(answerer)
+
+    def post(data: bytes, path: str = "/v1/extract") -> dict[str, object]:
+        return asked.post(path, files={"file": ("page", data)})  # pyright: ignore[reportReturnType]
+
+    answer = post(pdf(*[typed("Total 7", x=9, y=9)] * 2)).json()
+    assert [page["num_words"] for page in answer["pages"]] == [2, 2]
+    assert post(encoded(rendered()[0], "PNG")).json()["timings"]["ocr_ms"] > 0
+    refused(post(pdf(typed("x", x=9, y=9))[:60]), 422, "unreadable")
+    refused(post(b"GIF89a"), 415, "unsupported_type")
+    refused(post(pdf(typed("x", x=9, y=9)), "/v1/models/letters/extract"), 404, "unknown_model")
+    refused(post(pdf(typed("x", x=9, y=9)), "/v1/summarize"), 404, "not_offered")
+
+
+def test_a_model_that_does_not_answer_is_no_slow_document(answerer: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(name: str = DEFAULT) -> ModelDescription:
+        await asyncio.sleep(60)
+        raise AssertionError(name)
+
+    monkeypatch.setattr(answerer, "model", never)
+    monkeypatch.setattr(routes, "_HEALTH_SECONDS", 0.05)
+    message = refused(client(answerer).get("/v1/models"), 504, "timeout")
+    assert message == "the model took longer than 0.05 s; try again later"
