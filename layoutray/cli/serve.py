@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from layoutray import checkpoint, config
@@ -108,9 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             job_prefixes=tuple(chosen.job_prefixes),
             webhook_hosts=tuple(chosen.webhook_hosts),
             webhook_networks=tuple(chosen.webhook_networks),
-            review=_absolute(chosen.review),
-            keys=_absolute(chosen.keys),
-            audit=_absolute(chosen.audit),
+            review=chosen.review,
+            keys=chosen.keys,
+            audit=chosen.audit,
             open=chosen.open,
         ),
         registered.fetcher(chosen.tracking_uri),
@@ -335,23 +334,7 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_access(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--keys",
-        type=options.local_file,
-        metavar="FILE",
-        default="",
-        help="every request needs a key of this file (see `layoutray keys`)",
-    )
+    file: dict[str, Any] = {"type": options.local_file, "metavar": "FILE", "default": ""}
+    parser.add_argument("--keys", **file, help="every request needs a key of this file (see `layoutray keys`)")
     parser.add_argument("--open", action="store_true", help="accept connections from the network without keys")
-    parser.add_argument(
-        "--audit",
-        type=options.local_file,
-        metavar="FILE",
-        default="",
-        help="append a line of JSON for each document: who, what, outcome",
-    )
-
-
-def _absolute(file: str) -> str:
-    """`file` for processes with another working folder; empty stays empty."""
-    return str(Path(file).absolute()) if file else ""
+    parser.add_argument("--audit", **file, help="append a line of JSON for each document: who, what, outcome")
