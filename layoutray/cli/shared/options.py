@@ -211,14 +211,14 @@ def add_picture_file(made: argparse.ArgumentParser, default: str, suffixes: Sequ
 
 def local_folder(text: str) -> Path:
     """`type=` of an option for a local folder. Raises argparse's error for an address, which `Path` would accept."""
-    return Path(local_file(text))
+    if "://" in text:
+        raise argparse.ArgumentTypeError(f"{text} is an address; it must be a path on a local disk")
+    return Path(text)
 
 
 def local_file(text: str) -> str:
-    """`type=` of an option for a local file. Raises argparse's error for an address."""
-    if "://" in text:
-        raise argparse.ArgumentTypeError(f"{text} is an address; it must be a path on a local disk")
-    return text
+    """`type=` of an option for a local file: its absolute path; empty stays empty. Errors as `local_folder`."""
+    return str(local_folder(text).absolute()) if text else ""
 
 
 def share(text: str) -> float:
