@@ -20,7 +20,7 @@ from layoutray.serving.jobs.page_ledger import PageLedger
 from layoutray.serving.jobs.records import WaitingDocument
 from layoutray.serving.limits import Limits
 from layoutray.serving.model import ModelDescription
-from layoutray.serving.outcome import Outcome
+from layoutray.serving.outcome import KnownPages, Outcome
 from layoutray.serving.schema import ExtractResponse, SummarizeResponse
 from layoutray.serving.submission import UploadedFile
 from layoutray.store import sources
@@ -145,7 +145,7 @@ def read_document(document: WaitingDocument, most: int) -> UploadedFile:
     return UploadedFile(content, document.address, data)
 
 
-class _KnownPages:
+class _KnownPages(KnownPages):
     """The pages of a document that a version of the model has answered before."""
 
     def __init__(self, pages: PageLedger, document: WaitingDocument, model: ModelDescription) -> None:
