@@ -11,9 +11,9 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.cli.shared import options, terminal
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.evaluation.replacement import Compared, Comparison, compare
+from layoutray.evaluation.replacement import ComparedF1, compare
 from layoutray.store import json_text
-from layoutray.tracking import aliases, registered
+from layoutray.tracking import registered
 from layoutray.tracking.registered import CANDIDATE, CHAMPION
 
 
@@ -23,7 +23,7 @@ class PromoteOptions:
 
     Attributes:
         pages: folders that `layoutray ingest` has written.
-        margin: see `Comparison.objections`.
+        margin: see `Replacement.objections`.
         json: file that also gets the report.
         tracking_uri: of MLflow.
     """
@@ -45,9 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     comparison = compare(_load(chosen, champion), _load(chosen, candidate), selection)
     title = f"{chosen.name}: F1 on {selection.name}, {comparison.documents} documents"
     columns = ("", f"champion, version {champion}", f"candidate, version {candidate}", "difference", "95 % interval")
-    terminal.show_table(title, columns, _rows(comparison))
+    compared = {"all": comparison.overall, **comparison.by_name}
+    terminal.show_table(title, columns, [_row(name, one) for name, one in compared.items()])
     objections = comparison.objections(chosen.margin)
-    report = _report(comparison, champion, candidate, objections)
+    report = {
+        "champion": champion,
+        "candidate": candidate,
+        "promoted": not objections,
+        "objections": objections,
+        "documents": comparison.documents,
+        "f1": {name: _plain(one) for name, one in compared.items()},
+    }
     sys.stdout.write(json_text.dumps(report) + "\n")
     if chosen.json:
         chosen.json.write_text(json_text.dumps(report, indent=2) + "\n", encoding="utf-8")
@@ -55,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reasons = "\n".join(f"* {objection}" for objection in objections)
         terminal.say(f"version {candidate} is not promoted, version {champion} stays champion:\n{reasons}")
         return 1
-    aliases.promote(chosen.name, candidate, chosen.tracking_uri)
+    registered.promote(chosen.name, candidate, chosen.tracking_uri)
     terminal.say(f"models:/{chosen.name}@{CHAMPION} is now version {candidate}; `layoutray rollback` undoes this")
     return 0
 
@@ -75,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         default=0.01,
         help="largest fall of F1 that the documents may leave possible (default: %(default)s)",
     )
-    parser.add_argument("--json", type=Path, help="also write the report to this file")
+    parser.add_argument("--json", type=options.report_file, help="also write the report to this file")
     options.add_tracking_uri(parser)
     return parser
 
@@ -89,26 +97,12 @@ def _load(chosen: PromoteOptions, version: str) -> Checkpoint:
     return checkpoint.load(folder)
 
 
-def _rows(comparison: Comparison) -> list[tuple[object, ...]]:
-    return [_row("all", comparison.overall), *(_row(name, one) for name, one in comparison.by_name.items())]
-
-
-def _row(name: str, one: Compared) -> tuple[object, ...]:
+def _row(name: str, one: ComparedF1) -> tuple[object, ...]:
     difference = one.difference
     interval = f"{difference.low:+.3f} to {difference.high:+.3f}"
     return name, f"{one.champion:.3f}", f"{one.candidate:.3f}", f"{difference.value:+.3f}", interval
 
 
-def _report(comparison: Comparison, champion: str, candidate: str, objections: Sequence[str]) -> dict[str, object]:
-    def plain(one: Compared) -> dict[str, float]:
-        difference = {"difference": one.difference.value, "low": one.difference.low, "high": one.difference.high}
-        return {"champion": one.champion, "candidate": one.candidate, **difference}
-
-    return {
-        "champion": champion,
-        "candidate": candidate,
-        "promoted": not objections,
-        "objections": list(objections),
-        "documents": comparison.documents,
-        "f1": {"all": plain(comparison.overall)} | {name: plain(one) for name, one in comparison.by_name.items()},
-    }
+def _plain(one: ComparedF1) -> dict[str, float]:
+    difference = {"difference": one.difference.value, "low": one.difference.low, "high": one.difference.high}
+    return {"champion": one.champion, "candidate": one.candidate, **difference}

@@ -1,6 +1,6 @@
 """Which answers of a checkpoint need no look: chooses the thresholds of fields, and measures what they accept."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 from layoutray.evaluation.fields import FieldScores, JudgedAnswer, Schema
-from layoutray.metrics.acceptance import Interval, acceptance_threshold, interval
+from layoutray.metrics.acceptance import BoundedShare, acceptance_threshold, interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Acceptance:
         precision: the share of right answers among the accepted ones, by the same names.
     """
 
-    coverage: Mapping[str, Interval]
-    precision: Mapping[str, Interval]
+    coverage: Mapping[str, BoundedShare]
+    precision: Mapping[str, BoundedShare]
 
     def metrics(self) -> dict[str, float]:
         """By the names of reports: `accepted` and `accepted_precision` with bounds, `accepted.total` of one field, …
@@ -80,17 +80,12 @@ def choose_thresholds(
     `accept_from` is the lowest confidence from which `goal` is shown (see `layoutray.metrics.acceptance`), or None.
     `min_score` of a field of many values is the one with the highest F1.
     """
-    return {
-        name: replace(
-            field,
-            accept_from=_threshold((one for one in judged if one.answer.name == name), goal),
-            min_score=max(field.min_score, scores.best_min_scores.get(name, 0.0)),
-        )
-        for name, field in schema.items()
-    }
-
-
-def _threshold(judged: Iterable[JudgedAnswer], goal: Goal) -> float | None:
-    pairs = [(one.answer.confidence, one.correct) for one in judged]
-    confidences, correct = np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs], np.bool_)
-    return acceptance_threshold(confidences, correct, goal.precision, goal.risk)
+    chosen: dict[str, FieldType] = {}
+    for name, field in schema.items():
+        of_field = [one for one in judged if one.answer.name == name]
+        confidences = np.array([one.answer.confidence for one in of_field])
+        correct = np.array([one.correct for one in of_field], np.bool_)
+        threshold = acceptance_threshold(confidences, correct, goal.precision, goal.risk)
+        min_score = max(field.min_score, scores.best_min_scores.get(name, 0.0))
+        chosen[name] = replace(field, accept_from=threshold, min_score=min_score)
+    return chosen

@@ -1,7 +1,6 @@
 """Entities that text recognition has lost, counted as misses."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
@@ -13,24 +12,8 @@ from layoutray.prepare.align import transfer_tags
 from layoutray.store import codec
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreWithLost:
-    """The score of all entities, in which `lost` entities that no recognised word stands for count as missed."""
-
-    lost: int
-    score: Score
-
-    def metrics(self) -> dict[str, float]:
-        """By the names of reports."""
-        return {
-            "lost_entities": float(self.lost),
-            "recall_with_lost": self.score.recall,
-            "f1_with_lost": self.score.f1,
-        }
-
-
-def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, truth: Sequence[str]) -> ScoreWithLost:
-    """The score of `metrics`, with the entities of `truth` that the selected pages have lost.
+def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, truth: Sequence[str]) -> dict[str, float]:
+    """Recall and F1 of `metrics` if the entities of `truth` that no recognised word stands for count as missed.
 
     Args:
         metrics: of the selected pages.
@@ -44,15 +27,6 @@ def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, trut
             "--truth counts lost entities, but the task of this checkpoint scores no entities; omit --truth"
         )
     score = Score(metrics["precision"], metrics["recall"], metrics["f1"], int(metrics["support"]))
-    lost = _count_lost(selection, truth)
-    return ScoreWithLost(lost, with_missed(score, lost))
-
-
-def _count_lost(selection: PageSelection, truth: Sequence[str]) -> int:
-    """Number of entities in `truth` that no word of the same selected page stands for.
-
-    All entities of a page that is missing from the selected pages are lost.
-    """
     recognised = {(page.doc_id, page.number): page.words for page in _pages(selection.folders, selection.rows)}
     annotated = {(page.doc_id, page.number): page.words for page in _pages(truth, selection.rows)}
     if unknown := recognised.keys() - annotated.keys():
@@ -60,7 +34,10 @@ def _count_lost(selection: PageSelection, truth: Sequence[str]) -> int:
             f"{len(unknown)} pages of {', '.join(selection.folders)} are not in --truth {', '.join(truth)}; "
             "ingest the same documents with --set words=annotation and the same splits"
         )
-    return sum(transfer_tags(recognised.get(key, ()), words).lost_entities for key, words in annotated.items())
+    # All entities of a page that is missing from the selected pages are lost.
+    lost = sum(transfer_tags(recognised.get(key, ()), words).lost_entities for key, words in annotated.items())
+    honest = with_missed(score, lost)
+    return {"lost_entities": float(lost), "recall_with_lost": honest.recall, "f1_with_lost": honest.f1}
 
 
 def _pages(folders: Sequence[str], rows: pc.Expression) -> Iterator[Page]:

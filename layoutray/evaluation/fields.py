@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from layoutray.document import Document, Field, Page
+from layoutray.document import Field, Page
 from layoutray.document.answers import Entity, FieldAnswer
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
@@ -87,7 +87,11 @@ def labelled_documents(selection: PageSelection, schema: Schema) -> dict[str, li
             f"{', '.join(schema)}; fields of these documents: {', '.join(sorted(names)) or 'none'}; "
             "choose a data set that has values of the checkpoint's fields"
         )
-    return {document.doc_id: _wanted(document, schema) for document in documents if document.fields}
+    return {
+        document.doc_id: [value for value in document.fields if value.name in schema]
+        for document in documents
+        if document.fields
+    }
 
 
 def answer_from_entities(
@@ -108,7 +112,9 @@ def answer_from_entities(
         for page, of_page in zip(pages, entities(pages), strict=True):
             found[page.doc_id][page.number] = of_page
     return [
-        AnsweredDocument(fields, field_answers(_in_page_order(found.get(doc_id, {})), schema))
+        AnsweredDocument(
+            fields, field_answers([one for _, of_page in sorted(found[doc_id].items()) for one in of_page], schema)
+        )
         for doc_id, fields in expected.items()
     ]
 
@@ -175,11 +181,3 @@ def _best_min_score(name: str, judged: Sequence[JudgedAnswer], expected: Sequenc
         np.array([correct for _, correct in pairs], np.bool_),
         sum(value.name == name for fields in expected for value in fields),
     )
-
-
-def _wanted(document: Document, schema: Schema) -> list[Field]:
-    return [value for value in document.fields if value.name in schema]
-
-
-def _in_page_order(entities: Mapping[int, Sequence[Entity]]) -> list[Entity]:
-    return [entity for number in sorted(entities) for entity in entities[number]]

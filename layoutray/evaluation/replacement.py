@@ -4,8 +4,9 @@ The items that are compared are the fields of documents if the present version a
 pages. Resamples draw documents with replacement; both versions get the same draws (see `layoutray.metrics.bootstrap`).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +14,13 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import word_tagger
-from layoutray.evaluation.document_counts import EntityItem, entity_items
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.fields import AnsweredDocument, normal_fields
+from layoutray.evaluation.measurement import entity_finder, entity_items
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.inference.extractor import Extractor
-from layoutray.metrics.bootstrap import Estimate, Interval, f1
-from layoutray.metrics.field_f1 import exact_items
+from layoutray.metrics.bootstrap import Interval, f1
 from layoutray.metrics.item_counts import ItemCounts, count_items
 from layoutray.tasks import document_fields_of
-from layoutray.training import world
 
 CONFIDENCE = 0.95
 
@@ -34,7 +32,7 @@ _CountsOfBoth = tuple[_CountsByName, _CountsByName]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedF1:
     """F1 of both versions, for one field or type, or for all of them.
 
     Attributes:
@@ -49,7 +47,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Replacement:
     """Two versions on the same documents.
 
     Attributes:
@@ -58,8 +56,8 @@ class Comparison:
     """
 
     documents: int
-    overall: Compared
-    by_name: Mapping[str, Compared]
+    overall: ComparedF1
+    by_name: Mapping[str, ComparedF1]
 
     def objections(self, margin: float) -> list[str]:
         """Why the candidate must not replace the champion; empty if it may.
@@ -83,7 +81,7 @@ class Comparison:
         return objections
 
 
-def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> Comparison:
+def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> Replacement:
     """Compare two versions on the labelled documents of `selection`, at what the champion answers.
 
     Raises:
@@ -100,24 +98,20 @@ def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelectio
     every = {name for both in documents for counts in both for name in counts}
     expected = sorted({name for counts, _ in documents for name, (_, number, _) in counts.items() if number})
 
-    def compared(chosen: Collection[str]) -> Compared:
+    def compared(chosen: Collection[str]) -> ComparedF1:
         """F1 of the items of the `chosen` names together."""
-        summed = np.array([[_sum(counts, chosen) for counts in both] for both in documents])
-        return _compared(f1(summed[None, :, 0]), f1(summed[None, :, 1]))
+        summed = np.array(
+            [
+                [np.sum([counts.get(name, _NO_ITEMS) for name in chosen], axis=0) for counts in both]
+                for both in documents
+            ]
+        )
+        before, after = f1(summed[None, :, 0]), f1(summed[None, :, 1])
+        difference = after.minus(before)
+        drawn = difference.resampled[~np.isnan(difference.resampled)]
+        return ComparedF1(before.value, after.value, difference.interval, float((drawn >= 0).mean()))
 
-    return Comparison(len(documents), compared(every), {name: compared([name]) for name in expected})
-
-
-def _compared(before: Estimate, after: Estimate) -> Compared:
-    difference = after.minus(before)
-    drawn = difference.resampled[~np.isnan(difference.resampled)]
-    return Compared(before.value, after.value, difference.interval, float((drawn >= 0).mean()))
-
-
-def _sum(counts: _CountsByName, names: Iterable[str]) -> ItemCounts:
-    of_names = [counts.get(name, _NO_ITEMS) for name in names]
-    correct, expected, answered = map(sum, zip(*of_names, strict=True))
-    return correct, expected, answered
+    return Replacement(len(documents), compared(every), {name: compared([name]) for name in expected})
 
 
 def _of_fields(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> list[_CountsOfBoth]:
@@ -128,41 +122,27 @@ def _of_fields(champion: Checkpoint, candidate: Checkpoint, selection: PageSelec
     schema = before.schema
 
     def counts(expected: Sequence[Field], document: AnsweredDocument) -> _CountsByName:
-        answers = [Field(answer.name, answer.value) for answer in document.answers if answer.name in schema]
-        return {
-            name: count_items(exact_items(_of(name, expected)), exact_items(_of(name, answers)))
-            for name in {field.name for field in (*expected, *answers)}
-        }
+        answers = [(answer.name, answer.value) for answer in document.answers if answer.name in schema]
+        return _by_name([(one.name, one.value) for one in normal_fields(expected, schema)], answers)
 
     return [
-        (counts(expected, one), counts(expected, other))
+        (counts(one.expected, one), counts(one.expected, other))
         for one, other in zip(before.documents, after.documents, strict=True)
-        for expected in [normal_fields(one.expected, schema)]
     ]
 
 
-def _of(name: str, fields: Iterable[Field]) -> list[Field]:
-    return [field for field in fields if field.name == name]
-
-
 def _of_entities(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> list[_CountsOfBoth]:
-    before, after = _count_entities(champion, selection), _count_entities(candidate, selection)
-    return [(counts, after[doc_id]) for doc_id, counts in before.items()]
+    before, after = (
+        entity_items(selection, word_tagger(loaded), entity_finder(loaded)) for loaded in (champion, candidate)
+    )
+    return [(_by_name(*items), _by_name(*after[doc_id])) for doc_id, items in before.items()]
 
 
-def _count_entities(loaded: Checkpoint, selection: PageSelection) -> dict[str, _CountsByName]:
-    """By document id."""
-    extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
-    items = entity_items(selection, word_tagger(loaded), extractor.extract)
-    return {doc_id: _by_type(expected, answered) for doc_id, (expected, answered) in items.items()}
-
-
-def _by_type(expected: Sequence[EntityItem], answered: Sequence[EntityItem]) -> _CountsByName:
+def _by_name(expected: Sequence[tuple[Any, ...]], answered: Sequence[tuple[Any, ...]]) -> _CountsByName:
+    """The counts of a document's items, each of which begins with its name."""
     return {
-        name: count_items(
-            [item for item in expected if item.type == name], [item for item in answered if item.type == name]
-        )
-        for name in {item.type for item in (*expected, *answered)}
+        name: count_items(*([one for one in items if one[0] == name] for items in (expected, answered)))
+        for name in {one[0] for one in (*expected, *answered)}
     }
 
 

@@ -17,7 +17,7 @@ from scipy import stats
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class BoundedShare:
     """The share of `right` of `count` answers, with bounds: exact by Clopper and Pearson, 95 %."""
 
     right: int
@@ -31,12 +31,12 @@ class Interval:
         return self.right / self.count if self.count else math.nan
 
 
-def interval(right: int, count: int) -> Interval:
+def interval(right: int, count: int) -> BoundedShare:
     """The share with its bounds; without answers, the bounds are 0 and 1."""
     if not count:
-        return Interval(0, 0, 0.0, 1.0)
+        return BoundedShare(0, 0, 0.0, 1.0)
     bounds = stats.binomtest(right, count).proportion_ci(0.95, "exact")
-    return Interval(right, count, bounds.low, bounds.high)
+    return BoundedShare(right, count, bounds.low, bounds.high)
 
 
 def fewest_answers(precision: float, risk: float) -> int:

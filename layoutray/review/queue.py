@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layoutray.metrics.acceptance import Interval, interval
+from layoutray.metrics.acceptance import BoundedShare, interval
 from layoutray.review.store import DocumentState, Entry, ReviewStore, entry_of
 
 _ORDER = "ORDER BY rank IS NULL, rank, doubt DESC, number"
@@ -65,7 +65,7 @@ class Progress:
     looks: int
     names: tuple[str, ...]
     versions: tuple[str, ...]
-    sample: Interval
+    sample: BoundedShare
     sample_left: int
     corrections: int
 

@@ -245,3 +245,12 @@ def test_documents_without_summaries_are_refused_with_the_first_reason(short: li
     documents.write_documents(tmp_path / "bare", [documents.with_fields(bare)])
     with pytest.raises(InputError, match=f"can be measured: {bare[0].source} has no summary"):
         evaluate.main([short[0], str(tmp_path / "bare"), "--split", "train", *short[2:]])
+
+
+@pytest.mark.parametrize(("file", "reason"), [("missing/report.json", "is no folder"), (".", "is a folder")])
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(
+    file: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        evaluate.main(["no checkpoint", "no pages", "--json", str(tmp_path / file)])
+    assert reason in capsys.readouterr().err

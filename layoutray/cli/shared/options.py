@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from layoutray.cli.verbs import VERBS
+
+if TYPE_CHECKING:
+    from layoutray.tracking.training import Tracking
 
 Options = TypeVar("Options")
 Training = TypeVar("Training", bound="TrainingOptions")
@@ -49,6 +52,13 @@ class TrainingOptions(RecipeOptions):
     experiment: str
     tracking_uri: str
 
+    @property
+    def tracking(self) -> "Tracking":
+        """Where its runs go."""
+        from layoutray.tracking.training import Tracking  # imports MLflow
+
+        return Tracking(self.tracking_uri, self.experiment, self.command)
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions(TrainingOptions):
@@ -70,7 +80,7 @@ def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: 
 
 def parse_training(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Training]) -> Training:
     """`parse` for the options of a verb that trains, which are a `kind` of `TrainingOptions`."""
-    from layoutray.tracking.origin import command_line  # imports MLflow
+    from layoutray.tracking.opening import command_line  # imports MLflow
 
     given = sys.argv[1:] if arguments is None else arguments
     return kind(command=command_line(made.prog, given), **vars(made.parse_args(arguments)))
@@ -194,6 +204,15 @@ def local_folder(text: str) -> Path:
     if "://" in text:
         raise argparse.ArgumentTypeError(f"{text} is an address; this verb writes to local disks only: give a folder")
     return Path(text)
+
+
+def report_file(text: str) -> Path:
+    """`type=` of an option for a local file. Raises argparse's error unless it can be written, before the work."""
+    file = local_folder(text)
+    if not file.parent.is_dir() or file.is_dir():
+        reason = "is a folder" if file.is_dir() else f"is in {file.parent}, which is no folder"
+        raise argparse.ArgumentTypeError(f"{text} {reason}; give a file in a folder that exists")
+    return file
 
 
 def share(text: str) -> float:
