@@ -51,7 +51,7 @@ STAGES = (
         "measure",
         "champion",
         "evaluate calibrate promote rollback select picture benchmark",
-        "evaluation metrics active_learning report benchmark",
+        "evaluation metrics active_learning report",
     ),
     Stage("answer", "answers", "predict serve keys", "inference serving"),
     Stage("correct", "truth", "review export", "review formats"),
