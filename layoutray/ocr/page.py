@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 from layoutray import config
-from layoutray.document import Provenance, Word
+from layoutray.document import Page, Provenance, Word
 from layoutray.ocr import engines, pdf, pdf_text
 from layoutray.ocr.pictures import Rendered
 from layoutray.ocr.render import Kind, render_page, sniff
@@ -27,6 +27,20 @@ class RecognisedPage:
     height: int
     words: tuple[Word, ...]
     provenance: Provenance
+
+    def page(self, doc_id: str, source: str, image: str, split: str = "") -> Page:
+        """The page as one of a document. Arguments as of `Page`."""
+        return Page(
+            doc_id=doc_id,
+            number=self.number,
+            width=self.width,
+            height=self.height,
+            words=self.words,
+            source=source,
+            image=image,
+            split=split,
+            provenance=self.provenance,
+        )
 
 
 def recognise_page(data: bytes, number: int, settings: Recognition) -> RecognisedPage:

@@ -105,18 +105,9 @@ class OcrWordSource:
 
     def page(self, task: PageTask) -> Page:
         recognised = self._recogniser.recognise(self._file(task), task.page)
-        words = self._tagged(recognised.words, task) if self._reader.tags else recognised.words
-        return Page(
-            doc_id=task.doc_id,
-            number=task.page,
-            width=recognised.width,
-            height=recognised.height,
-            words=words,
-            source=task.reference.source,
-            image=task.reference.image,
-            split=task.reference.split,
-            provenance=recognised.provenance,
-        )
+        reference = task.reference
+        page = recognised.page(task.doc_id, reference.source, reference.image, reference.split)
+        return replace(page, words=self._tagged(page.words, task)) if self._reader.tags else page
 
     def _file(self, task: PageTask) -> bytes:
         # Page tasks of one document follow each other, so its file is read once for all of them.
