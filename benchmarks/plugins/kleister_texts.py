@@ -5,12 +5,11 @@ them out. The columns escape line breaks, tabs, page breaks and backslashes. The
 `train/in.tsv.xz#17`; the bytes of its text identify it.
 """
 
-import json
 import re
 from collections.abc import Iterator
 
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import file_name, json_object, malformed, member
+from layoutray.readers.annotation import file_name, json_object, json_uri, malformed, member
 from layoutray.readers.datasets.kleister import fields_of, read_rows
 from layoutray.readers.texts import typeset_pages
 from layoutray.store import sources
@@ -25,12 +24,11 @@ class _KleisterTexts:
     def discover(self, root: str) -> Iterator[DocumentRef]:
         for row in read_rows(root):
             # The row itself, so that the file is not read again for each document.
-            content = json.dumps({"text": row.text, "values": row.values or ""}).encode()
             yield DocumentRef(
                 file_name(row.pdf).stem,
                 source=f"{row.table}#{row.number}",
                 image="",
-                annotation=sources.data_uri("application/json", content),
+                annotation=json_uri({"text": row.text, "values": row.values or ""}, ascii_only=True),
                 split=row.split,
             )
 

@@ -144,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _options(kind: type[Any]) -> Iterator[tuple[Field[Any], Option]]:
+def _options(kind: Any) -> Iterator[tuple[Field[Any], Option]]:
     """The settings of a dataclass, and of those in it, that have an option."""
     for setting in fields(kind):
         if option := Option.of(setting):
@@ -166,13 +166,17 @@ def _add(parser: argparse.ArgumentParser, setting: Field[Any], option: Option) -
     if setting.type is bool:
         parser.add_argument(flag, dest=setting.name, action="store_true", help=option.help)
         return
-    values = {dict: {"action": "append", "default": []}, tuple: {"nargs": "+"}}.get(get_origin(setting.type), {})
-    default = setting.default if option.unit == 1 else setting.default / option.unit
+    kinds: dict[Any, dict[str, Any]] = {dict: {"action": "append", "default": []}, tuple: {"nargs": "+"}}
+    default: Any = setting.default
+    given = {
+        "default": default if option.unit == 1 else default / option.unit,
+        **kinds.get(get_origin(setting.type), {}),
+    }
     parser.add_argument(
         flag,
         dest=setting.name,
         type=(get_args(setting.type) or (setting.type,))[0],
         help=option.help,
         metavar=option.metavar or flag.removeprefix("--").upper(),
-        **{"default": default, **values},
+        **given,
     )

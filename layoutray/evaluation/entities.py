@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import pyarrow.compute as pc
+
+from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection, page_tables
 from layoutray.metrics.entity_f1 import Score, with_missed

@@ -7,7 +7,7 @@ files nor its id. A member `layoutray` of a page holds what they lack. Words wit
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from layoutray.document import Box, Page, Word
+from layoutray.document import Box, Page
 from layoutray.document.tags import Span, are_entity_tags, spans
 from layoutray.errors import DocumentError, Reason
 
@@ -48,19 +48,23 @@ def coco(pages: Sequence[tuple[Page, str]]) -> dict[str, Any]:
     found = [(image, page, span) for image, (page, _) in enumerate(pages) for span in _entities(page)]
     kinds = {kind: number for number, kind in enumerate(sorted({kind for _, _, (kind, _, _) in found}), start=1)}
     return {
-        "images": [_image(number, page, name) for number, (page, name) in enumerate(pages)],
+        "images": [
+            {
+                "id": number,
+                "file_name": name,
+                "width": page.width,
+                "height": page.height,
+                "words": [{"text": word.text, "box": _pixels(word.box, page)} for word in page.words],
+                ORIGIN: _origin(page),
+            }
+            for number, (page, name) in enumerate(pages)
+        ],
         "categories": [{"id": number, "name": kind} for kind, number in kinds.items()],
         "annotations": [
             {"id": number, "image_id": image, "category_id": kinds[span[0]], **_area(page, span)}
             for number, (image, page, span) in enumerate(found)
         ],
     }
-
-
-def _image(number: int, page: Page, name: str) -> dict[str, Any]:
-    words = [{"text": word.text, "box": _pixels(word.box, page)} for word in page.words]
-    size = {"width": page.width, "height": page.height}
-    return {"id": number, "file_name": name, **size, "words": words, ORIGIN: _origin(page)}
 
 
 def _area(page: Page, span: Span) -> dict[str, Any]:
@@ -106,13 +110,16 @@ def _segments(page: Page) -> Iterator[Span]:
 
 
 def _origin(page: Page) -> dict[str, Any]:
-    def of_words(words: Sequence[Word]) -> dict[str, list[int]]:
-        return {"lines": [word.line for word in words], "blocks": [word.block for word in words]}
-
-    labelled = any(word.tag is not None for word in page.words)
-    size = {"width": page.width, "height": page.height}
-    stated = {"doc_id": page.doc_id, "page": page.number, "source": page.source, "labelled": labelled, **size}
-    return stated | of_words(page.words)
+    return {
+        "doc_id": page.doc_id,
+        "page": page.number,
+        "source": page.source,
+        "labelled": any(word.tag is not None for word in page.words),
+        "width": page.width,
+        "height": page.height,
+        "lines": [word.line for word in page.words],
+        "blocks": [word.block for word in page.words],
+    }
 
 
 def _pixels(box: Box, page: Page) -> list[float]:

@@ -115,15 +115,12 @@ class Output(DataSet):
         if plan.letters:
             name = shards.part_name(letter.source for letter in plan.letters)
             shards.write(codec.dead_letters_table(plan.letters), self.dead_letters, name)
-        self._write_documents(plan.documents, planned)
-
-    def _write_documents(self, documents: Sequence[Document], planned: SpilledDict[str]) -> None:
         others = (
             document
             for document in self.written_documents()
             if document.doc_id not in planned and document.source not in planned
         )
-        rows = chain(others, documents)
+        rows = chain(others, plan.documents)
         batches = iter(lambda: list(islice(rows, _DOCUMENTS_PER_TABLE)), [])
         shards.write_all(map(codec.documents_table, batches), DOCUMENTS, self.documents, _DOCUMENTS_SHARD)
 

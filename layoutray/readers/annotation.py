@@ -152,6 +152,15 @@ def json_value(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] | 
     return value
 
 
+def json_uri(value: Any, *, ascii_only: bool = False) -> str:
+    """`value` as JSON in a `data:` URI: the annotation of a document, where one file holds those of many.
+
+    Args:
+        ascii_only: escape other characters. A reader keeps its way, because the identity of pages depends on it.
+    """
+    return sources.data_uri("application/json", json.dumps(value, ensure_ascii=ascii_only).encode())
+
+
 def json_object(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] | None = None) -> dict[str, Any]:
     """The object of a JSON file. Arguments as in `json_value`."""
     value = json_value(data, where, each)

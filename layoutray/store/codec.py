@@ -160,7 +160,13 @@ def entity_of(row: Mapping[str, Any]) -> Entity:
 
 def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
     """FIELDS rows, one per value of a field."""
-    return pa.Table.from_pylist([row for document in documents for row in _field_rows(document)], schema=FIELDS)
+    rows: list[dict[str, Any]] = []
+    for document in documents:
+        shared = {name: getattr(document, name) for name in ("doc_id", "source", "model_id", "model_version")}
+        for field in document.fields:
+            plain = {name: getattr(field, name) for name in _FIELD_COLUMNS}
+            rows.append(shared | plain | _position(field.bounding_regions))
+    return pa.Table.from_pylist(rows, schema=FIELDS)
 
 
 _ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence", "sum_of_rows")
@@ -182,13 +188,6 @@ def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
 
 
 _FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value", "accepted")
-
-
-def _field_rows(document: DocumentFields) -> Iterator[dict[str, Any]]:
-    shared = {name: getattr(document, name) for name in ("doc_id", "source", "model_id", "model_version")}
-    for field in document.fields:
-        plain = {name: getattr(field, name) for name in _FIELD_COLUMNS}
-        yield shared | plain | _position(field.bounding_regions)
 
 
 def _position(regions: Sequence[Region]) -> dict[str, Any]:

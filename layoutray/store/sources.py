@@ -124,10 +124,7 @@ def list_files(root: str) -> Iterator[str]:
 
 def sizes(root: str) -> Iterator[tuple[str, int]]:
     """The files of `list_files`, each with its size in bytes."""
-    local = local_path(root)
-    if local is None:
-        return ((uri, size) for uri, size, _ in _remote_files(root))
-    return ((local_uri(path), _size_and_time(path)[0]) for path in _local_files(local))
+    return ((uri, size) for uri, size, _ in _sizes_and_times(root))
 
 
 def stamps(root: str) -> Iterator[tuple[str, str]]:
@@ -137,12 +134,7 @@ def stamps(root: str) -> Iterator[tuple[str, str]]:
     stay the same, because file systems store it with limited precision.
     """
     latest = (time.time() - _MIN_AGE) * 1e9
-    local = local_path(root)
-    files = (
-        _remote_files(root)
-        if local is None
-        else ((local_uri(path), *_size_and_time(path)) for path in _local_files(local))
-    )
+    files = _sizes_and_times(root)
     return ((uri, f"{size}-{changed}") for uri, size, changed in files if changed and changed < latest)
 
 
@@ -270,12 +262,18 @@ def _raise_unlisted(error: OSError) -> None:
         ) from error
 
 
-def _size_and_time(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return 0, 0
-    return status.st_size, status.st_mtime_ns
+def _sizes_and_times(root: str) -> Iterator[tuple[str, int, int]]:
+    """The files of `list_files` with size in bytes and time of the last change in nanoseconds; 0 for broken links."""
+    local = local_path(root)
+    if local is None:
+        yield from _remote_files(root)
+        return
+    for path in _local_files(local):
+        try:
+            status = path.stat()
+            yield local_uri(path), status.st_size, status.st_mtime_ns
+        except OSError:
+            yield local_uri(path), 0, 0
 
 
 def _remote_files(root: str) -> Iterator[tuple[str, int, int]]:

@@ -125,11 +125,6 @@ def wrapped(text: str, face: Face, room: float) -> list[str]:
     return lines
 
 
-def cropped(canvas: Canvas, height: int) -> tuple[Image.Image, list[Mark]]:
-    """The top `height` pixels of the page, and its words."""
-    return canvas.image.crop((0, 0, canvas.width, min(height, canvas.image.height))), canvas.marks
-
-
 def scanned(image: Image.Image, marks: Sequence[Mark], random: Random) -> tuple[Image.Image, list[Mark]]:
     """The page and its words after a simulated scan: rotation up to 0.8 degrees, grey paper, speckles, dark bands."""
     degrees = random.uniform(-0.8, 0.8)

@@ -22,7 +22,7 @@ from PIL import Image
 from layoutray.document.tags import spans
 from layoutray.errors import InputError
 from layoutray.store import shards, sources
-from layoutray.synthetic.canvas import Canvas, Mark, cropped, scanned
+from layoutray.synthetic.canvas import Canvas, scanned
 from layoutray.synthetic.items import invent_order, ordered
 from layoutray.synthetic.layouts import FIELDS, LAYOUTS, WITH_GOODS
 from layoutray.synthetic.tables import TABLES
@@ -73,21 +73,19 @@ def render_set(root: str | Path, count: int, seed: int, draw: Draw = bill) -> No
 def render_page(random: Random, draw: Draw = bill) -> tuple[Image.Image, dict[str, Any]]:
     """One page and the content of its annotation file."""
     canvas, height = draw(random)
-    image, marks = scanned(*cropped(canvas, height), random)
+    used = canvas.image.crop((0, 0, canvas.width, min(height, canvas.image.height)))
+    image, marks = scanned(used, canvas.marks, random)
     words = [
         {"text": mark.text, "box": mark.box, "tag": mark.tag, "line": mark.line}
         | ({} if mark.group is None else {"group": mark.group})
         for mark in marks
     ]
-    return image, {"words": words, "fields": _fields(marks)}
-
-
-def _fields(marks: list[Mark]) -> dict[str, str]:
-    return {
+    fields = {
         kind: " ".join(mark.text for mark in marks[start:end])
         for kind, start, end in spans([mark.tag for mark in marks])
         if kind in FIELDS
     }
+    return image, {"words": words, "fields": fields}
 
 
 def _splits(keys: list[str], random: Random) -> dict[str, list[str]]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutray.report import curves, png
 from layoutray.store import sources
 from layoutray.store.card import Card
 from layoutray.tracking import metric_names, runs
@@ -11,7 +10,7 @@ from layoutray.tracking.opening import DataUsed, encoder_of, recipe_parameters, 
 from layoutray.tracking.reporter import MlflowReporter
 from layoutray.tracking.runs import Opening, Run
 from layoutray.training.job import Job
-from layoutray.training.reporter import HISTORY, JsonLines, Reporter, read_history, training_minutes
+from layoutray.training.reporter import HISTORY, JsonLines, Reporter, training_minutes
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,8 @@ def reporters(job: Job, run: Run) -> Sequence[Reporter]:
 
 
 def close_run(job: Job, run: Run) -> None:
-    """Log loss curve, minutes and checkpoint of a finished training, and close its run."""
-    history = sources.join(job.out, HISTORY)
-    series = read_history(history)
-    losses = {name: series[name] for name in ("loss", "dev.loss") if name in series}
-    run.log_picture("loss", png.png(curves.loss_curve(losses, "loss")))
-    run.log_metrics(0, {metric_names.MINUTES: training_minutes(history)})
+    """Log minutes and checkpoint of a finished training, and close its run."""
+    run.log_metrics(0, {metric_names.MINUTES: training_minutes(sources.join(job.out, HISTORY))})
     run.log_checkpoint(job.out)
     run.describe()
     run.finish()

@@ -43,7 +43,7 @@ def test_a_key_is_shown_once_listed_without_its_text_and_revoked(capsys: pytest.
 
 def test_wrong_calls_say_what_is_allowed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["keys", "list"]) == 1
-    assert "error: keys.db does not exist" in capsys.readouterr().err
+    assert "keys.db does not exist; give a key file" in capsys.readouterr().err
     assert not Path("keys.db").exists()
     for arguments, message in (
         (["acme"], "--scope"),

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from layoutray.serving.page_cache import PageCache
 from layoutray.serving.submission import UploadedFile, WordPages
 from layoutray.serving.telemetry import Telemetry
 
-_PageStep = Callable[[Page, float, float], Awaitable[Outcome]]
+_PageStep = Callable[[Page, float, float], Coroutine[Any, Any, Outcome]]
 """The step after OCR. Its arguments: the page, the seconds of OCR, and the start time of the page's processing."""
 
 

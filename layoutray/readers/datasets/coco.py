@@ -5,7 +5,6 @@ pixels, and an annotation the numbers of the words that it covers. Files without
 boxes of regions alone.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +17,7 @@ from layoutray.readers.annotation import (
     file_name,
     folder_of,
     json_object,
+    json_uri,
     malformed,
     member,
     nothing_found,
@@ -69,12 +69,11 @@ def _documents(uri: str) -> Iterator[DocumentRef]:
                 "give a folder that `layoutray export dataset --format coco` has written"
             )
         origin, name = member(image, ORIGIN, dict, uri), file_name(member(image, "file_name", str, uri)).name
-        annotation = json.dumps(image | {"entities": entities[image.get("id")]}, ensure_ascii=False).encode()
         yield DocumentRef(
             member(origin, "doc_id", str, uri),
             member(origin, "source", str, uri),
             sources.join(folder_of(folder_of(uri)), "images", name) if name else "",
-            sources.data_uri("application/json", annotation),
+            json_uri(image | {"entities": entities[image.get("id")]}),
             file_name(uri).stem,
         )
 

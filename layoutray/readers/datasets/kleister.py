@@ -9,14 +9,13 @@ This reader takes words from the PDFs and ignores the texts in the rows, which `
 missing is listed too, so that it becomes a dead letter.
 """
 
-import json
 import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layoutray.document import Field
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import file_name, folder_of, json_value, malformed, nothing_found, text_of
+from layoutray.readers.annotation import file_name, folder_of, json_uri, json_value, malformed, nothing_found, text_of
 from layoutray.store import sources
 
 _SPLITS = {"train": "train", "dev-0": "dev", "test-A": "test"}
@@ -84,9 +83,7 @@ class _Kleister:
         for row in read_rows(root):
             pdf = sources.join(folder_of(folder_of(row.table)), "documents", row.pdf)
             # As JSON in a data: URI, so that the file is not read again for each document.
-            annotation = (
-                "" if row.values is None else sources.data_uri("application/json", json.dumps(row.values).encode())
-            )
+            annotation = "" if row.values is None else json_uri(row.values, ascii_only=True)
             yield DocumentRef(file_name(row.pdf).stem, source=pdf, image=pdf, annotation=annotation, split=row.split)
 
     def read(self, reference: DocumentRef) -> Truth:

@@ -21,6 +21,7 @@ from layoutray.readers.annotation import (
     PageSize,
     PageWords,
     file_name,
+    json_uri,
     json_value,
     malformed,
     member,
@@ -70,8 +71,7 @@ def _documents(uri: str) -> Iterator[DocumentRef]:
     for row in _rows(uri):
         documents.setdefault(row["doc_id"], []).append(row)
     for doc_id, rows in documents.items():
-        content = json.dumps(sorted(rows, key=lambda row: row["page"]), ensure_ascii=False).encode()
-        annotation = sources.data_uri("application/json", content)
+        annotation = json_uri(sorted(rows, key=lambda row: row["page"]))
         yield DocumentRef(doc_id, rows[0]["source"], "", annotation, _SPLITS[split[1]])
 
 

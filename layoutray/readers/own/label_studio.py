@@ -33,6 +33,7 @@ from layoutray.readers.annotation import (
     PageWords,
     bounds,
     file_name,
+    json_uri,
     json_value,
     malformed,
     member,
@@ -112,8 +113,7 @@ class _LabelStudio:
             first = pages[min(pages)]
             image = first.origin.get("image", pictures.get(_name(first.data), ""))
             source = first.origin.get("source") or image or first.where
-            packed = json.dumps([asdict(pages[number]) for number in sorted(pages)]).encode()
-            annotation = sources.data_uri("application/json", packed)
+            annotation = json_uri([asdict(pages[number]) for number in sorted(pages)], ascii_only=True)
             yield DocumentRef(key, source, image, annotation, split=first.origin.get("split", ""))
 
     def read(self, reference: DocumentRef) -> Truth:

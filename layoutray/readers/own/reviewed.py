@@ -12,7 +12,7 @@ from typing import Any
 
 from layoutray.errors import InputError
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import file_name, json_object, malformed, nothing_found
+from layoutray.readers.annotation import file_name, json_object, json_uri, malformed, nothing_found
 from layoutray.review import truth
 from layoutray.review.store import ReviewStore
 from layoutray.store import sources
@@ -29,7 +29,7 @@ class _Reviewed:
         found: dict[str, DocumentRef] = {}
         files = sorted(uri for uri in sources.list_files(root) if _is_review(file_name(uri).name))
         for document in (document for uri in files for document in _documents(uri)):
-            content = sources.data_uri("application/json", json.dumps(document, ensure_ascii=False).encode())
+            content = json_uri(document)
             page = json.loads(document["pages"][0]) if document["pages"] else {"image": "", "split": ""}
             reference = DocumentRef(document["doc_id"], document["source"], page["image"], content, split=page["split"])
             found[document["doc_id"]] = reference

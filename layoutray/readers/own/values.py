@@ -22,7 +22,7 @@ from typing import Any
 from layoutray.document import Field
 from layoutray.errors import DocumentError, InputError
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import file_name, folder_of, nothing_found, text_of
+from layoutray.readers.annotation import file_name, folder_of, json_uri, nothing_found, text_of
 from layoutray.store import sources
 
 _TABLES = ("values.csv", "values.jsonl")
@@ -49,8 +49,7 @@ class _Values:
             raise nothing_found(root, f"{' or '.join(_TABLES)} beside the files whose values it has")
         for table in tables:
             for uri, fields in _documents(table, files).items():
-                content = json.dumps(fields, ensure_ascii=False).encode()
-                yield DocumentRef(uri, uri, uri, sources.data_uri("application/json", content), split="")
+                yield DocumentRef(uri, uri, uri, json_uri(fields), split="")
 
     def read(self, reference: DocumentRef) -> Truth:
         doc_id = sources.content_id(sources.read_bytes(reference.source))
