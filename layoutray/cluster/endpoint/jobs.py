@@ -46,21 +46,17 @@ class JobRunner(LedgerLoop[WaitingDocument]):
     def __init__(
         self, ledger: Ledger, service: Service, access: Access, limits: Limits, *, at_once: Callable[[], int]
     ) -> None:
-        super().__init__(ledger.database, _WAIT_SECONDS)
+        super().__init__(ledger.database, at_once, _WAIT_SECONDS)
         self._ledger = ledger
         self._service = service
         self._guard = access.guard
         self._audit = access.audit
         self._limits = limits
-        self._most = at_once
         self._swept = 0.0
 
     def require_model(self, name: str) -> None:
         """Raise ApiError (404) when there is no model of this name."""
         self._service.models.of(name)
-
-    def at_once(self) -> int:
-        return self._most()
 
     def key(self, item: WaitingDocument) -> int:
         return item.number
@@ -97,7 +93,8 @@ class JobRunner(LedgerLoop[WaitingDocument]):
             record.model, record.model_version = model.model_id, model.model_version
             file = replace(file, known=PagesOfDocument(self._ledger.database, document, model))
             answer = await self._ask(file, model, document)
-        if _may_be_better(answer) and _has_starts_left(document):
+        # A page may have failed for a reason that passes, for example because its reader was killed.
+        if any(problem.retryable for problem in answer.errors) and _has_starts_left(document):
             return await self._later(document)
         result = {"answer": answer.model_dump(mode="json", exclude_none=True)}
         stored = await asyncio.to_thread(self._ledger.finish, document, "answered", result)
@@ -162,11 +159,6 @@ def read_document(document: WaitingDocument, most: int) -> UploadedFile:
 
 async def _admitted(_: int) -> None:
     """The pages of a job are counted when it is opened."""
-
-
-def _may_be_better(answer: ExtractResponse | SummarizeResponse) -> bool:
-    """Whether a page failed for a reason that may pass, for example because its reader was killed."""
-    return any(problem.retryable for problem in answer.errors)
 
 
 def _has_starts_left(document: WaitingDocument) -> bool:
