@@ -168,7 +168,7 @@ def _add(parser: argparse.ArgumentParser, setting: Field[Any], option: Option) -
         return
     kinds: dict[Any, dict[str, Any]] = {dict: {"action": "append", "default": []}, tuple: {"nargs": "+"}}
     default: Any = setting.default
-    given = {
+    given: dict[str, Any] = {
         "default": default if option.unit == 1 else default / option.unit,
         **kinds.get(get_origin(setting.type), {}),
     }

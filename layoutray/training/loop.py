@@ -184,8 +184,8 @@ class Loop:
         for number, part in enumerate(parts):
             # Gradients are averaged over workers once a step, in the backward pass of the last micro-batch.
             model, is_last = self._wrapped, number == len(parts) - 1
-            apart = isinstance(model, DistributedDataParallel) and not is_last
-            with model.no_sync() if apart else contextlib.nullcontext():
+            syncs = is_last or not isinstance(model, DistributedDataParallel)
+            with contextlib.nullcontext() if syncs else model.no_sync():
                 loss = self._forward(part)
                 (loss * scale).backward()
             total += loss.detach()

@@ -12,6 +12,7 @@ from starlette.types import Message
 
 from layoutray.errors import ApiError
 from layoutray.serving import submission
+from layoutray.serving.jobs.records import Submission
 from layoutray.serving.limits import Limits
 from layoutray.serving.submission import UploadedFile, WordPages
 
@@ -75,7 +76,7 @@ def test_a_job_whose_last_file_is_cut_is_not_a_job_without_it() -> None:
     async def job() -> None:
         headers = [(b"content-type", b"multipart/form-data; boundary=B")]
         request = Request({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive)
-        async with submission.receive_job(request, Limits()):
+        async with submission.receive_job(request, Limits(), Submission(owner="", options={})):
             raise AssertionError("a part of the job was accepted")
 
     with pytest.raises(ApiError, match="the form is cut"):

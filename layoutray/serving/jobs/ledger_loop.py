@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
@@ -21,18 +21,16 @@ class LedgerLoop(ABC, Generic[Item]):
     """Takes items from a ledger and processes them, while this process has claimed the ledger.
 
     Args:
+        at_once: gives the number of items that may be in progress.
         pause_s: seconds for which the key of an item stays in progress when the ledger cannot be used.
     """
 
-    def __init__(self, database: Database, pause_s: float) -> None:
+    def __init__(self, database: Database, at_once: Callable[[], int], pause_s: float) -> None:
         self._database = database
+        self._at_once = at_once
         self._pause_seconds = pause_s
         self._started: dict[Hashable, asyncio.Task[None]] = {}
         self._hint = asyncio.Event()
-
-    @abstractmethod
-    def at_once(self) -> int:
-        """The number of items that may be in progress."""
 
     @abstractmethod
     def take(self, started: Collection[Any]) -> Item | None:
@@ -68,7 +66,7 @@ class LedgerLoop(ABC, Generic[Item]):
 
     async def _next(self) -> Item | None:
         """The next item; None if there is none, if enough are in progress, or if another process has the claim."""
-        if len(self._started) >= self.at_once():
+        if len(self._started) >= self._at_once():
             return None
         try:
             if await asyncio.to_thread(self._database.claim):

@@ -18,7 +18,6 @@ from layoutray.serving.jobs.ledger_loop import LedgerLoop
 from layoutray.serving.jobs.page_ledger import PagesOfDocument
 from layoutray.serving.jobs.records import WaitingDocument
 from layoutray.serving.limits import Limits
-from layoutray.serving.schema import ExtractResponse, SummarizeResponse
 from layoutray.serving.submission import UploadedFile
 from layoutray.store import sources
 
@@ -43,21 +42,17 @@ class JobRunner(LedgerLoop[WaitingDocument]):
     def __init__(
         self, ledger: Ledger, service: Answerer, access: Access, limits: Limits, *, at_once: Callable[[], int]
     ) -> None:
-        super().__init__(ledger.database, _WAIT_SECONDS)
+        super().__init__(ledger.database, at_once, _WAIT_SECONDS)
         self._ledger = ledger
         self._service = service
         self._guard = access.guard
         self._audit = access.audit
         self._limits = limits
-        self._most = at_once
         self._swept = 0.0
 
     def require_model(self, name: str) -> None:
         """Raise ApiError (404) when there is no model of this name."""
         named(self._service.models(), name)
-
-    def at_once(self) -> int:
-        return self._most()
 
     def key(self, item: WaitingDocument) -> int:
         return item.number
@@ -95,7 +90,8 @@ class JobRunner(LedgerLoop[WaitingDocument]):
             file = replace(file, known=PagesOfDocument(self._ledger.database, document, model))
             answered = await self._service.answer(file, model)
             answer = answered.with_words() if document.options["words"] else answered.response
-        if _may_be_better(answer) and _has_starts_left(document):
+        # A page may have failed for a reason that passes, for example because its reader was killed.
+        if any(problem.retryable for problem in answer.errors) and _has_starts_left(document):
             return await self._later(document)
         result = {"answer": answer.model_dump(mode="json", exclude_none=True)}
         stored = await asyncio.to_thread(self._ledger.finish, document, "answered", result)
@@ -147,11 +143,6 @@ def read_document(document: WaitingDocument, most: int) -> UploadedFile:
     except DocumentError as error:
         raise failures.error_of(error) from error
     return UploadedFile(content, document.address, data)
-
-
-def _may_be_better(answer: ExtractResponse | SummarizeResponse) -> bool:
-    """Whether a page failed for a reason that may pass, for example because its reader was killed."""
-    return any(problem.retryable for problem in answer.errors)
 
 
 def _has_starts_left(document: WaitingDocument) -> bool:

@@ -55,7 +55,7 @@ class Webhooks(LedgerLoop[DueWebhook]):
     """
 
     def __init__(self, ledger: Ledger, receivers: Receivers) -> None:
-        super().__init__(ledger.database, _PAUSE_SECONDS)
+        super().__init__(ledger.database, lambda: _AT_ONCE, _PAUSE_SECONDS)
         self._ledger = ledger
         self._receivers = receivers
 
@@ -112,9 +112,6 @@ class Webhooks(LedgerLoop[DueWebhook]):
                 secret = "whsec_" + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
                 connection.execute(insert(WEBHOOK_SECRETS).values(owner=owner, secret=secret))
         return secret
-
-    def at_once(self) -> int:
-        return _AT_ONCE
 
     def key(self, item: DueWebhook) -> str:
         return item.host

@@ -9,9 +9,6 @@ from layoutray.serving.jobs.ledger_loop import LedgerLoop
 
 
 class Idle(LedgerLoop[object]):
-    def at_once(self) -> int:
-        return 1
-
     def take(self, started: Collection[Hashable]) -> None:
         return None
 
@@ -26,7 +23,7 @@ def test_a_loop_that_is_told_of_something_new_while_it_is_cancelled_ends(tmp_pat
     ledger = Ledger.open(str(tmp_path / "jobs.db"))
 
     async def cancelled() -> bool:
-        loop = Idle(ledger.database, 0.0)
+        loop = Idle(ledger.database, lambda: 1, 0.0)
         task = asyncio.create_task(loop.run())
         await asyncio.sleep(0.1)
         loop.hint()

@@ -1,5 +1,6 @@
 """Jobs of the whole endpoint in this process, in both databases, and while the server of the ledger restarts."""
 
+import asyncio
 import json
 import sqlite3
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from layoutray.serving.access.auth import KeyHolder
 from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.jobs import ledger_loop, postgresql, runner
 from layoutray.serving.settings import ServeSettings
@@ -126,6 +128,23 @@ def test_the_pages_of_a_document_are_charged_once_though_a_database_cannot_be_us
     endpoint: ServeSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     pages, documents = pages_charged(endpoint, tmp_path, monkeypatch, broken=broken)
+    assert (pages, documents["answered"]) == (2 * len(FILES), len(FILES))
+
+
+def test_the_pages_of_a_document_are_charged_once_though_its_processing_is_killed_right_after(
+    endpoint: ServeSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_pages, killed = KeyHolder.take_pages, list[int]()
+
+    async def taken_and_killed(caller: KeyHolder, pages: int) -> None:
+        await take_pages(caller, pages)
+        if not killed:
+            killed.append(pages)
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(KeyHolder, "take_pages", taken_and_killed)
+    pages, documents = pages_charged(endpoint, tmp_path, monkeypatch)
+    assert killed == [2]
     assert (pages, documents["answered"]) == (2 * len(FILES), len(FILES))
 
 
