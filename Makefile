@@ -59,7 +59,7 @@ bench: setup  ## measure the speed of ingest and training relative to peers on t
 	$(BIN)/python -m benchmarks training
 
 clean:  ## remove the virtual environment, build files and tool caches; data and models stay
-	rm -rf $(VENV) build dist layoutray.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist layoutray.egg-info benchmarks/layoutray_benchmarks.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 style:
 	$(BIN)/ruff format --check

@@ -3,6 +3,8 @@
 import jaxtyping
 import pytest
 
+from tests.conftest import data_root  # noqa: F401  (a fixture)
+
 # As in tests/conftest.py.
 _PARTS = ("lsh_attention", "efficient_attention", "funnel", "graph_embedding", "word_bitmaps")
 jaxtyping.install_import_hook([f"benchmarks.plugins.{part}" for part in _PARTS], "beartype.beartype")

@@ -14,6 +14,7 @@ from mlflow.tracking import MlflowClient
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
+from layoutray.metrics.calibration import Bin
 from layoutray.report import png
 from layoutray.report.reliability import reliability
 from layoutray.store.card import Card
@@ -27,7 +28,7 @@ from tests.mlflow_store import new_store
 from tests.store.test_sources import server as s3  # noqa: F401  (a fixture)
 
 CARD = Card("entities", 64, ("O", "B-a", "I-a"), ("pages",), {"train": 4}, {"train": 9}, 1, "d16e57")
-PICTURE = png.png(reliability({}))
+PICTURE = png.png(reliability({"drawn": [Bin(4, 0.9, 0.75)]}))
 
 
 @pytest.fixture(scope="module")
